@@ -10,7 +10,7 @@ export function PresentPassword({ own: { email, has_password } }: { own: Account
   return (
     <>
       <input type="email" autoComplete="username" value={email} readOnly hidden />
-      <PasswordField name="current_password" label="Your present password" />
+      <PasswordField name="current_password" label="Your current password" />
     </>
   );
 }

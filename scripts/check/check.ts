@@ -36,10 +36,15 @@ const checks: Step[] = [
   console_build,
   // Several checkers beside each other check much twice.
   { title: 'Types', run: (write) => runTool('tsc', ['--noEmit', '--checkers', '1'], write) },
-  { title: 'Lint', run: (write) => runTool('oxlint', chooseLinted(wanted), write) },
+  { title: 'Lint', run: (write) => lint(chooseLinted(wanted), write) },
   { title: 'Format', run: (write) => runTool('oxfmt', ['--check'], write) },
   { title: 'Unused code', run: (write) => runTool('knip', [], write) },
 ];
+
+/** A run after a change without code has nothing to lint. */
+async function lint(files: string[], write: Write): Promise<boolean> {
+  return files.length === 0 || runTool('oxlint', files, write);
+}
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => interrupt(signal));

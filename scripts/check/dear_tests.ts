@@ -4,25 +4,17 @@ import { of_all_tests } from './test_reach.ts';
 import type { Reach } from './test_reach.ts';
 import { partOfTurn } from './turn.ts';
 
-/** A run of all has one of this many parts of the dear test files, another one in the next run. */
+/** A run of all has one of this many parts of each wing's dear files, another in the next run. */
 export const turns = 5;
-// These open browsers, processes or stores of their own, deliver, read or fill the analytics store,
-// or hash passwords at their full price. The user's path, the simulation and the routes of the
-// console run each time.
-const dear = [
+/** The wings: files with stores take turns within the first one that fits. */
+const wings = [
   /^test\/(?!console)/,
   /^(test\/)?console\/|_browser\.test\.ts$/,
   /^server\/engine\/destinations\//,
-  /^server\/engine\/(exports|ingest|plugins|privacy|query)\//,
-  /^server\/cli\//,
-  /^server\/platform\/(embedded|saml)\//,
-  /^server\/api\/(batch_exports|capture|plugin_configs|plugins)\//,
-  /^server\/api\/(account|domains|invites|sessions|single_sign_on)\//,
+  /^server\/(engine|cli|platform|api)\//,
 ];
-/** These run each time, whatever they import. */
+/** These run each time: the rules of the house, the user's path and the routes of the console. */
 const always = /^test\/(house|main_job|simulation|watchers|console\/routes)\b/;
-/** A file that imports one of these carries exports out, or starts processes and servers. */
-const dear_imports = /^test\/(factories\/batch_exports\/query_exports|processes\/\w+)\.ts$/;
 /** Every page of the console has parts of these. */
 const of_all_pages = /^console\/(form|http|page|shell|signed_in|time)\/|^console\/\w+\.tsx?$/;
 
@@ -37,7 +29,9 @@ export function leaveOutDear(files: string[], turn: number, seen: Seen): string[
   if (seen.changed.some((file) => of_all_tests.test(file))) return files;
   const killers = new Set(faults.map(({ killed_by }) => killed_by));
   const parts = Map.groupBy(files, (file) =>
-    seen.storing.has(file) && !killers.has(file) ? partOf(file, seen) : undefined,
+    seen.storing.has(file) && !killers.has(file) && !always.test(file)
+      ? wings.find((wing) => wing.test(file))
+      : undefined,
   );
   const out = new Set<string>();
   for (const [part, own] of parts) {
@@ -46,13 +40,6 @@ export function leaveOutDear(files: string[], turn: number, seen: Seen): string[
     for (const file of own) if (!chosen.has(file) && !isNear(file, seen)) out.add(file);
   }
   return files.filter((file) => !out.has(file));
-}
-
-/** Returns what makes a file dear, and its turns those of the like; undefined for any other. */
-function partOf(file: string, { reach }: Seen): RegExp | undefined {
-  if (always.test(file)) return undefined;
-  const isImporter = reach.get(file)?.some((named) => dear_imports.test(named)) ?? false;
-  return dear.find((pattern) => pattern.test(file)) ?? (isImporter ? dear_imports : undefined);
 }
 
 /** Lies a changed file beside the test, below it or around it, or does the test import one? */

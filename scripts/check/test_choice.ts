@@ -19,6 +19,7 @@ import type { Reach } from './test_reach.ts';
 export type TestChoice = { files: string[]; needs_stores: boolean; told: string };
 
 const options = ['--all', '--changed', '--deep'];
+const all_linted = ['.'];
 /** These decide what the linter finds in any file. */
 const of_all_linted = /^(\.oxlintrc|tsconfig)\.json$|\.d\.ts$/;
 const depth = ['test/depth.ts'];
@@ -90,7 +91,7 @@ function chooseUsual(tests: string[], turn: number): TestChoice {
 
 /**
  * The source files that the linter, the slowest of the checks, is asked to read for the arguments
- * of `npm test`: those whose path contains one of the texts. None stands for all. Without an
+ * of `npm test`: those whose path contains one of the texts, or the whole folder. Without an
  * argument a person's run has the recent changes read and what imports them, and a pipeline's all.
  */
 export function chooseLinted(
@@ -100,14 +101,14 @@ export function chooseLinted(
 ): string[] {
   if (wanted.length === 0 && !is_pipeline) return listLintedOf(recent());
   const patterns = wanted.filter((word) => !options.includes(word));
-  return wanted.includes('--changed') || wanted.includes('--all')
-    ? []
-    : listSources(readReach(), patterns);
+  const isAll = patterns.length === 0 || wanted.includes('--changed') || wanted.includes('--all');
+  return isAll ? all_linted : listSources(readReach(), patterns);
 }
 
 /** The changed sources and their importers: what the linter finds depends on the types of both. */
 function listLintedOf(changed: string[]): string[] {
-  if (changed.some((file) => of_all_linted.test(file) || of_all_tests.test(file))) return [];
+  if (changed.some((file) => of_all_linted.test(file) || of_all_tests.test(file)))
+    return all_linted;
   const isThere = (file: string) => /\.[cm]?[jt]sx?$/.test(file) && existsSync(join(root, file));
   return [...new Set([...changed.filter(isThere), ...listImporters(changed)])];
 }

@@ -47,7 +47,7 @@ const chore = (name: string, interval_ms: number, work: Chore['work']): Chore =>
 });
 
 /**
- * Lists the chores of an API process, one line each; tests do the work by hand, with a clock of
+ * Lists the chores of an API process, one line each. Tests run the work directly, with a clock of
  * their own.
  */
 export function choresOf(deps: Deps): Chore[] {
@@ -61,7 +61,7 @@ export function choresOf(deps: Deps): Chore[] {
       sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
     ),
     chore('check of the activity log', 600_000, (signal) => checkChains(deps, signal)),
-    chore('look at the room on disk', 2_000, () => deps.disk.look()),
+    chore('check of free disk space', 2_000, () => deps.disk.look()),
     chore('background migrations of the analytics store', 2_000, (signal) =>
       workBackgroundMigrations(deps, signal),
     ),
@@ -77,7 +77,7 @@ export function choresOf(deps: Deps): Chore[] {
   ];
 }
 
-/** The warnings that people get before something ends, or when it does. */
+/** Lists the chores that warn people before an expiry, or at it. */
 function warningsOf(deps: Deps): Chore[] {
   return [
     chore('warnings before certificates expire', 3_600_000, (signal) =>
@@ -96,16 +96,14 @@ function warningsOf(deps: Deps): Chore[] {
   ];
 }
 
-/** Lists chores that judge how exports are. */
+/** Lists the chores that assess the state of exports. */
 function looksOf(deps: Deps): Chore[] {
   return [
-    chore('look for late exports', 30_000, () =>
+    chore('check for late exports', 30_000, () =>
       judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
     ),
-    chore(
-      'look at how late exports are planned, in which states they are, and what is verified',
-      10_000,
-      () => Promise.all([noteExports, planLooks, noteVerified].map((it) => it(deps.engine))),
+    chore('measurement of late planning, states of exports, and verification', 10_000, () =>
+      Promise.all([noteExports, planLooks, noteVerified].map((it) => it(deps.engine))),
     ),
   ];
 }
@@ -121,7 +119,7 @@ function erasuresOf(deps: Deps): Chore[] {
       sweepDeleted(deps, signal),
     ),
     chore('certificates of deleted users and organizations', 10_000, () => certifyDeletions(deps)),
-    chore('removal of the notes of erasures whose projects are gone', 60_000, (signal) =>
+    chore('removal of the notes of erasures whose projects were deleted', 60_000, (signal) =>
       sweepNotes(deps.engine, signal),
     ),
   ];
@@ -142,7 +140,7 @@ async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
 function catalogueOf(deps: Deps): Chore[] {
   return [
     chore('counting of events for their catalogue', 5_000, (signal) => countEvents(deps, signal)),
-    chore('removal of the counts of days that the event catalogue no longer shows', 3_600_000, () =>
+    chore('removal of old daily counts of the event catalogue', 3_600_000, () =>
       sweepDays(deps.db, deps.clock.now()),
     ),
   ];
@@ -156,7 +154,7 @@ function downloadsOf(deps: Deps): Chore[] {
   ];
 }
 
-/** Lists chores that remove ways to sign in at the end of their time. */
+/** Lists the chores that delete expired ways to sign in. */
 function signInsOf(deps: Deps): Chore[] {
   return [
     chore('removal of setup links that have expired', 3_600_000, () =>
@@ -172,7 +170,7 @@ function signInsOf(deps: Deps): Chore[] {
   ];
 }
 
-/** Lists chores that remove data at the end of its time. */
+/** Lists the chores that delete data after its retention time. */
 function removalsOf(deps: Deps): Chore[] {
   return [
     chore('removal of old bulk actions', 3_600_000, (signal) => sweepBulkActions(deps, signal)),
@@ -184,7 +182,7 @@ function removalsOf(deps: Deps): Chore[] {
     ),
     chore('removal of old mails', 3_600_000, (signal) => sweepMails(deps, signal)),
     chore('removal of old notices', 3_600_000, (signal) => sweepNotices(deps, signal)),
-    chore('removal of rows that projects no longer keep', 60_000, (signal) =>
+    chore('removal of rows beyond the retention of projects', 60_000, (signal) =>
       retainRows(deps, signal),
     ),
     chore('removal of the old history of exports', 600_000, (signal) => sweepExports(deps, signal)),
@@ -194,7 +192,7 @@ function removalsOf(deps: Deps): Chore[] {
     chore('removal of old answers of the Iceberg catalog', 600_000, () =>
       sweepAnswers(deps.db, deps.clock.now()),
     ),
-    chore('removal of the salts of days that are over', 600_000, () =>
+    chore('removal of the salts of past days', 600_000, () =>
       sweepVisitorSalts(deps.db, deps.clock.now()),
     ),
   ];

@@ -5,7 +5,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { jsonAnswer } from './protocol.ts';
 import type { Answer } from './protocol.ts';
 
-/** The schema of a refusal that an SDK reads, where its protocol has no form of its own. */
+/** The schema of a refusal for SDKs whose protocol has no form of its own. */
 export const SdkProblem = Type.Object(
   {
     ...Problem.properties,
@@ -15,7 +15,7 @@ export const SdkProblem = Type.Object(
   { title: 'SdkProblem' },
 );
 
-/** A refusal in the form that every SDK without a form of its own reads. */
+/** Returns a refusal in the form of all SDKs without a form of their own. */
 export function sdkRefusal(error: ApiError, request_id: string): Answer {
   const body = errorBody(error, request_id);
   return {

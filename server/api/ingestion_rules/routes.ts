@@ -45,7 +45,7 @@ import {
 import { tryRoute } from './try_route.ts';
 
 const list = '/api/projects/:project_id/ingestion_rules/';
-const holds = 'The change holds for requests that begin a second later.';
+const holds = 'The change applies to requests that start a second later.';
 const day_ms = 24 * 3_600_000;
 
 const ingestion_rules: Records<IngestionRuleRow> = {
@@ -64,8 +64,8 @@ const ingestion_rules: Records<IngestionRuleRow> = {
 };
 
 /**
- * `/api/projects/:project_id/ingestion_rules/`: what a project drops, hashes, renames and sets
- * before an event is stored; list, create, change, order, delete, count, try.
+ * Routes of `/api/projects/:project_id/ingestion_rules/`: rules that drop, hash, rename and set
+ * properties before an event is stored; list, create, change, order, delete, count, try.
  */
 export function ingestionRuleRoutes(app: FastifyInstance, deps: Deps): void {
   addList(app, {
@@ -119,7 +119,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     },
     remove: {
       summary: 'Delete an ingestion rule',
-      description: `${holds} What it changed stays changed.`,
+      description: `${holds} Events that it has changed stay changed.`,
       apply: ({ tx, before }) => deleteIngestionRule(tx, before.id),
     },
   });
@@ -202,9 +202,9 @@ function countsRoute(app: FastifyInstance, { db, clock }: Deps): void {
       schema: {
         summary: 'Count the events that ingestion rules changed or dropped, by day',
         description:
-          'Up to date to a second, kept for 90 days. A changed event counts once it is stored, a ' +
-          'dropped one each time that it comes. A crash of the server may lose the counts of its ' +
-          'last second, and never an event.',
+          'A second behind, kept for 90 days. A changed event counts when it is stored, a ' +
+          'dropped one each time it arrives. A crash of the server may lose the counts of ' +
+          'its last second, but no event.',
         querystring: RuleCountsQuery,
         response: { 200: RuleCounts },
       },

@@ -8,14 +8,14 @@ import { listInvites } from './store.ts';
 import { addList } from '../../platform/http/records.ts';
 
 /**
- * `/api/organizations/:organization_id/invites/` for members, and `/api/invites/:id/` for whom an
- * invite is for.
+ * Routes of `/api/organizations/:organization_id/invites/` for members, and `/api/invites/:id/` for
+ * invited people.
  */
 export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
   addList(app, {
     url: '/api/organizations/:organization_id/invites/',
     config: { scope: 'organization_member:read', within: 'organization' },
-    summary: 'List the invites, expired ones too, newest first',
+    summary: 'List the invites, including expired ones, newest first',
     answer: Invite,
     rows: (request) => listInvites(request.access.organization_id, deps.clock.now()),
   });

@@ -25,13 +25,13 @@ const base = '/api/organizations/:organization_id/members/';
 const url = `${base}:user__uuid/`;
 const within = 'organization';
 /**
- * Rules over several members read them under the organization's lock, so that two changes cannot
- * each see the state before the other.
+ * Rules about several members read them under the organization's lock, so that concurrent changes
+ * cannot both see the old state.
  */
 const writing = { scope: 'organization_member:write', within, locks_organization: true } as const;
 
 /**
- * `/api/organizations/:organization_id/members/`: list, change of the level, removal and leaving;
+ * Routes of `/api/organizations/:organization_id/members/`: list, change the level, remove, leave;
  * the sessions of a member.
  */
 export function memberRoutes(app: FastifyInstance, deps: Deps): void {
@@ -65,8 +65,8 @@ function levelRoutes(app: FastifyInstance): void {
     {
       change: {
         description:
-          'You cannot change your own level. Only an owner can make somebody an owner, or change ' +
-          'the level of an owner. `@me` is the caller.',
+          'You cannot change your own level. Only an owner can make another member an owner, or ' +
+          'change the level of an owner. `@me` is the caller.',
         patch: { summary: "Change a member's level", body: MemberPatch },
         put: { summary: "Set a member's level", body: MemberPut },
         apply: async ({ tx, request, before, schema }) => {
@@ -103,7 +103,7 @@ function removalRoute(app: FastifyInstance): void {
 function removeMember(request: FastifyRequest, reply: FastifyReply) {
   return write(request, reply, 204, async (tx, record) => {
     const { organization_id } = request.access;
-    // No list shows a deactivated person, but the membership must not survive the person for that.
+    // The lists omit a deactivated person, but their membership can still be removed.
     const member = await getMember(request, tx, findMemberOfAnyState);
     ifMatch(request, member);
     refuseRemoval(askerOf(request), member, await hasOtherOwner(tx, organization_id, member.id));
@@ -122,7 +122,7 @@ function entryOf(
   after: MemberRow | undefined,
 ): Entry {
   const { user } = (after ?? before)!;
-  // The person's own fields are not changed here.
+  // This route does not change the person's own fields.
   const changes = changesOf(before, after, [
     'id',
     'user',

@@ -38,8 +38,8 @@ const recordsOf = ({ base, within }: Mount): Records<NoticeTargetRow> => ({
 });
 
 /**
- * Registers the routes of notice targets: list, create, retrieve, change, delete, test, under
- * organizations and under projects.
+ * Routes of notice targets: list, create, retrieve, change, delete, test, under organizations and
+ * projects.
  */
 export function noticeTargetRoutes(app: FastifyInstance, deps: Deps): void {
   for (const mount of mountsOf('notice_targets')) {
@@ -60,7 +60,7 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
   });
 
   const description =
-    'Notices tell once of each change: an export fails, recovers, is late, has delivered an ' +
+    'A notice reports each change once: an export fails, recovers, is late, has delivered an ' +
     'unusual number of rows, or was paused by the server. While a project has no target, the ' +
     'administrators of the organization get mails.';
   const schema = {
@@ -85,7 +85,7 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
           created.type === 'webhook' ? [secretChange('secret', 'created')] : [],
         ),
       );
-      // With `validate_only` there is no target, and nothing will ever be signed with the secret.
+      // `validate_only` creates no target, so the secret will never sign anything.
       return { ...created, secret: isValidateOnly(request) ? null : secret };
     },
   });
@@ -96,8 +96,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps, mount: Mount): void {
     retrieve: { summary: 'Retrieve a notice target' },
     change: {
       description:
-        'The type stays. Another `url` needs the `secret` with it. What waits to be delivered ' +
-        'goes to the new address, under the new secret.',
+        'The type cannot change. Another `url` needs the `secret` with it. Waiting deliveries go ' +
+        'to the new address, with the new secret.',
       patch: { summary: 'Change the sent fields of a notice target', body: NoticeTargetPatch },
       put: {
         summary: 'Change a notice target; absent fields keep their values',
@@ -106,7 +106,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps, mount: Mount): void {
       apply: async ({ tx, request, before }) => {
         await refuseMails(tx, request, before);
         const { has_new_url, has_new_secret } = await changeTarget(deps, tx, before, request);
-        // Another address of the same host may look like the one before.
+        // Another address of the same host may look like the old one.
         return ({ url }) => [
           ...(has_new_url && url === before.url ? [secretChange('url', 'changed')] : []),
           ...(has_new_secret ? [secretChange('secret', 'changed')] : []),
@@ -122,11 +122,11 @@ function recordRoutes(app: FastifyInstance, deps: Deps, mount: Mount): void {
 
 function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
   const description =
-    'One attempt, at once, whatever `events` and `enabled` say. `last_test` of the target shows ' +
-    'the result. PagerDuty gets an incident of severity `info` and its end. After ten in a row ' +
-    'the server slows the tests of a project.';
+    'One attempt, at once, even if `events` or `enabled` exclude it. `last_test` of the ' +
+    'target shows the result. PagerDuty gets an incident of severity `info` and its end. ' +
+    'After ten tests in a row, the server slows the tests of the project.';
   const schema = {
-    summary: 'Send a notice to try a target out',
+    summary: 'Send a test notice to a target',
     description,
     response: { 200: NoticeTargetTest },
   };
@@ -143,8 +143,8 @@ function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): v
 }
 
 /**
- * The target that the path names, or the one with the id, in the place of the path; throws 404
- * without one.
+ * Returns the target of the path, or the one with the id, in the place of the path; throws 404 if
+ * it does not exist.
  */
 async function getTarget(
   db: Queryable,
@@ -155,7 +155,7 @@ async function getTarget(
   return (await findNoticeTarget(db, request.access, id, lock)) ?? missing();
 }
 
-/** Throws 403 where a person whom their directory has deactivated would decide who gets mails. */
+/** Throws 403 if a directory has deactivated the person who would decide who gets mails. */
 async function refuseMails(
   db: Queryable,
   { caller }: FastifyRequest,

@@ -42,7 +42,7 @@ const entryOf = entryWriter('organization', ({ name }: OrganizationRow) => name,
   'managed_by',
 ]);
 
-/** `/api/organizations/`: list, create, retrieve, change, delete. */
+/** Routes of `/api/organizations/`: list, create, retrieve, change, delete. */
 export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app);
@@ -53,7 +53,7 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
   addList(app, {
     url: '/api/organizations/',
     config: { scope: 'organization:read', service_keys: true },
-    summary: 'List the organizations that the caller belongs to, oldest first',
+    summary: 'List the organizations of the caller, oldest first',
     answer: Organization,
     rows: ({ caller }) => listOrganizations(caller),
   });
@@ -63,9 +63,9 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
     config: { scope: 'organization:write' },
     summary: 'Create an organization with a first project; the caller becomes its owner',
     description:
-      'SLUICE_ORGANIZATION_CREATION says who may: members of an organization of this ' +
-      'server, unless the operator sets another value. On a server without organizations ' +
-      'everybody with an account may.',
+      'SLUICE_ORGANIZATION_CREATION decides who may: by default, members of an ' +
+      'organization of this server. On a server without organizations everybody with an ' +
+      'account may.',
     body: OrganizationCreate,
     response: { 201: Organization },
     work: async ({ request, tx, record }) => {
@@ -131,7 +131,7 @@ function deleteRoute(app: FastifyInstance): void {
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const { organization_id, level } = request.access;
-          // A check removes nothing, and waits for nobody.
+          // A check deletes nothing, and waits for nobody.
           const isKept = isValidateOnly(request);
           if (!isKept) await lockOutWriters(tx, organization_id);
           const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();

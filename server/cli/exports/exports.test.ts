@@ -96,7 +96,7 @@ test('import, backfill, logs and runs; a run delivers what came in since', async
   assert.deepEqual([ended.status, ended.by], ['Completed', 'inserted_at']);
   const [code, said] = await refused('runs', 'retry', 'rows', whole.id);
   assert.deepEqual([code, /The run has completed/.test(said)], [1, true]);
-  assert.match((await refused('runs', 'cancel', 'rows', whole.id))[1], /The run is over/);
+  assert.match((await refused('runs', 'cancel', 'rows', whole.id))[1], /The run has ended/);
 });
 
 test('a day and a week of an export turn when the options say', async () => {

@@ -136,7 +136,7 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
 
 test('without stores the bundle says why, and has the rest', async () => {
   const { files } = await bundleOf({ SLUICE_PORT: '1' }, [join(folder, 'no-such.log')]);
-  assert.match(files.get('stores.txt')!, /There is no Sluice data/);
+  assert.match(files.get('stores.txt')!, /has no Sluice data/);
   assert.match(files.get('logs/server_1.log')!, /could not be learned/);
   assert.match(files.get('healthz.txt')!, /Nobody answered/);
   assert.match(files.get('version.json')!, /"sluice": "/);

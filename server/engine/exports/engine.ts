@@ -12,7 +12,7 @@ import type { DestinationDeps } from '../model/destination/destination.ts';
 import { encodeRow } from '../destinations/formats/encode_row.ts';
 import type { QueryLimits } from '../query/settings.ts';
 
-/** The outside parts that planning and executing exports use. */
+/** The outside parts that planning and execution of exports use. */
 export type Engine = {
   db: Database;
   clickhouse: ClickHouse;
@@ -25,15 +25,15 @@ export type Engine = {
   tracer: Tracer | undefined;
   export_dir: string;
   /**
-   * True where the operator lets S3 destinations without an access key use the credentials of the
-   * server itself.
+   * True if the operator lets S3 destinations without an access key use the server's own
+   * credentials.
    */
   has_environment_credentials: boolean;
   aws_roles: AwsRoles;
   settle_seconds: number;
   /** Longest time without progress of a destination before the attempt ends. */
   destination_silence_seconds_max: number;
-  /** After this many runs in a row that failed an export is paused; 0: never. */
+  /** Sluice pauses an export after this many failed runs in a row; 0: never. */
   pause_after_failures: number;
   /** Limits of one custom query in the analytics store. */
   query_limits: QueryLimits;
@@ -42,8 +42,8 @@ export type Engine = {
 };
 
 /**
- * Returns the parts that a destination may use for one piece of work, which ends with the signal;
- * its answers are reported to `noteProgress`.
+ * Returns the parts that a destination may use for one piece of work. The signal ends the work;
+ * answers of the destination call `noteProgress`.
  */
 export function destinationDeps(
   engine: Engine,

@@ -15,41 +15,41 @@ import { openPersonStore } from './persons/person_store.ts';
 
 /**
  * The outcome for submitted events: all are stored, were stored before, or belong to erased persons
- * (`refused`); or their state is unknown.
+ * (`refused`); or the outcome is unknown.
  */
 export type Stored =
   | { taken: number; duplicates: number; refused: number; failure?: undefined }
   | { failure: TakeFailure };
 
-/** Why events are not stored: `disk_full` until there is room again. */
+/** Why events are not stored; `disk_full`: until the disk has space again. */
 export type TakeFailure = FlushFailure | 'disk_full';
 
-/** One process's way into the events table. */
+/** One process's writer of the events table. */
 export type Ingestion = {
   /**
-   * Hands events of one project in. Resolves once there is room for them in memory, with the
-   * promise of their fate, which never rejects and whose success means that they survive a kill of
-   * everything. Events of one project are stored in the order in which they were handed in.
+   * Submits events of one project. Resolves once memory has room for them, with a promise of their
+   * outcome. That promise never rejects, and its success means that the events survive a kill of
+   * every process. Events of one project are stored in the order of submission.
    */
   add(teamId: number, events: IncomingEvent[]): Promise<{ stored: Promise<Stored> }>;
-  /** Finds the rules and the plan of a project, which apply before events are handed in. */
+  /** Finds the rules and the plan of a project, which apply before events are submitted. */
   intakeOf: IntakeFinder;
-  /** Counts events that a rule dropped, which are not handed in. */
+  /** Counts events that a rule dropped and that are not submitted. */
   countDropped: RuleCounts['note'];
-  /** Waits until everything that was handed in has been flushed, and counts are stored. */
+  /** Waits until all submitted events have been flushed and counts are stored. */
   drain(): Promise<void>;
 };
 
-/** Bounds of one process's ingestion; `batch_...` are those of the largest batch. */
+/** Limits of one process's ingestion; `batch_...` apply to the largest batch. */
 export type IngestionLimits = {
   batch_rows_max: number;
   batch_bytes_max: number;
   queue_bytes_max: number;
   flushes_max: number;
   look_up_seconds_max: number;
-  /** A batch that takes less lets the next one be twice as large. */
+  /** After a faster batch, the next one may be twice as large. */
   quick_ms: number;
-  /** After a batch that takes longer they are small again. */
+  /** After a slower batch, batches are small again. */
   slow_ms: number;
 };
 
@@ -58,7 +58,7 @@ const default_limits: IngestionLimits = {
   batch_rows_max: 40_000,
   batch_bytes_max: 24 * 1024 * 1024,
   queue_bytes_max: 160 * 1024 * 1024,
-  // Each flush holds one connection of the control store while it writes; the API needs the others.
+  // Each flush holds a connection of the control store while it writes; the API needs the others.
   flushes_max: 4,
   // The lock is held meanwhile, by a transaction that the control store ends after two minutes
   // without a statement.
@@ -67,11 +67,11 @@ const default_limits: IngestionLimits = {
   slow_ms: 5_000,
 };
 
-/** The parts that ingestion works with. */
+/** The parts that ingestion needs. */
 type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log'> & {
   secrets: Pick<Secrets, 'hash' | 'open'>;
   clock: Clock;
-  /** The room on the disks of the stores; what came in before it was full is stored. */
+  /** The space on the stores' disks. Events that arrived before the disk was full are stored. */
   disk?: Pick<DiskRoom, 'isFull'> | undefined;
 };
 
@@ -85,7 +85,7 @@ function flushDepsOf(
     persons: openPersonStore(deps.clickhouse),
     warn,
     count,
-    // Events that make thousands of batches, as forced merges do, leave their turn to who waits.
+    // Lets waiting work run between the thousands of batches that forced merges create.
     letOthers: () => {
       flushes.give(1);
       return flushes.take(1);
@@ -99,27 +99,27 @@ function flushDepsOf(
 type Group = {
   events: IncomingEvent[];
   bytes: number;
-  /** Gives back the room that it takes. */
+  /** Releases the space that it occupies. */
   leave: () => void;
   finish: (stored: Stored) => void;
 };
 
-/** A project's share of the room, so that others get in while its events cannot be stored. */
+/** A project's share of the memory, so that others proceed while its events cannot be stored. */
 const room_share = 1 / 4;
 
 /**
- * Time limit of a batch in the store: long enough for a busy one. Exports of the project wait as
- * long at most for a batch in progress.
+ * Time limit of a batch in the store: long enough for a busy one. Exports of the project wait at
+ * most this long for a batch in progress.
  */
 const batch_seconds_max = 10;
 
-/** A batch begins at a share of the largest one, and doubles while the store is quick. */
+/** Batches start at a share of the largest size, and double while the store is fast. */
 const first_share = 1 / 4;
 
 /**
  * Opens the ingestion of one process: group commit per project. A batch is written as soon as the
- * one before is stored, so that a lone event does not wait and many requests share a batch. At most
- * 160 MiB wait, a quarter of them of one project; beyond that `add` does.
+ * previous one is stored, so that a single event does not wait and many requests share a batch. At
+ * most 160 MiB wait, a quarter of it for one project; beyond that, `add` waits.
  */
 export function openIngestion(
   deps: IngestionDeps,
@@ -135,7 +135,7 @@ export function openIngestion(
   const flushers = new Set<Promise<void>>();
 
   async function flushAll(teamId: number, queue: Group[]): Promise<void> {
-    // Whatever arrives in the same turn of the event loop goes into the first batch.
+    // The first batch contains everything that arrives in the same turn of the event loop.
     await new Promise((resume) => setImmediate(resume));
     const batch = openBatchShare(bounds);
     while (queue.length > 0) {
@@ -181,7 +181,7 @@ export function openIngestion(
   };
 }
 
-/** The share of the largest batch that the next one may have, by how long the last ones took. */
+/** Returns the share of the largest batch for the next one, by the duration of the last ones. */
 function openBatchShare({ quick_ms, slow_ms }: IngestionLimits) {
   let share = first_share;
   let began = 0;
@@ -198,12 +198,12 @@ function openBatchShare({ quick_ms, slow_ms }: IngestionLimits) {
   };
 }
 
-/** Room for what waits in memory; each project has a share of it at most. */
+/** Memory for waiting events; each project may use a share of it. */
 function openRoom(bytes_max: number) {
   const room = openSemaphore(bytes_max);
   const shares = new Map<number, Semaphore>();
   return {
-    /** Waits for room and gives the way to give it back. */
+    /** Waits for room and returns the function that releases it. */
     enter: async (teamId: number, bytes: number): Promise<() => void> => {
       const share = shares.get(teamId) ?? openSemaphore(bytes_max * room_share);
       shares.set(teamId, share);
@@ -214,7 +214,7 @@ function openRoom(bytes_max: number) {
         share.give(bytes);
       };
     },
-    /** Keeps nothing of a project of which nobody waits. */
+    /** Deletes the entry of a project without waiting events. */
     forget: (teamId: number) => {
       if (shares.get(teamId)?.waiting === 0) shares.delete(teamId);
     },

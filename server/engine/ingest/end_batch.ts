@@ -1,23 +1,23 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { StoreAwayError } from '../../platform/store_away.ts';
 
-// Time for asking the store after a failed insert, in milliseconds.
+// Time for checking the store after a failed insert, in milliseconds.
 const inquiry_ms_max = 3_000;
 /** Time limit for one answer. */
 const answer_ms_max = 5_000;
-/** The pause between two questions. */
+/** The pause between two checks. */
 export const inquiry_pause_ms = 50;
-// Asked again after a pause, because a statement that was sent just before its sender died may not
-// have begun yet.
+// Checked several times, because a statement that was sent just before its sender died may start
+// later.
 const quiet_answers_min = 3;
-// A server shows the id that the client gave; the embedded store keeps it in `log_comment`.
+// A server shows the client's id; the embedded store has it in `log_comment`.
 const isOfBatch =
   "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";
 
 /**
- * Has one node end what it does for the batch. True when it has ended, so that nothing more of it
- * can appear; false when the store does not say so in time, also where it hangs. One that is slow
- * and says so is heard to the end.
+ * Makes one node end its work on the batch. Returns true when it has ended, so that no more rows
+ * can appear. Returns false if the store does not confirm it in time, also if it hangs. Keeps
+ * waiting for a store that answers slowly.
  */
 export async function endBatch(
   clickhouse: ClickHouse,
@@ -34,7 +34,7 @@ export async function endBatch(
       if (quiet === quiet_answers_min) return true;
       if (running) await orLate(endQueries(clickhouse, batchId, late), late);
     } catch {
-      // The store may be restarting; it is asked again until the deadline.
+      // The store may be restarting, so the check is repeated until the deadline.
       quiet = 0;
     }
     if (quiet === 0 && performance.now() > deadline) return false;
@@ -43,8 +43,8 @@ export async function endBatch(
 }
 
 /**
- * Waits no longer than this, also where an answer has begun and does not end, which the client's
- * own abort does not notice.
+ * Stops waiting at the deadline, even for an answer that has begun and does not end: the client's
+ * own abort misses that.
  */
 export async function orLate<Result>(work: Promise<Result>, late: AbortSignal): Promise<Result> {
   work.catch(() => undefined);

@@ -23,9 +23,9 @@ import { writeRows } from './write.ts';
 
 /**
  * The parts of a flush. `seconds_max` bounds the time in which the store may write a batch,
- * `look_up_seconds_max` the time for its look-ups, `bytes_max` the size of a batch as written,
- * `letOthers` is awaited between two batches, `warn` records changes to an event, and `count` those
- * that the project's rules made.
+ * `look_up_seconds_max` the time for its look-ups, `bytes_max` the written size of a batch.
+ * `letOthers` is awaited between two batches, `warn` records changes to an event, and `count` the
+ * changes by the project's rules.
  */
 export type FlushDeps = {
   db: Database;
@@ -41,28 +41,27 @@ export type FlushDeps = {
   bytes_max: number;
 };
 
-/**
- * Why a batch was not stored: another attempt may help, or its project does not exist (any more).
- */
+/** Why a batch was not stored: a retry may help, or its project does not exist. */
 export type FlushFailure = 'unavailable' | 'out_of_files' | 'project_gone';
 
 /**
- * The fate of an event: stored, stored before (in the store or earlier in the batch), or refused
+ * The outcome of an event: stored, stored before (in the store or earlier in the batch), or refused
  * because its person was erased.
  */
 export type Fate = 'stored' | 'duplicate' | 'refused';
 
 /**
- * The fates of the first `fates.length` events. The others may not be stored: `failure` says why.
+ * The outcomes of the first `fates.length` events. The other events may not be stored: `failure`
+ * gives the reason.
  */
 export type FlushOutcome = { fates: Fate[]; failure?: FlushFailure };
 
 /**
- * Stores a project's events and the versions of persons that they create, in one batch, or in
- * several when their rows are larger than one may be. Guarantees, for every number of processes:
- * each event that it says is stored is in the store exactly once by its uuid and survives a kill of
- * everything; `inserted_at` is the same for a whole batch, whole milliseconds, and greater than
- * that of every batch before. Never throws.
+ * Stores a project's events and the resulting versions of persons in one batch, or in several if
+ * their rows exceed one. Guarantees, for any number of processes: each event that it reports as
+ * stored is in the store exactly once by its uuid and survives a kill of every process;
+ * `inserted_at` is the same for a whole batch, in whole milliseconds, and greater than that of
+ * every earlier batch. Never throws.
  */
 export async function flushEvents(
   deps: FlushDeps,
@@ -78,7 +77,7 @@ export async function flushEvents(
     warnOfDuplicates(deps, teamId, batch, fates);
     all.push(...fates);
     if (failure !== undefined) return { fates: all, failure };
-    // With large persons few events fit, and repeating the look-ups of all others each time would
+    // With large persons, few events fit, and repeating the look-ups of the others each time would
     // take longer than writing.
     const fits = fates.length === batch.length;
     wanted = Math.max(2 * fates.length, fits ? wanted : 0);
@@ -87,15 +86,15 @@ export async function flushEvents(
 }
 
 /**
- * A forced merge may move thousands of distinct ids, and whose they are must be known before: so it
- * comes first in its batch.
+ * A forced merge may move thousands of distinct ids, whose owners must be known first. So it begins
+ * a batch.
  */
 function upToForcedMerge(events: IncomingEvent[]): IncomingEvent[] {
   const at = events.findIndex(({ merge }, index) => index > 0 && merge?.is_forced === true);
   return at === -1 ? events : events.slice(0, at);
 }
 
-/** One batch: as many of the first events as fit, at least one unless it fails. */
+/** Writes one batch: as many of the first events as fit, at least one unless it fails. */
 async function flushBatch(
   deps: FlushDeps,
   teamId: number,
@@ -104,7 +103,7 @@ async function flushBatch(
   let outcome: FlushOutcome | undefined;
   try {
     await deps.db.transaction(async (tx) => {
-      // One way to the control store for both: the state is read once the lock is there.
+      // Shares one round trip to the control store: the state is read once the lock is held.
       const [, state] = await Promise.all([lockForWriting(tx, teamId), readState(tx, teamId)]);
       outcome = await caughtUp(deps.clickhouse, ['events', 'persons'], () =>
         writeBatch(deps, tx, state, teamId, events),
@@ -113,7 +112,7 @@ async function flushBatch(
   } catch (error) {
     deps.log.error({ err: error, team_id: teamId }, 'an ingestion batch failed');
     deps.persons.forget(teamId);
-    // Stored events stay stored, even if releasing the lock failed.
+    // Stored events stay stored, even if the lock could not be released.
     outcome ??= failed(isOutOfFiles(error) ? 'out_of_files' : 'unavailable');
   }
   return outcome ?? failed('unavailable');
@@ -131,8 +130,8 @@ async function writeBatch(
   events: IncomingEvent[],
 ): Promise<FlushOutcome> {
   if (state.batch_id !== null) {
-    // Somebody was killed in the middle of a batch. Until the store has let go of it, a look-up of
-    // uuids could not be trusted.
+    // A process was killed in the middle of a batch. Until the store has ended its work on that
+    // batch, a look-up of uuids is unreliable.
     deps.persons.forget(teamId);
     if (state.is_batch_elsewhere) return failed('unavailable');
     if (!(await settleBatch(deps.clickhouse, teamId, state))) return failed('unavailable');
@@ -173,15 +172,15 @@ async function writeBatch(
   };
 }
 
-/** Writes the rows, unless the state that they were made from is another by now. */
+/** Writes the rows, unless the state they depend on has changed. */
 async function writeUnchanged(
   deps: FlushDeps,
   tx: Transaction,
   created: { team_id: number; state: IngestionState; last_inserted_at: number; rows: BatchRows },
 ) {
   const { team_id, state, last_inserted_at, rows } = created;
-  // The last thing before the batch is noted, and through the transaction: it throws when the
-  // session and with it the lock is gone.
+  // Read right before the batch is recorded, through the transaction: it throws if the session and
+  // its lock are gone.
   const latest = await readState(tx, team_id);
   if (!latest.has_project) return 'project_gone';
   const isUnchanged =
@@ -200,7 +199,7 @@ type Found = {
   last_inserted_at: number;
 };
 
-/** Everything that the store must say before a batch can be created. */
+/** Reads everything from the store that a batch needs. */
 async function lookUp(
   deps: FlushDeps,
   teamId: number,
@@ -210,8 +209,7 @@ async function lookUp(
 ): Promise<Found> {
   const given = events.flatMap((event) => (event?.is_uuid_given === true ? event.uuid : []));
   const known = await findKnownUuids(deps.clickhouse, teamId, given, signal);
-  // An answer that comes after the time must not go on into the cache of persons: the lock may be
-  // somebody else's by then.
+  // A late answer must not reach the cache of persons: another process may hold the lock by then.
   signal.throwIfAborted();
   const fresh: IncomingEvent[] = [];
   const fates = events.map((event): Fate => {
@@ -237,8 +235,8 @@ async function lookUp(
 }
 
 /**
- * Gives up after the seconds, also when an answer has begun and does not end, which the client's
- * own abort does not notice.
+ * Rejects after the time limit, even for an answer that has begun and does not end: the client's
+ * own abort misses that.
  */
 async function within<Result>(
   seconds: number,
@@ -257,7 +255,7 @@ async function within<Result>(
   }
 }
 
-/** The instant of the next batch, milliseconds: `last` is that of the latest one. */
+/** Returns the instant of the next batch in milliseconds; `last` belongs to the latest one. */
 export function nextInsertion(state: IngestionState, last: number): number {
   return Math.max(
     Date.parse(state.now),
@@ -266,7 +264,7 @@ export function nextInsertion(state: IngestionState, last: number): number {
   );
 }
 
-// Asked once per project: before its first batch, or after the control store was put back to an
+// Queried once per project: before its first batch, or after the control store was restored to an
 // older state.
 async function lastInsertionInStore(
   clickhouse: ClickHouse,

@@ -19,19 +19,19 @@ export type InsertOutcome = 'stored' | 'absent' | 'unknown';
 /** The tables that ingestion writes. */
 export type IngestionTable = 'events' | 'persons';
 
-// Size of a chunk: longer texts cost more to join and to turn into bytes.
+// Size of a chunk: longer texts take longer to join and to encode.
 const chunk_bytes = 128 * 1024;
-/** Time limit for counting the rows of a batch after the store has ended it. */
+/** Time limit for counting the rows of a batch after the store has ended its work on it. */
 const count_ms_max = 30_000;
-/** The project of the rows that take the token of a batch; no real one has this number. */
+/** The project number of rows that take the token of a batch; no real project has it. */
 export const nobody = 0;
-/** A row to insert; `written` are members of it that are JSON already. */
+/** A row to insert; `written` contains members that are already JSON. */
 export type BatchRow = { written?: Uint8Array | undefined; event?: string; properties?: string };
 
 /**
- * Columns that an insert names where no event of the batch has a group, or a session: they stay
- * empty. To make them of each event, the store would read and plan their expressions for every
- * insert, half of its work for one row.
+ * Columns of an insert whose events have no group or no session: they stay empty. Otherwise the
+ * store would parse and plan their expressions for every insert, which is half of its work for one
+ * row.
  */
 const group_columns = ['group_id', 'group_at', 'group_number', 'group_set'];
 const session_columns = ['session_id'];
@@ -55,14 +55,14 @@ const leave_empty = {
 const session_key = '$session_id';
 
 /**
- * Rows up to which the indexes of skipped granules are left to merges. So few rows are one granule,
- * so an index skips nothing, and two files less wait for the disk.
+ * Rows up to which the skipping indexes are left to merges. So few rows are one granule, so an
+ * index skips nothing, and the disk writes two files less.
  */
 const granule_rows = 1_024;
 
 /**
- * One insert of a batch: `rows` lie in one project with one `inserted_at`, by which they are found
- * again; `stamp` is what each of them has besides. `ends_at` is on the scale of
+ * One insert of a batch: `rows` belong to one project and share one `inserted_at`, which finds them
+ * again; `stamp` holds further members of each row. `ends_at` is on the scale of
  * `performance.now()`.
  */
 export type BatchInsert<Row extends BatchRow> = {
@@ -76,9 +76,9 @@ export type BatchInsert<Row extends BatchRow> = {
 };
 
 /**
- * Inserts the rows as one block, all or nothing, and says what became of it. An insert that is not
- * done by `ends_at` is waited for no longer; after any failure the store is asked whether the rows
- * are there, once it has let go of the batch. Never throws for a failure of the store.
+ * Inserts the rows as one block, all or nothing, and returns the outcome. It stops waiting at
+ * `ends_at`. After any failure, it first makes the store end its work on the batch and then asks
+ * whether the rows are there. Never throws for a failure of the store.
  */
 export async function insertBatch<Row extends BatchRow>(
   clickhouse: ClickHouse,
@@ -93,9 +93,9 @@ export async function insertBatch<Row extends BatchRow>(
 }
 
 /**
- * Has the store let go of a batch that nobody waits for any more. True when nothing more of it can
- * appear in these tables: one node has ended what it did for it; of replicas, of which some may not
- * be asked, its token was taken, so that an insert of it that comes now is a repetition.
+ * Makes the store end its work on an abandoned batch. Returns true if no more rows of it can appear
+ * in these tables. One node has ended its work. Of replicas, which cannot all be asked, the token
+ * of the batch is taken, so that a later insert counts as a repetition.
  */
 export async function letGo(
   clickhouse: ClickHouse,
@@ -108,9 +108,9 @@ export async function letGo(
 }
 
 /**
- * Takes the token of a batch by a row of no project, unless the batch itself has it. The replica
- * must know the batch if there is one, because two different blocks of one token are no repetition
- * to it.
+ * Takes the token of a batch with a row of no project, unless the batch itself has it. The replica
+ * must already know an existing batch, because two different blocks with one token do not count as
+ * a repetition.
  */
 async function takeToken(
   clickhouse: ClickHouse,
@@ -127,7 +127,7 @@ async function takeToken(
       );
       return true;
     } catch {
-      // A majority may be back in a moment.
+      // A majority may soon be back.
       await new Promise((resume) => setTimeout(resume, inquiry_pause_ms));
     }
   }
@@ -156,13 +156,13 @@ async function send<Row extends BatchRow>(
         ...(batch.rows.length <= granule_rows ? { materialize_skip_indexes_on_insert: 0 } : {}),
       },
     });
-    // The store answers an insert with nothing, but only a clean end of that nothing is a yes.
+    // The store answers an insert with an empty body, and only its clean end confirms the insert.
     await finished(stream.resume());
   };
   await orLate(answered(), late);
 }
 
-/** The computed columns that are empty in all rows, as far as that can be told at once. */
+/** Returns the computed columns that are empty in all rows, as far as a quick check shows it. */
 function emptyColumns(rows: BatchRow[]): string[] {
   return [
     ...(rows.some(({ event }) => event === '$groupidentify') ? [] : group_columns),
@@ -170,20 +170,20 @@ function emptyColumns(rows: BatchRow[]): string[] {
   ];
 }
 
-/** JSON escapes none of the key's letters, so its bytes are there as they are in the text. */
+/** JSON escapes none of the key's letters, so its bytes appear as in the text. */
 function mayHaveSession({ properties, written }: BatchRow): boolean {
   return written === undefined
     ? properties?.includes(session_key) === true
     : Buffer.from(written.buffer, written.byteOffset, written.length).includes(session_key);
 }
 
-/** The rows as lines of JSON; others get their turn on the event loop between them. */
+/** Yields the rows as lines of JSON, and yields to the event loop between them. */
 async function* jsonLines<Row extends BatchRow>({
   rows,
   stamp,
 }: BatchInsert<Row>): AsyncGenerator<Uint8Array> {
   const turn = openTurns();
-  // The same behind each row, and so made once.
+  // The same text ends each row, so it is encoded once.
   const end = `,${JSON.stringify(stamp).slice(1)}\n`;
   let text = '';
   for (const row of rows) {

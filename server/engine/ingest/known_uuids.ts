@@ -2,9 +2,9 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 
 /**
  * Finds the uuids that the project already has in the store. Guarantee: correct while the caller
- * holds the project's ingestion lock, because nobody else inserts then. Throws if `signal` is
- * aborted first. Uuids must be checked lower-case text with dashes; they are put into the
- * statement's text.
+ * holds the project's ingestion lock, because nobody else inserts then. Throws if `signal` aborts
+ * first. Uuids must be checked lower-case text with dashes, because they become part of the
+ * statement.
  */
 export async function findKnownUuids(
   clickhouse: ClickHouse,
@@ -13,9 +13,9 @@ export async function findKnownUuids(
   signal: AbortSignal,
 ): Promise<Set<string>> {
   if (uuids.length === 0) return new Set();
-  // Leans on the projection `uuids`: (team_id, toUInt128(uuid)). The number, not the uuid, is
-  // compared, because a UUID's own order begins with its second half. One text literal, since ten
-  // thousand literals take longer to parse than to look up.
+  // Uses the projection `uuids`: (team_id, toUInt128(uuid)). Compares the number instead of the
+  // uuid, because a UUID's own order begins with its second half. One text literal, because parsing
+  // ten thousand literals takes longer than the look-up.
   const rows = await clickhouse.rows<{ uuid: string }>({
     query: `SELECT uuid FROM events
       WHERE team_id = {team_id:Int64} AND toUInt128(uuid) IN (SELECT

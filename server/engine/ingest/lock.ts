@@ -3,32 +3,34 @@ import type { Database, Queryable, Transaction } from '../../platform/postgres/d
 
 /**
  * First key of the advisory locks of ingestion; the second is the project's `team_id`. Writers take
- * it alone, planners share it.
+ * it exclusively, planners share it.
  */
 const ingestion_lock_class = 7_301_010;
 
 /** The state of a project's ingestion. Instants are ISO 8601 text in UTC. */
 export type IngestionState = {
-  /** The control store's clock, cut to milliseconds. */
+  /** The control store's clock, in whole milliseconds. */
   now: string;
   /** Instant of the latest batch; null before the first one. */
   last_inserted_at: string | null;
   /** No later batch may get an earlier `inserted_at`. */
   settled_until: string | null;
-  /** Generation of persons, together with the epoch: another primary may repeat the number. */
+  /**
+   * Generation of persons, valid together with the epoch: another primary may repeat the number.
+   */
   persons_generation: number;
-  /** The timeline of the primary that gave this. */
+  /** The timeline of the primary that returned this. */
   epoch: number;
-  /** A batch that was begun and of which nobody said how it ended. */
+  /** A batch that has begun and whose end nobody reported. */
   batch_id: string | null;
   /**
-   * The batch was noted under another primary, on which its writer may hold the lock: until its
-   * time is over it may still be sent.
+   * True if the batch was recorded under another primary, where its writer may hold the lock: until
+   * its time is over, it may still be sent.
    */
   is_batch_elsewhere: boolean;
-  /** False when the project is deleted; its state is gone with it. */
+  /** False if the project is deleted; its state is gone with it. */
   has_project: boolean;
-  /** Persons of the project were erased, so events have to be looked at for them. */
+  /** True if persons of the project were erased, so that events must be checked for them. */
   has_erased_ids: boolean;
 };
 
@@ -43,21 +45,21 @@ export async function lockForWriting(tx: Transaction, teamId: number): Promise<v
 }
 
 /**
- * Waits for the batches of the project that are being written, and gives the instant (ISO 8601,
- * UTC, milliseconds) below which its events and persons are final: until this transaction ends no
- * batch begins, and each that begins later gets no earlier `inserted_at`, whatever the control
- * store's clock does. It is the present instant, or the start of a batch of which it is not known
- * how it ended. Call it as the first thing before a watermark is fixed.
+ * Waits for the project's batches in progress, and returns the instant (ISO 8601, UTC,
+ * milliseconds) below which its events and persons are final. No batch begins until this
+ * transaction ends, and later batches get no earlier `inserted_at`, whatever the control store's
+ * clock does. It is the present instant, or the start of a batch with an unknown end. Call it
+ * before anything else that fixes a watermark.
  */
 export async function settled(tx: Transaction, teamId: number): Promise<string> {
-  // Two statements, because a statement sees the data as of its start, which for the waiting one is
-  // before the lock.
+  // Two statements, because a statement sees the data as of its start, and the waiting one starts
+  // before it has the lock.
   await tx.row(
     sql`SELECT pg_advisory_xact_lock_shared(${ingestion_lock_class}::integer, ${teamId}::integer)`,
   );
-  // The promise and what it rests on are one update of one row: a writer that lost its lock notes
-  // its batch before it, and is seen here, or after it, and is refused by `noteBatch`. FOR KEY
-  // SHARE waits for a deletion of the project, which then gives no row instead of an error.
+  // One update of one row makes the promise and checks its basis. A writer that lost its lock
+  // records its batch either before it, and is seen here, or after it, and `noteBatch` refuses it.
+  // FOR KEY SHARE waits for a deletion of the project and then finds no row, instead of an error.
   const row = await tx.row<{ settled_until: string }>(sql`
     INSERT INTO ingestion_states AS s (team_id, settled_until)
     SELECT id, date_trunc('milliseconds', clock_timestamp()) FROM projects WHERE id = ${teamId}
@@ -73,8 +75,8 @@ const promise = sql`
   RETURNING s.team_id, s.settled_until`;
 
 /**
- * Returns `settled` for many projects without waiting for their batches: leaves out a project whose
- * batch is in progress, or that is being deleted.
+ * Returns `settled` for many projects without waiting for their batches: omits projects with a
+ * batch in progress or a deletion in progress.
  */
 export async function settledAtOnce(
   tx: Transaction,
@@ -83,7 +85,7 @@ export async function settledAtOnce(
   const free = await tx.rows<{ team_id: number }>(sql`
     SELECT team_id FROM unnest(${teamIds}::int[]) AS project (team_id)
     WHERE pg_try_advisory_xact_lock_shared(${ingestion_lock_class}::integer, team_id)`);
-  // In one order, because processes that do this wait for each other's rows.
+  // A fixed lock order avoids deadlocks.
   const rows = await tx.rows<{ team_id: number; settled_until: string }>(sql`
     INSERT INTO ingestion_states AS s (team_id, settled_until)
     SELECT id, date_trunc('milliseconds', clock_timestamp()) FROM projects
@@ -94,20 +96,20 @@ export async function settledAtOnce(
 }
 
 /**
- * Machines whose clocks are apart by less than this may be the primary one after the other: by the
- * clock of the one a writer's time ends, by that of the other it is waited for.
+ * Tolerated clock difference between successive primaries: a writer's time ends by one clock, and
+ * others wait by the other.
  */
 const skew_seconds_max = 5;
 
 /**
- * For a row `s` of ingestion_states: its batch is of another primary, and its time is not over. By
- * the lock alone nobody knows here whether its writer has ended.
+ * For a row `s` of ingestion_states: its batch belongs to another primary, and its time is not
+ * over. The lock alone does not show here whether its writer has ended.
  */
 export const is_batch_elsewhere = sql`coalesce(s.batch_id IS NOT NULL
   AND s.batch_epoch <> control_epoch()
   AND s.batch_ends_at > clock_timestamp() - make_interval(secs => ${skew_seconds_max}), false)`;
 
-/** The project's state as of now; call it under the lock. */
+/** Returns the project's current state; the caller holds the lock. */
 export async function readState(db: Queryable, teamId: number): Promise<IngestionState> {
   const row = await db.row<IngestionState>(sql`
     SELECT date_trunc('milliseconds', clock_timestamp()) AS now, s.last_inserted_at,
@@ -123,8 +125,8 @@ export async function readState(db: Queryable, teamId: number): Promise<Ingestio
 }
 
 /**
- * A batch that is about to be written after the one of `last_inserted_at`; `epoch` is that of the
- * state, under whose lock this is.
+ * A batch to write after the one of `last_inserted_at`; `epoch` is that of the state, read under
+ * the same lock.
  */
 export type BatchNote = {
   team_id: number;
@@ -137,12 +139,12 @@ export type BatchNote = {
 };
 
 /**
- * Leaves word that a batch is about to be written; is committed when it returns, before the store
- * hears of the batch, and so outside the transaction that holds the lock. `refused`, and nothing is
- * noted, when another batch came in between, the instant was promised to be final, or the primary
- * is another one, which can only be when the lock was lost; `project_gone` when the project is
- * deleted. Waits at most five seconds for locks, then throws: what it waits for may itself wait for
- * the writer, in a circle that the control store cannot see.
+ * Records that a batch is about to be written. The record is committed on return, before the store
+ * gets the batch, and so outside the transaction that holds the lock. `refused`, with nothing
+ * recorded: another batch came in between, the instant was promised to be final, or the primary
+ * changed, which means that the lock was lost. `project_gone`: the project is deleted. Waits at
+ * most five seconds for locks, then throws: the lock's holder may itself wait for the writer, a
+ * deadlock that the control store cannot detect.
  */
 export async function noteBatch(
   db: Database,
@@ -151,8 +153,8 @@ export async function noteBatch(
   const generations = note.writes_persons ? 1 : 0;
   return db.transaction(async (tx) => {
     const bounded = tx.run(sql`SET LOCAL lock_timeout = '5s'`);
-    // FOR KEY SHARE waits for a deletion of the project, which then gives no row instead of a
-    // broken foreign key. Compares and sets in one statement, on the row's latest version.
+    // FOR KEY SHARE waits for a deletion of the project and then finds no row, instead of a broken
+    // foreign key. Compares and sets in one statement, on the row's latest version.
     const noted = tx.row<{ is_noted: boolean; has_project: boolean }>(sql`
       WITH project AS (SELECT id FROM projects WHERE id = ${note.team_id} FOR KEY SHARE),
       noted AS (
@@ -197,7 +199,7 @@ function fateOf(found: { is_noted: boolean; has_project: boolean } | undefined) 
   return found?.has_project === false ? 'project_gone' : 'refused';
 }
 
-/** Says that the batch's fate is known: nothing of it can appear any more. */
+/** Records that the batch has ended: no more rows of it can appear. */
 export async function clearBatch(db: Queryable, teamId: number, batchId: string): Promise<void> {
   await db.run(
     sql`UPDATE ingestion_states SET batch_id = NULL, batch_ends_at = NULL WHERE team_id = ${teamId}

@@ -5,7 +5,7 @@ import type { NoteWarning } from './warnings/warning.ts';
 
 type Noting = { warn: NoteWarning; count: RuleCounts['note'] };
 
-/** Notes what the project's rules and plan have to do with events that are stored by now. */
+/** Records the effects of the project's rules and plan on stored events. */
 export function noteRules({ count, warn }: Noting, team_id: number, stored: IncomingEvent[]): void {
   for (const [source, events] of tallyOf(stored.flatMap(({ changed_by = [] }) => changed_by)))
     count(team_id, source, events);
@@ -14,7 +14,7 @@ export function noteRules({ count, warn }: Noting, team_id: number, stored: Inco
       warn({ team_id, reason: 'off_plan', example: { event, distinct_id, uuid, sent: off_plan } });
 }
 
-/** Notes how many of the events were stored before, with the first of them. */
+/** Records the number of events that were stored before, with the first of them. */
 export function warnOfDuplicates(
   { warn }: Pick<Noting, 'warn'>,
   team_id: number,

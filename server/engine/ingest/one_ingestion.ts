@@ -19,8 +19,8 @@ type Parts = {
 const opened = new WeakMap<Parts, Ingestion>();
 
 /**
- * The one ingestion of a process: whatever way events come in, those of a project that wait
- * together are stored together.
+ * Returns the only ingestion of a process, which stores waiting events of one project together,
+ * whatever their source.
  */
 export function sharedIngestion(parts: Parts): Ingestion {
   const known = opened.get(parts);

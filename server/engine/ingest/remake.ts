@@ -8,13 +8,13 @@ import { clearBatch, lockForWriting, noteBatch, readState } from './lock.ts';
 
 const seconds_max = 60;
 
-/** The kinds of noted rows that are made of events, each with the table of its removals. */
+/** The kinds of noted rows that are computed from events, each with the table of its removals. */
 const removals = { session: 'session_removals', group: 'group_removals' } as const;
 
 /**
- * Has the sessions and groups that an erasure noted exported again: gives each a change at an
- * instant of its own, like a batch of events behind all others of the project. False while a batch
- * of unknown fate is in the way, or when the project is gone; may be repeated.
+ * Makes exports deliver the sessions and groups again that an erasure noted: gives each a change at
+ * a new instant, like a batch of events after all others of the project. Returns false while a
+ * batch with an unknown end is in the way, or if the project is gone; may be repeated.
  */
 export async function remakeNoted(
   { db, clickhouse }: { db: Database; clickhouse: ClickHouse },
@@ -40,7 +40,8 @@ export async function remakeNoted(
       seconds_max,
     });
     if (noted !== 'noted') return noted === 'project_gone';
-    // Late or twice it changes only the version: the rows say no more than that something went.
+    // A late or repeated write only changes the version: the rows say no more than that events were
+    // removed.
     for (const [kind, table] of Object.entries(removals))
       await clickhouse.command({
         query: `INSERT INTO ${table}

@@ -7,13 +7,13 @@ import { clearBatch, is_batch_elsewhere, lockForWriting } from './lock.ts';
 import { settleBatch } from './settle_batch.ts';
 
 const batches_per_call_max = 20;
-/** PostgreSQL's code for a lock that was not there in time. */
+/** PostgreSQL's code for a lock timeout. */
 const lock_not_available = '55P03';
 
 /**
- * Ends overdue batches whose outcome nobody reported, so that they no longer hold back the exports
- * of their projects; otherwise only the project's next batch would. At most 20 per call, one after
- * the other; waits for a project's lock two seconds at most: its holder resolves the batch first. A
+ * Ends overdue batches with an unknown end, so that they no longer delay the exports of their
+ * projects. Otherwise only the project's next batch would end them. At most 20 per call, one after
+ * the other; waits at most two seconds for a project's lock: its holder ends the batch first. A
  * batch that cannot be ended now stays unchanged and is logged.
  */
 export async function resolveBatches(
@@ -21,8 +21,8 @@ export async function resolveBatches(
   clickhouse: ClickHouse,
   log: Logger,
 ): Promise<void> {
-  // In any order, so that batches that cannot be ended do not keep the others from their turn.
-  // The partial index ingestion_states_open has few rows.
+  // In random order, so that batches that cannot be ended do not block the others. The partial
+  // index ingestion_states_open has few rows.
   const open = await db.rows<{ team_id: number }>(sql`
     SELECT team_id FROM ingestion_states s WHERE batch_id IS NOT NULL
       AND batch_ends_at < clock_timestamp() AND NOT ${is_batch_elsewhere}
@@ -40,8 +40,8 @@ async function resolveBatch(
     await db.transaction(async (tx) => {
       await tx.run(sql`SET LOCAL lock_timeout = '2s'`);
       await lockForWriting(tx, teamId);
-      // Read again under the lock: the project's next batch may have settled it, or be a new one
-      // whose writer lost the lock and may still send.
+      // Read again under the lock: the project's next batch may have ended it, or it may be a new
+      // one whose writer lost the lock and may still send.
       const state = await tx.row<{ batch_id: string; last_inserted_at: string }>(
         sql`SELECT batch_id, last_inserted_at FROM ingestion_states s
           WHERE team_id = ${teamId} AND batch_id IS NOT NULL

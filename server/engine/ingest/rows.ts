@@ -6,8 +6,7 @@ import { PersonBatch } from './persons/person_batch.ts';
 import type { PersonRow } from './persons/person_batch.ts';
 
 /**
- * A row of `events` without its batch's instants; `written` are members of it that are JSON
- * already.
+ * A row of `events` without its batch's instants; `written` contains members that are already JSON.
  */
 export type EventRow = Pick<
   IncomingEvent,
@@ -19,16 +18,16 @@ export type EventRow = Pick<
 };
 
 /**
- * The rows of a batch, and what was not done of what its events say of persons: to be noted once
- * they are stored.
+ * The rows of a batch, and the requested changes of persons that were not made: recorded once the
+ * rows are stored.
  */
 export type BatchRows = { events: EventRow[]; persons: PersonRow[]; warnings: Warning[] };
 
 /**
- * Creates the rows of the first events, in their order, as many as fit into `bytes_max` bytes as
- * they are written, persons' properties included, and at least one. `before` has the stored
- * persons. A person that changes gets one new version, however many of the events changed it.
- * Others get their turn on the event loop between events.
+ * Creates the rows of the first events in order, as many as fit into `bytes_max` written bytes
+ * (including persons' properties), and at least one. `before` has the stored persons. A changed
+ * person gets one new version, however many events changed it. Yields to the event loop between
+ * events.
  */
 export async function buildRows(
   teamId: number,
@@ -49,7 +48,7 @@ export async function buildRows(
     const applied = persons.apply(event);
     bytes += event.bytes + applied.properties_bytes + applied.moved_bytes;
     if (rows.length > 0 && bytes > bytes_max) {
-      // The event waits for the next batch, and with it what it does to persons.
+      // The event waits for the next batch, with its changes to persons.
       persons.undo();
       break;
     }

@@ -3,15 +3,15 @@ import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { letGo } from './insert.ts';
 import { storeInstant } from './parse/instant.ts';
 
-/** Time limit for the store to report the rows, and to take them back. */
+/** Time limit for the store to count the rows, and to remove them. */
 const seconds_max = 30;
 
 /**
- * Settles a batch of which nobody said how it ended: afterwards it is stored whole or not at all.
- * The store works on it no longer, and where its events are not there, the versions of persons that
- * were written before them are taken back: sent again, its events must find persons as they were
- * before them. Exports have not seen these versions, because their watermark stays before the
- * batch. False when the store may still work on it; throws what the store throws. Call it under the
+ * Ends a batch with an unknown end: afterwards it is stored completely or not at all. First makes
+ * the store end its work on it. If its events are missing, it removes the versions of persons
+ * written before them: when the events are sent again, they must find the persons as before.
+ * Exports have not seen these versions, because their watermark stays before the batch. Returns
+ * false if the store may still be working on it; rethrows the store's errors. The caller holds the
  * project's lock.
  */
 export async function settleBatch(
@@ -28,7 +28,7 @@ export async function settleBatch(
   return true;
 }
 
-/** Removes the versions of persons of a batch whose events are not there. */
+/** Removes a batch's versions of persons if its events are missing. */
 async function takeBack(clickhouse: ClickHouse, team_id: number, at: number): Promise<void> {
   const query_params = { team_id, at };
   const isOfBatch =

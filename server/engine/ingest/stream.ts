@@ -24,21 +24,22 @@ export type PlacedProblem = EventProblem & { position: number };
 export type Taken = {
   taken: number;
   duplicates: number;
-  /** Those of persons who were erased, which are not stored. */
+  /** Events of erased persons, which are not stored. */
   refused: number;
-  /** Those that a rule of their project dropped. */
+  /** Events that a rule of their project dropped. */
   dropped: number;
   rejected: number;
   problems: PlacedProblem[];
-  /** Some events could not be stored; those that are counted as taken were. */
+  /** Some events could not be stored; those counted as accepted were. */
   failure?: TakeFailure;
   /**
-   * The stream broke (a broken archive, a lost connection); what came before was stored as counted.
+   * The stream broke (a broken archive, a lost connection); the events before were stored as
+   * counted.
    */
   broken?: { after_line: number; error: unknown };
 };
 
-/** Most violations that are named; the others are counted only. */
+/** Most violations that are listed; the others are only counted. */
 const problems_max = 1_000;
 
 const group_rows_max = 1_000;
@@ -47,10 +48,11 @@ const group_bytes_max = 1024 * 1024;
 const groups_waiting_max = 20;
 
 /**
- * Takes NDJSON from a stream of plain bytes while it is being read. Guarantees: memory does not
- * grow with the stream; a bad line is named and the others are taken; blank lines are skipped; the
- * answer comes when everything counted as taken is stored. Never throws for what the stream holds
- * or how it ends. `hold` hears how many bytes of a line are held; what it throws breaks the stream.
+ * Ingests NDJSON from a stream of plain bytes while it is being read. Guarantees: memory does not
+ * grow with the stream; a bad line is listed and the others are accepted; blank lines are skipped;
+ * the answer comes when all accepted events are stored. Never throws because of the stream's
+ * content or its end. Calls `hold` with the number of buffered bytes of a line; an error from it
+ * breaks the stream.
  */
 export async function takeLines(
   ingestion: Ingestion,
@@ -64,7 +66,7 @@ export async function takeLines(
   let lastLine = 0;
   try {
     for await (const lines of readLines(source, line_bytes_max, aside_bytes_min, hold)) {
-      // Again for each part: the rules may change while the stream goes on.
+      // Read again for each part: the rules may change during the stream.
       const intake = await ingestion.intakeOf(teamId);
       for (const line of lines) {
         lastLine = line.number;
@@ -75,7 +77,7 @@ export async function takeLines(
         const pause = turn();
         if (pause !== undefined) await pause;
       }
-      // Nothing after a batch that failed would be counted, so the sender learns of it now.
+      // No later event would be counted after a failed batch, so the sender gets the error now.
       if (taker.hasFailed()) break;
     }
   } catch (error) {
@@ -103,9 +105,9 @@ function judgeOf(intake: Intake | undefined) {
 export type TakenList = Taken & { is_list: boolean };
 
 /**
- * Ingests the JSON of a body with a list of events, or with one; the guarantees of `takeLines`
- * hold, positions are indexes from 0. A fault of the whole body stores nothing. A long body is read
- * beside the event loop; its bytes are gone afterwards.
+ * Ingests the JSON of a body with a list of events or one event, with the guarantees of
+ * `takeLines`; positions are indexes from 0. A fault of the whole body stores nothing. A thread
+ * reads a long body; its bytes are no longer usable afterwards.
  */
 export async function takeList(
   ingestion: Ingestion,
@@ -126,8 +128,8 @@ export async function takeList(
 }
 
 /**
- * Takes events that were read already, a few at a time; the same guarantees as `takeLines`,
- * positions are indexes from 0. Rejects when the reading does.
+ * Ingests parsed events in small groups, with the guarantees of `takeLines`; positions are indexes
+ * from 0. Rejects if reading fails.
  */
 export async function takeReads(
   ingestion: Ingestion,
@@ -142,14 +144,15 @@ export async function takeReads(
       if (full !== undefined) await full;
       index += 1;
     }
-    // Nothing after a batch that failed would be counted, so the sender learns of it now.
+    // No later event would be counted after a failed batch, so the sender gets the error now.
     if (taker.hasFailed()) break;
   }
   return taker.finish();
 }
 
 /**
- * Takes a list of parsed events; the same guarantees as `takeLines`, positions are indexes from 0.
+ * Ingests a list of parsed events, with the guarantees of `takeLines`; positions are indexes from
+ * 0.
  */
 export async function takeEvents(
   ingestion: Ingestion,
@@ -169,10 +172,7 @@ export async function takeEvents(
   return taker.finish();
 }
 
-/**
- * Takes everything and stores nothing, for requests that only want to know what is wrong with their
- * events.
- */
+/** Accepts everything and stores nothing, for requests that only check their events. */
 export function checkOnly({ intakeOf }: Pick<Ingestion, 'intakeOf'>): Ingestion {
   return {
     add: async (_teamId, events) => ({
@@ -220,7 +220,7 @@ function openTaker(ingestion: Ingestion, teamId: number) {
     if (waiting.size >= groups_waiting_max) await Promise.race(waiting);
   };
   return {
-    /** Something to wait for once a group is full. */
+    /** Returns a promise to wait for once a group is full. */
     take: (position: number, read: ReadEvent): Promise<void> | undefined => {
       if (read.dropped_by !== undefined) {
         result.dropped += 1;
@@ -241,7 +241,7 @@ function openTaker(ingestion: Ingestion, teamId: number) {
     finish: async () => {
       if (group.length > 0 && result.failure === undefined) await send();
       await Promise.all(waiting);
-      // A request that failed comes again.
+      // The sender retries a failed request.
       if (result.failure === undefined)
         for (const [source, events] of tallyOf(dropped_by))
           ingestion.countDropped(teamId, source, events);

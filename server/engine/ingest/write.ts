@@ -12,8 +12,8 @@ import type { BatchRows } from './rows.ts';
 type WriteDeps = { db: Database; clickhouse: ClickHouse; log: Logger; seconds_max: number };
 
 /**
- * A batch to write. `last_inserted_at` is the one of the batch before, as the state that the rows
- * were made from has it; `epoch` that of the state too.
+ * A batch to write. `last_inserted_at` belongs to the previous batch, according to the state that
+ * the rows depend on; `epoch` also comes from that state.
  */
 type Batch = {
   team_id: number;
@@ -24,10 +24,10 @@ type Batch = {
 };
 
 /**
- * Writes the rows under the lock that `tx` holds, and gives the versions of persons that were
- * written. `unavailable` when they are not all known to be stored, or when the lock was lost on the
- * way: then what may still appear is what `ingestion_states` names as the batch under way. Throws
- * what the control store throws.
+ * Writes the rows under the lock that `tx` holds, and returns the written versions of persons.
+ * `unavailable` if some may not be stored, or if the lock was lost meanwhile. Rows may then still
+ * appear of the batch that `ingestion_states` records as in progress. Rethrows the control store's
+ * errors.
  */
 export async function writeRows(
   deps: WriteDeps,
@@ -41,7 +41,7 @@ export async function writeRows(
     ...person,
     created_at: person.created_at ?? at,
   }));
-  // Taken before the note, so that nothing is sent after the instant that the note names.
+  // Read before the batch is recorded, so that nothing is sent after the recorded instant.
   const ends_at = performance.now() + deps.seconds_max * 1_000;
   const note = {
     team_id,
@@ -58,14 +58,14 @@ export async function writeRows(
     deps.log.warn({ team_id }, 'a batch was given up: its lock was lost before it was written');
     return 'unavailable';
   }
-  // Persons first: an event is never there before the version of the person that it speaks of.
+  // Persons first: an event must never be there before the version of its person.
   for (const [table, rows, stamp] of [
     ['persons', persons, { inserted_at: at }],
     ['events', batch.rows.events, { created_at: at, inserted_at: at }],
   ] satisfies [IngestionTable, object[], object][]) {
     if (rows.length === 0) continue;
-    // Through the transaction: whoever lost the lock must not send, because the batch may have been
-    // declared ended.
+    // Through the transaction: a writer that lost the lock must not send, because others may have
+    // ended the batch.
     const still = await findNote(tx, team_id, batch_id);
     if (still !== 'noted') return still === 'refused' ? 'unavailable' : still;
     const { outcome, error } = await insertBatch<object>(deps.clickhouse, {
@@ -80,7 +80,7 @@ export async function writeRows(
     if (error !== undefined)
       deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
     if (outcome === 'stored') continue;
-    // If the persons exist already, whoever resolves the batch takes them back.
+    // If the persons exist already, the code that ends the batch removes them.
     if (outcome === 'absent' && (table === 'persons' || persons.length === 0))
       await clearBatch(tx, team_id, batch_id);
     return 'unavailable';

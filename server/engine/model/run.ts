@@ -6,20 +6,21 @@ import type { RejectedRowsPolicy } from './destination/rejected_rows.ts';
 import type { TypedColumn } from './schema/typed_relation.ts';
 import type { ModelName } from './models/model.ts';
 
-/** After this many failed attempts a run is given up as FailedRetryable. */
+/** Failed attempts after which Sluice gives up a run as FailedRetryable. */
 export const attempts_max = 15;
 
-/** The steps of a worker on a run, in order; reading and sending take turns. */
+/** The steps of a worker on a run, in order. Reading and sending alternate. */
 export type WorkStep = 'counted' | 'read' | 'sent' | 'committed';
 
 /**
  * Duration of the steps of one attempt, in milliseconds; null if the attempt did not reach the
  * step.
  *
- * `waited`: from the planning of the run, or the last sign of the attempt before, until a worker
- * took it. `counted`: until the rows to write are known. `read`: waiting for the source. `sent`:
- * all other writing, from the opening of the destination to the last finished slice. `committed`:
- * while the destination was to show the rows. The steps follow one another and never overlap.
+ * `waited`: from the planning of the run, or the last heartbeat of the previous attempt, until a
+ * worker claimed it. `counted`: until the rows to write are known. `read`: time spent waiting for
+ * the source. `sent`: all other writing, from opening the destination to the last finished slice.
+ * `committed`: the time the destination needed to show the rows. The steps follow one another and
+ * do not overlap.
  */
 export type AttemptSteps = Record<`${WorkStep}_ms`, number | null> & {
   attempt: number;
@@ -27,12 +28,12 @@ export type AttemptSteps = Record<`${WorkStep}_ms`, number | null> & {
   waited_ms: number;
 };
 
-/** Number of the latest attempts of a run that are kept. */
+/** Number of a run's latest attempts that Sluice keeps. */
 export const remembered_attempts_max = 20;
 
 /**
- * A run in the hands of one worker. `attempt` is its hold: a statement that finds another number
- * there changes nothing.
+ * A run that one worker has claimed. `attempt` is its lease: a statement that finds another number
+ * in the row changes nothing.
  */
 export type ClaimedRun = {
   id: string;
@@ -41,9 +42,9 @@ export type ClaimedRun = {
   revision: number;
   attempt: number;
   failures: number;
-  /** Number of worker crashes with the run in hand since its last progress. */
+  /** Number of worker crashes during this run since its last progress. */
   break_offs: number;
-  /** It was looked at before, and selects few rows. */
+  /** True if an earlier count found that it selects few rows. */
   is_small: boolean;
   data_interval_start: string;
   data_interval_end: string;
@@ -58,10 +59,10 @@ export type ClaimedRun = {
   model: ModelName;
   custom_query: string | null;
   write_rule: WriteRule | null;
-  /** The number of the project's schema that its columns are of; null: properties are JSON. */
+  /** The number of the project's schema that defines its columns; null: properties are JSON. */
   schema_number: number | null;
   typed_columns: TypedColumn[] | null;
-  /** The columns that earlier deliveries of the revision filled; null where there are none. */
+  /** The columns that earlier deliveries of the revision filled; null if unknown. */
   known_columns: string[] | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
@@ -69,19 +70,19 @@ export type ClaimedRun = {
   export_revision: number;
   is_deleted: boolean;
   /**
-   * The receipt in whose place that of this run comes: it writes a delivery that is there once
-   * more, without rows that were erased.
+   * The receipt that this run's receipt replaces. The run rewrites an existing delivery without its
+   * erased rows.
    */
   replaces: ReplacedReceipt | null;
-  /** The export's current policy for refused rows; null if nobody asks. */
+  /** The export's current policy for refused rows; null if it has none. */
   rejection: RejectedRowsPolicy | null;
-  /** The attempts of the run, this one last; none if no worker has had it. */
+  /** The attempts of the run, this one last; empty if no worker has claimed it. */
   steps: AttemptSteps[];
 };
 
 /**
- * Thrown when another worker has taken the run, or its row is gone: stop without recording
- * anything.
+ * Thrown when another worker has claimed the run, or its row is gone. The worker stops and records
+ * nothing.
  */
 export class LostRunError extends Error {
   constructor() {
@@ -91,9 +92,8 @@ export class LostRunError extends Error {
 }
 
 /**
- * A receipt that gives way to another one, and the erasure for which, or that its rejected rows
- * are delivered again, or all of them where something of it was changed; the SHA-256 is of its
- * text.
+ * A receipt that another one replaces, with its SHA-256 and the reason: an erasure, a new try of
+ * its rejected rows, or a repair of all rows.
  */
 export type ReplacedReceipt = { run_id: string; receipt_sha256: string } & (
   | { erasure_id: string }
@@ -101,8 +101,8 @@ export type ReplacedReceipt = { run_id: string; receipt_sha256: string } & (
 );
 
 /**
- * Ages of the oldest and the newest delivered row when readers could see them, at the latest: from
- * the insertion of each until the end of its run. Null without rows, or where it is not known.
+ * Upper bounds for the ages of the oldest and the newest delivered row: from their insertion to the
+ * end of the run. Null if the run has no rows, or if the ages are unknown.
  */
 export type RowAges = { oldest_row_seconds: number | null; newest_row_seconds: number | null };
 
@@ -112,9 +112,9 @@ export type RunEnd =
   | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
 
 /**
- * A slice as it is stored: its bounds by insertion time (null: all rows of the run), from and to a
- * key where rows of one insertion are parted, its count at the source, and what was written once it
- * is safe.
+ * A slice as it is stored: its bounds by insertion time (null: all rows of the run), its key bounds
+ * where it splits the rows of one insertion, its count at the source, and its outcome once it is
+ * safe.
  */
 export type StoredSlice = {
   number: number;

@@ -3,24 +3,24 @@ import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../../platform/pacing/batched_calls.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 
-/** Pause after a step of runs, in which those that are at the same step collect. */
+/** Pause after a step, in which runs at the same step form a batch. */
 export const step_rest_ms = 10;
 
 /** Severity of a line for readers of an export's log. */
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
 /**
- * A line of the log that users read. The message is a sentence without secrets; `run_id` is null
+ * A line of the log that users read. The message is a sentence without secrets. `run_id` is null
  * for lines about the export itself.
  */
 type LogLine = { batch_export_id: string; run_id: string | null; level: LogLevel; message: string };
 
-/** Adds a line; none when the export is gone. */
+/** Adds a line. Does nothing if the export is gone. */
 export async function writeRunLog(queryable: Queryable, line: LogLine): Promise<void> {
   await writeRunLogs(queryable, [line]);
 }
 
-/** Adds lines in their order; none of exports that are gone. */
+/** Adds lines in order. Skips exports that are gone. */
 export async function writeRunLogs(queryable: Queryable, lines: LogLine[]): Promise<void> {
   await queryable.run(sql`
     INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
@@ -33,17 +33,17 @@ export async function writeRunLogs(queryable: Queryable, lines: LogLine[]): Prom
       ORDER BY line.number`);
 }
 
-/** A statement that adds a line about each export that `exports` gives the id of. */
+/** Returns a statement that adds a line about each export whose id `exports` selects. */
 export function lineOfEach(exports: Sql, level: LogLevel, message: string): Sql {
   return sql`INSERT INTO batch_export_logs (batch_export_id, level, message)
     SELECT id, ${level}, ${message} FROM ${exports}`;
 }
 
-/** Adds a line as `writeRunLog` does, together with those that others add meanwhile. */
+/** Adds a line like `writeRunLog`, in one batch with lines of concurrent calls. */
 export const noteInRunLog = batchCalls<Database, LogLine, true>({
   together: async (db, lines) => {
-    // SKIP LOCKED: the line's foreign key wants this lock on the export's row, and one export that
-    // is being changed would keep the lines of the others waiting.
+    // SKIP LOCKED: the line's foreign key takes this lock on the export's row. Without it, one
+    // locked export would delay the lines of all others.
     const written = await db.rows<{ number: number }>(sql`
       WITH line AS MATERIALIZED (
         SELECT * FROM unnest(${lines.map((line) => line.batch_export_id)}::uuid[],

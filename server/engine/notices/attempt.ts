@@ -12,8 +12,9 @@ const answer_ms_max = 15_000;
 
 /**
  * The result of one attempt. `failed` may succeed later, after a pause if the receiver asked for
- * one (`rest_ms`); `hopeless` cannot; `gone` is a receiver at `url` that wants no more notices
- * (410). `status` is that of a webhook's answer. Sentences contain no words of the receiver.
+ * one (`rest_ms`). `hopeless` cannot succeed. `gone` means the receiver at `url` wants no more
+ * notices (410). `status` is the HTTP status of a webhook's answer. Sentences contain no text of
+ * the receiver.
  */
 export type AttemptResult = { status?: number } & (
   | { outcome: 'delivered' }
@@ -22,14 +23,13 @@ export type AttemptResult = { status?: number } & (
   | { outcome: 'gone'; detail: string; url: string }
 );
 
-/** A message on its way to a webhook; without a key it is not signed. */
+/** A message for a webhook; without a key it is unsigned. */
 export type WebhookMessage = { url: string; key: Buffer | undefined; id: string; body: string };
 
 /**
- * Posts a message once, signed for this moment if it has a key, and waits up to `answer_ms` for the
- * status. Every status of 200 to 299 is a delivery; redirects are not followed and of the answer's
- * body nothing is read. Rejects only when `signal` is aborted; then it is not known what became of
- * it.
+ * Posts a message once and waits up to `answer_ms` for the status. With a key, it signs the message
+ * for this moment. Every status of 200 to 299 counts as delivered. It follows no redirects and does
+ * not read the answer's body. Rejects only if `signal` aborts; the outcome is unknown then.
  */
 export async function postWebhook(
   { outbound, clock }: { outbound: Outbound; clock: Clock },
@@ -93,7 +93,9 @@ function resultOf(status: number, url: string, rest_ms: number): AttemptResult {
   };
 }
 
-/** Tells the codes of the system's errors, which name no address, and nothing else of them. */
+/**
+ * Returns a sentence with the codes of the system's errors only, because they contain no address.
+ */
 function sentenceOf(error: unknown): string {
   const { code } = ((error as Error).cause ?? error) as { code?: unknown };
   if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET')
@@ -101,7 +103,7 @@ function sentenceOf(error: unknown): string {
   return `The receiver could not be reached${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
-/** Hands a mail to the relay once; `id` as that of `Mail.send`. Never rejects. */
+/** Sends a mail to the relay once, with `id` as in `Mail.send`. Never rejects. */
 export async function sendMail(
   mail: Mail,
   message: MailMessage,

@@ -5,8 +5,8 @@ import type { Database, Transaction } from '../../platform/postgres/database.ts'
 import type { NoticeEvent } from './notice.ts';
 
 /**
- * A delivery in the hands of one process; `attempts` counts this attempt too. One by mail is sent
- * together with what else waits for its recipient.
+ * A delivery that one process has claimed; `attempts` includes this attempt. A mail also contains
+ * the recipient's other waiting notices.
  */
 export type DueDelivery = {
   id: number;
@@ -18,13 +18,13 @@ export type DueDelivery = {
   notice_id: string;
   event: NoticeEvent;
   body: string;
-  /** null: it is about a tool */
+  /** null: a notice about a tool */
   batch_export_id: string | null;
 };
 
 /**
- * A claimant of deliveries: it holds them until `leased_until` (ms), and projects after its last
- * one get their turn first.
+ * The claim of a process: its lease ends at `leased_until` (ms), and projects after its last one
+ * come first.
  */
 export type NoticeClaimant = { now: number; leased_until: number; last_team_id: number };
 
@@ -34,18 +34,17 @@ const project_attempts_max = 4;
 const mail_notices_max = 100;
 
 /**
- * The advisory lock under which one process claims at a time, so that what it counts stays true
- * until it has claimed.
+ * The advisory lock that lets one process claim at a time, so that its counts stay true until it
+ * has claimed.
  */
 const claim_lock = 7_301_021;
 
 /**
  * Claims up to `count` due deliveries, in the order of their start. Guarantees, over all processes:
- * one attempt at a time for each recipient, and four for each project; projects take turns, in each
- * the delivery that has been due longest comes first, but deliveries to targets that refused the
- * latest one come after all others; a recipient gets no notice of an export while an earlier one is
- * in progress; a target that asked for a pause has it. Deliveries of a dead process are due again
- * once its lease has expired.
+ * one attempt at a time for each recipient, and four for each project; projects take turns, the
+ * longest due delivery of each first, but targets that refused their latest delivery come last; a
+ * recipient gets no notice of an export while an earlier one is in progress; a target gets its
+ * requested pause. Deliveries of a dead process become due again when its lease expires.
  */
 export async function claimDueDeliveries(
   db: Database,
@@ -70,16 +69,16 @@ export async function claimDueDeliveries(
   });
 }
 
-/** One delivery of each project after the last one. */
+/** Claims one delivery of each project after the last one. */
 async function claimRound(
   tx: Transaction,
   { now, leased_until, last_team_id }: NoticeClaimant,
   count: number,
 ): Promise<DueDelivery[]> {
   const at = isoInstant(now);
-  // `project` jumps over the index notice_deliveries_waiting from project to project, only as far
-  // as LIMIT asks it to. FOR UPDATE SKIP LOCKED: whoever is deleting a target must not keep all
-  // senders waiting; what they have changed meanwhile is looked at again.
+  // `project` skips over the index notice_deliveries_waiting from project to project, only as far
+  // as LIMIT needs. FOR UPDATE SKIP LOCKED: the deletion of a target must not block all senders.
+  // Rows that changed meanwhile are checked again.
   const claimed = await tx.rows<DueDelivery>(sql`
     WITH RECURSIVE held AS MATERIALIZED (
       SELECT team_id, recipient FROM notice_deliveries WHERE is_under_way
@@ -108,9 +107,9 @@ async function claimRound(
 }
 
 /**
- * Takes what else waits for the recipient of a mail that is in the caller's hands, and is due or
- * was never tried, so that one mail tells of all: the oldest first, none before an earlier notice
- * of its export. Nobody else takes them meanwhile, because the recipient is held.
+ * Claims the recipient's other deliveries that are due or untried for one mail, the oldest first,
+ * none before an earlier notice of its export. The recipient is locked, so no other process claims
+ * them meanwhile.
  */
 export async function claimBeside(
   db: Database,
@@ -134,7 +133,7 @@ export async function claimBeside(
     ${takeFree(leased_until)}`);
 }
 
-/** Takes the deliveries that are `free`. */
+/** Claims the deliveries that are `free`. */
 function takeFree(leased_until: number): Sql {
   return sql`
     UPDATE notice_deliveries d SET attempts = d.attempts + 1, is_under_way = true,
@@ -145,13 +144,16 @@ function takeFree(leased_until: number): Sql {
         WHERE t.id = d.target_id AND t.type <> 'email') AS is_mail`;
 }
 
-/** The latest attempt at target `t` was taken; so was none yet, and mails have no target. */
+/**
+ * The latest attempt at target `t` succeeded. This also holds for new targets and for mails, which
+ * have no target.
+ */
 const hears = sql`AND coalesce(t.last_attempt ->> 'outcome', 'delivered') = 'delivered'`;
 
 /**
- * Finds the delivery of `project` that is allowed and has been due longest, among those that
- * `which` leaves: the index notice_deliveries_waiting has them in this order, and
- * notice_deliveries_of_subject finds an earlier notice of the same export or tool.
+ * Finds the longest due delivery of `project` that `which` allows. The index
+ * notice_deliveries_waiting has them in this order, and notice_deliveries_of_subject finds an
+ * earlier notice of the same export or tool.
  */
 function longestDue(at: string, which: Sql): Sql {
   return sql`

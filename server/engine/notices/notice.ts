@@ -15,13 +15,11 @@ export const notice_events = [
   'paused_automatically',
 ] as const;
 
-/** One of `notice_events`. */
 export type NoticeEvent = (typeof notice_events)[number];
 
-/** The services that get notices in their own form. */
+/** The services that get notices in their own format. */
 export const notice_services = ['slack', 'microsoft_teams', 'pagerduty'] as const;
 
-/** One of `notice_services`. */
 export type NoticeService = (typeof notice_services)[number];
 
 /** The run that a notice is about. */
@@ -37,8 +35,8 @@ export type NoticeRun = {
 };
 
 /**
- * A change of an export's state. `detail` is a sentence for people, `facts` what its event says
- * beside it; docs/notices.md lists them.
+ * A change of an export's state. `detail` is a sentence for people. `facts` are the event's fields,
+ * which docs/notices.md lists.
  */
 export type Notice = {
   event: NoticeEvent;
@@ -67,14 +65,14 @@ export type NoticeBody = {
       destination_type: string;
     };
     plugin_config?: NoticeTool;
-    /** not, or not whole, in bodies that an earlier version wrote */
+    /** missing or incomplete in bodies of earlier versions */
     project?: { id: number; name: string; timezone?: string };
     detail: string;
     run: NoticeRun | null;
   } & Record<string, unknown>;
 };
 
-/** The export or tool that a notice is about, with its address below the console's. */
+/** Returns the export or tool that a notice is about, with its path in the console. */
 export function subjectOf({ data: { batch_export, plugin_config } }: Pick<NoticeBody, 'data'>) {
   if (batch_export !== undefined) {
     const { id, team_id, name } = batch_export;
@@ -91,7 +89,6 @@ export function subjectOf({ data: { batch_export, plugin_config } }: Pick<Notice
   return { kind: 'tool' as const, id: `plugin_config/${id}`, team_id, name, path };
 }
 
-/** The event of a notice. */
 export function eventOf({ type }: Pick<NoticeBody, 'type'>): NoticeEvent {
   return type.slice(type.indexOf('.') + 1) as NoticeEvent;
 }

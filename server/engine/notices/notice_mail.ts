@@ -7,7 +7,7 @@ import type { NoticeBody, NoticeEvent } from './notice.ts';
 import { inZone, noticeText } from './notice_text.ts';
 
 /**
- * Why somebody gets a notice: an address that a target names, or an administrator of a project
+ * Why an address gets a notice: a target names it, or it belongs to an administrator of a project
  * without targets.
  */
 export type Addressee = 'target' | 'administrator';
@@ -19,7 +19,7 @@ const footers: Record<Addressee, string> = {
     'notice targets. Create one to choose who gets which notices.',
 };
 
-/** Length of a sentence in a mail of several notices, which has a line for each. */
+/** Length of a sentence in a mail of several notices, which gives each one line. */
 const sentence_length_max = 300;
 
 const words: Record<NoticeEvent, string> = {
@@ -37,8 +37,8 @@ const words: Record<NoticeEvent, string> = {
 };
 
 /**
- * The mail of one project's notices (at least one), in their order, to one address, without `to`.
- * The names of export and project, and the sentences of the destination, are anyone's words and
+ * Returns the mail with one project's notices (at least one), in order, to one address, without
+ * `to`. The names of export and project, and the destination's sentences, are untrusted text and
  * stay inside their places.
  */
 export function noticeMail(
@@ -65,7 +65,7 @@ function contentOfOne(public_url: string, body: NoticeBody): MailContent {
   };
 }
 
-/** Counts the notices by kind in the subject; each export has a paragraph with its address. */
+/** The subject counts the notices by kind; each export has a paragraph with its link. */
 function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
   const counts = Object.entries(words).flatMap(([event, word]) => {
     const count = bodies.filter((body) => eventOf(body) === event).length;
@@ -87,7 +87,7 @@ function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
   };
 }
 
-/** Leads to the exports, unless all notices are about tools. */
+/** Links to the exports, unless all notices are about tools. */
 function listOf(public_url: string, bodies: NoticeBody[]): MailContent['action'] {
   const subjects = bodies.map(subjectOf);
   const isOfTools = subjects.every(({ kind }) => kind === 'tool');
@@ -97,7 +97,7 @@ function listOf(public_url: string, bodies: NoticeBody[]): MailContent['action']
     : { label: 'See the exports', url: `${of}/exports` };
 }
 
-/** The mail with which a target is tried out. */
+/** Returns the mail that tests a target. */
 export function trialMail(detail: string): Omit<MailMessage, 'to'> {
   const heading = 'A notice to try this address out';
   return {

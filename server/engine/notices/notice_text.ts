@@ -3,7 +3,7 @@ import { withoutLinks } from '../../platform/mail/plain_text.ts';
 import { eventOf, subjectOf } from './notice.ts';
 import type { NoticeBody, NoticeEvent } from './notice.ts';
 
-/** A notice in words: each kind of target puts them into its own form. */
+/** A notice in words, which each kind of target formats in its own way. */
 export type NoticeText = {
   heading: string;
   sentence: string;
@@ -11,14 +11,14 @@ export type NoticeText = {
   kind: 'export' | 'tool';
   /** the address of the export or tool in the console */
   url: string;
-  /** that of the run; undefined if the notice is about none */
+  /** the URL of the run; undefined if the notice is about no run */
   run_url: string | undefined;
 };
 
 /**
  * Returns the words of a notice, with all times in the project's zone. The names of export and
- * project are anyone's words, and so may the sentence be: they hold no links of their own, but the
- * caller keeps them from being read as a markup.
+ * project, and sometimes the sentence, are untrusted text. They contain no links, but the caller
+ * must escape its markup.
  */
 export function noticeText(public_url: string, notice: NoticeBody): NoticeText {
   const {
@@ -51,7 +51,7 @@ export function noticeText(public_url: string, notice: NoticeBody): NoticeText {
   };
 }
 
-/** Returns an instant as the clocks of the zone show it, with their distance from UTC. */
+/** Returns an instant in local time of the zone, with the UTC offset. */
 export function inZone(instant: string, zone = 'UTC'): string {
   const shown = Temporal.Instant.from(instant).toZonedDateTimeISO(zone);
   const text = shown.toString({
@@ -62,16 +62,16 @@ export function inZone(instant: string, zone = 'UTC'): string {
   return `${text.replace('T', ' ')} ${zone}`;
 }
 
-/** Leaves the word of the state out of a sentence: the heading has it. */
+/** Removes the word of the state from a sentence: the heading contains it. */
 function withoutState(sentence: string): string {
   const rest = sentence.replace(/^(?:Failing: |Late\. |Partly delivered: |Unusual volume: )/, '');
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 
-/** A sentence with its instants in the zone, as all times of the mail. */
+/** Returns a sentence with its instants in the zone, like all times of the mail. */
 function withTimesIn(sentence: string, zone = 'UTC'): string {
   return sentence.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g, (text) => {
-    // A destination may have said what only looks like one.
+    // A destination's text may only look like an instant.
     const at = Date.parse(text);
     return Number.isNaN(at) ? text : inZone(new Date(at).toISOString(), zone);
   });

@@ -19,7 +19,9 @@ export type Target = { id: string; enabled: boolean } & (
   | { type: PostedType; url_sealed: Buffer; secret: Buffer | null }
 );
 
-/** Returns the address and the secret of a target; throws if this server's key opens neither. */
+/**
+ * Returns the address and the secret of a target; throws if this server's key does not open them.
+ */
 export function openTarget(
   secrets: Secrets,
   { id, url_sealed, secret }: Extract<Target, { url_sealed: Buffer }>,
@@ -31,7 +33,7 @@ export function openTarget(
 }
 
 /**
- * Why the server switched a target off: a code of a closed list, a sentence for people, and when
+ * Why the server disabled a target: a code of a closed list, a sentence for people, and the time
  * (ISO 8601).
  */
 export type DisabledReason = { code: 'gone'; detail: string; at: string };
@@ -41,14 +43,14 @@ export function secretContext(targetId: string): string {
   return `notice_targets:${targetId}:secret`;
 }
 
-/** The target as it is now. */
+/** Returns the current target. */
 export function findTarget(db: Queryable, id: string): Promise<Target | undefined> {
   return db.row<Target>(
     sql`SELECT id, enabled, type, address, url_sealed, secret FROM notice_targets WHERE id = ${id}`,
   );
 }
 
-/** True while the address is that of an administrator of the project's organization. */
+/** Returns true while the address belongs to an administrator of the project's organization. */
 export async function isAdministrator(
   db: Queryable,
   team_id: number,
@@ -62,8 +64,8 @@ export async function isAdministrator(
 }
 
 /**
- * Gives a delivery back of which it is not known what became, so that it is due at once and nobody
- * waits for the lease to run out.
+ * Releases a delivery with an unknown result. It is due at once, without waiting for the lease to
+ * expire.
  */
 export async function releaseDelivery(
   { db, clock }: { db: Queryable; clock: Clock },

@@ -19,7 +19,7 @@ import { serviceBody } from './services.ts';
 import { settleDelivery } from './settle_delivery.ts';
 import type { PostedType, Target } from './outbox.ts';
 
-/** The outside parts that sending notices uses. */
+/** The outside parts that the sender uses. */
 export type NoticeSender = {
   db: Database;
   clock: Clock;
@@ -33,27 +33,26 @@ export type NoticeSender = {
 };
 
 /**
- * Number of concurrent attempts of one process: they wait for their receivers and cost next to
- * nothing meanwhile.
+ * Number of concurrent attempts of one process: they mostly wait for their receivers and cost
+ * little.
  */
 const attempts_at_once_max = 32;
-/** Lease of an attempt and its result; afterwards another process repeats it. */
+/** Lease of an attempt; after it, another process repeats the attempt. */
 const lease_ms = 60_000;
-/** Interval at which new notices are picked up during attempts. */
+/** Interval at which the sender looks for new notices during attempts. */
 const default_look_ms = 2_000;
 
 /**
- * `answer_ms` bounds how long a receiver may take to answer; default 15 s. `look_ms`: how often new
- * notices are looked for while attempts are under way; default 2 s.
+ * `answer_ms` bounds the wait for a receiver's answer; default 15 s. `look_ms`: interval of looks
+ * for new notices during attempts; default 2 s.
  */
 type SendOptions = { signal?: AbortSignal; answer_ms?: number; look_ms?: number };
 
 /**
- * Makes one attempt for every delivery that is due, until none is due and none under way, and gives
- * how many there were. Guarantees: those of `claimDueDeliveries`, however many processes do this at
- * once; a receiver that hangs keeps nobody else waiting, nor what comes to be due meanwhile; what
- * an attempt came to is stored before the next one is due; a process that dies in between makes its
- * receiver get the notice again, with the same id, and never leaves it without one.
+ * Attempts every due delivery until none is due or in progress, and returns the number of attempts.
+ * Guarantees: those of `claimDueDeliveries`, in any number of processes; a hanging receiver delays
+ * no other delivery; a result is stored before the next attempt is due; after a crash the receiver
+ * gets the notice again, with the same id.
  */
 export async function sendDueNotices(
   sender: NoticeSender,
@@ -71,7 +70,7 @@ export async function sendDueNotices(
   };
   try {
     while (!signal.aborted) {
-      // Looked at before it is asked: what ends meanwhile leaves the next one to its recipient.
+      // Read before the claim: a delivery that ends meanwhile frees its recipient.
       const isIdle = under_way.size === 0;
       const now = sender.clock.now();
       const free = attempts_at_once_max - under_way.size;
@@ -95,7 +94,7 @@ export async function sendDueNotices(
   return created;
 }
 
-/** Waits until one has ended, at most for the time given. */
+/** Waits until one attempt has ended, or for the given time. */
 async function anyOrLater(under_way: Iterable<Promise<void>>, wait_ms: number): Promise<void> {
   const waiting = new AbortController();
   await Promise.race([...under_way, setTimeout(wait_ms, undefined, { signal: waiting.signal })]);
@@ -103,8 +102,8 @@ async function anyOrLater(under_way: Iterable<Promise<void>>, wait_ms: number): 
 }
 
 /**
- * One attempt, of a mail with all that waits for its recipient. Never rejects: what cannot be kept
- * is made again once the lease has run out.
+ * Makes one attempt; a mail includes all that waits for its recipient. Never rejects: if the result
+ * cannot be stored, the attempt is repeated after its lease.
  */
 async function createAttempt(
   sender: NoticeSender,
@@ -133,7 +132,7 @@ async function createAttempt(
   });
 }
 
-/** The delivery with what else waits for its recipient, the oldest first. */
+/** Returns the delivery with the recipient's other waiting deliveries, the oldest first. */
 async function withBeside(sender: NoticeSender, due: DueDelivery): Promise<DueDelivery[]> {
   const now = sender.clock.now();
   const beside = await claimBeside(sender.db, due, { now, leased_until: now + lease_ms });
@@ -191,8 +190,8 @@ function bodyOf({ body }: DueDelivery): NoticeBody {
 }
 
 /**
- * Posts texts to a target's address, one after another while they are accepted; as `postWebhook`.
- * `textsFor` gets the target's secret; only a webhook's signs, a service has it in its text.
+ * Posts texts to a target's address one after another while they are accepted, like `postWebhook`.
+ * `textsFor` gets the target's secret. Only a webhook signs with it; a service has it in its text.
  */
 export async function postToTarget(
   sender: Pick<NoticeSender, 'secrets' | 'outbound' | 'clock'>,

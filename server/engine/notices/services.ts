@@ -4,14 +4,14 @@ import type { NoticeBody, NoticeEvent, NoticeService } from './notice.ts';
 import { noticeText } from './notice_text.ts';
 import type { NoticeText } from './notice_text.ts';
 
-/** Where PagerDuty takes events of accounts in the United States. */
+/** PagerDuty's events API for accounts in the United States. */
 export const pagerduty_url = 'https://events.pagerduty.com/v2/enqueue';
 
 /** Longest texts: Slack's header has 150 characters, PagerDuty's summary 1,024. */
 const heading_length_max = 150;
 const sentence_length_max = 800;
 
-/** The words for a service, and for PagerDuty the incident that they belong to. */
+/** The words for a service, and the incident for PagerDuty. */
 type Message = Omit<NoticeText, 'url'> & {
   url: string | undefined;
   incident: { key: string; severity: Severity; is_over: boolean; at: string };
@@ -34,8 +34,8 @@ const severities: Record<Exclude<NoticeEvent, 'recovered'>, Severity> = {
 
 /**
  * Returns the JSON that the service gets for a notice, with `key` as PagerDuty's integration key.
- * `recovered` resolves the incident of the state that ended. Texts of others are plain text in each
- * form, so they neither link nor mention anybody.
+ * `recovered` resolves the incident of the state that ended. Untrusted text is plain text in each
+ * format, so it can neither link nor mention anybody.
  */
 export function serviceBody(
   service: NoticeService,
@@ -46,7 +46,7 @@ export function serviceBody(
   const { recovered_from } = notice.data;
   const event = eventOf(notice);
   const state = event === 'recovered' ? (recovered_from as keyof typeof severities) : event;
-  // The server pauses after failures: the run that completes afterwards ends both.
+  // The server pauses after failures, so the next completed run ends both states.
   const name = state === 'paused_automatically' ? 'failing' : state;
   const incident = {
     key: `sluice/${subjectOf(notice).id}/${name}`,
@@ -60,8 +60,7 @@ export function serviceBody(
 }
 
 /**
- * Returns the bodies of a test, to be sent in this order: for PagerDuty an incident and its end, so
- * that none stays open.
+ * Returns the messages of a test in their order. For PagerDuty they open and resolve an incident.
  */
 export function trialBodies(
   service: NoticeService,
@@ -116,8 +115,8 @@ function inSlack(text: string): string {
 }
 
 /**
- * A message with an adaptive card, as workflows of Microsoft Teams take it. Its texts are runs,
- * because Teams reads Markdown in every other place.
+ * A message with an adaptive card for workflows of Microsoft Teams. Its texts are runs, because
+ * Teams parses Markdown everywhere else.
  */
 function teamsForm(message: Message) {
   const { heading, sentence, facts } = message;
@@ -175,7 +174,7 @@ function linksOf({ kind, url, run_url }: Message): { title: string; url: string 
   ];
 }
 
-/** Cuts a text to that many characters, without halving one. */
+/** Cuts a text to this many characters without splitting one. */
 function short(text: string, length_max: number): string {
   const clean = cleanText(text);
   return clean.length <= length_max ? clean : `${clean.slice(0, length_max - 1).toWellFormed()}…`;

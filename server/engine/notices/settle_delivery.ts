@@ -14,11 +14,11 @@ import type { DisabledReason } from './outbox.ts';
 
 /**
  * Stores the result of an attempt and the time of the next one. Guarantees: an attempt that lost
- * its lease changes nothing; the target shows the latest attempt; the export's log has notices that
- * are given up; a target whose receiver asks for a pause gets nothing until its end. A receiver
- * that is gone has its target switched off, with the reason in the activity log, unless the target
- * has a new address by now, which is tried next; each attempt is kept. Notices sent together use
- * the same `now` and `jitter` (from 0 to below 1), so that they stay together.
+ * its lease changes nothing; the target shows its latest attempt; the export's log has the notices
+ * that Sluice gave up; a target gets its requested pause. A target whose receiver is gone is
+ * disabled, with the reason in the activity log, unless its address changed meanwhile. Then the new
+ * address is tried next. Every attempt is stored. Notices sent together use the same `now` and
+ * `jitter` (from 0 to below 1), so that they stay together.
  */
 export async function settleDelivery(
   store: { db: Database; clock: Clock; secrets: Secrets },
@@ -27,8 +27,8 @@ export async function settleDelivery(
   { now, jitter } = { now: store.clock.now(), jitter: Math.random() },
 ): Promise<void> {
   await store.db.transaction(async (tx) => {
-    // The order of whoever deletes a project or a target: the export (which the log's line refers
-    // to), the target, the delivery.
+    // Locks in the same order as a deletion: the export (which the log's line refers to), the
+    // target, the delivery.
     if (result.outcome !== 'delivered')
       await tx.row(
         sql`SELECT 1 FROM batch_exports WHERE id = ${due.batch_export_id} FOR KEY SHARE`,
@@ -59,7 +59,7 @@ export async function settleDelivery(
     const shown = { delivered: 'delivered', pending: 'failed', given_up: 'given_up' }[outcome];
     const at = isoInstant(now);
     await keepAttempt(tx, due, { at, shown, detail, status: result.status });
-    // Without a relay nothing is meant for administrators, nor for one who is none any more.
+    // Without a relay, or for a former administrator, the failure is not logged.
     if (outcome === 'given_up' && (due.target_id !== null || result.outcome !== 'hopeless'))
       await logGivenUp(tx, due, detail);
     if (target === undefined) return;
@@ -83,7 +83,7 @@ async function keepAttempt(
       ${kept.detail} FROM notice_attempts WHERE delivery_id = ${id}`);
 }
 
-/** Shows the attempt as the latest one of its target. */
+/** Stores the attempt as the latest one of its target. */
 async function showAttempt(
   tx: Transaction,
   { notice_id: notice, event, batch_export_id: batch_export, target_id }: DueDelivery,
@@ -111,7 +111,7 @@ function lockTarget(tx: Transaction, id: string): Promise<LockedTarget | undefin
 }
 
 /**
- * By content: the envelope of the same address is another one after an exchange of the secret key.
+ * Compares contents: after a rotation of the secret key, the envelope of the same address differs.
  */
 function hasUrl(secrets: Secrets, { id, url_sealed }: LockedTarget, url: string): boolean {
   return url_sealed !== null && secrets.open(url_sealed, urlContext(id)) === url;

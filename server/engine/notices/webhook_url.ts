@@ -15,8 +15,8 @@ export function urlContext(targetId: string): string {
 }
 
 /**
- * Returns the public part of a webhook's address: scheme, host and port, and the last four
- * characters of a long path and query; many services put a secret there.
+ * Returns the public part of a webhook's address: scheme, host, port, and the last four characters
+ * of a long path and query. Many services put a secret there.
  */
 function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url);
@@ -26,7 +26,7 @@ function shownUrl(url: string): string {
   return `${origin}/${hidden_part}${hint}`;
 }
 
-/** An address as it is stored: whole and sealed for its target's row, and as it is shown. */
+/** Returns an address as it is stored: sealed for its target's row, and in its public form. */
 export function storedUrl(
   secrets: Secrets,
   targetId: string,

@@ -8,12 +8,12 @@ import { writeRunLogs } from '../model/run_log.ts';
 import type { Notice, NoticeBody } from './notice.ts';
 
 /**
- * Wait of mails for further events: a failing destination takes many exports with it, and one mail
- * tells of all.
+ * Delay of mails for further events: a failing destination affects many exports, and one mail
+ * reports all.
  */
 const mail_wait_seconds = 10;
 
-/** Puts a notice into the outbox, as `writeNotices` does each. */
+/** Writes a notice to the outbox, like `writeNotices`. */
 export async function writeNotice(
   tx: Transaction,
   clock: Clock,
@@ -23,7 +23,7 @@ export async function writeNotice(
   await writeNotices(tx, clock, [{ ...notice, batch_export_id }]);
 }
 
-/** Puts a notice about a tool into the outbox, in the transaction of the change it tells of. */
+/** Writes a notice about a tool to the outbox, in the transaction of the reported change. */
 export async function writeToolNotice(
   tx: Transaction,
   clock: Clock,
@@ -51,11 +51,10 @@ export async function writeToolNotice(
 }
 
 /**
- * Puts notices into the outbox, and their sentences into the exports' logs, in the transaction of
- * the changes that they tell of: both stand or fall together. Each goes to every target of its
- * project that wants it at this moment; while the project has no target at all, to the
- * administrators (level 8 and more) of its organization. The caller holds the locks on the exports'
- * rows.
+ * Writes notices to the outbox, and their sentences to the exports' logs, in the transaction of the
+ * reported changes: all commit or none. Each goes to every target of its project that wants it at
+ * this moment. If the project has no target, it goes to the administrators (level 8 and more) of
+ * its organization. The caller holds the locks on the exports' rows.
  */
 export async function writeNotices(
   tx: Transaction,
@@ -96,7 +95,10 @@ export async function writeNotices(
   );
 }
 
-/** Addresses notices to those who want them. A target of chosen exports gets none of tools. */
+/**
+ * Addresses notices to the recipients that want them. A target of chosen exports gets no notices of
+ * tools.
+ */
 function toRecipients(ids: string[]): Sql {
   return sql`
     WITH notice AS MATERIALIZED (

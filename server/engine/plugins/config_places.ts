@@ -1,6 +1,6 @@
 import type { ConfigField } from './plugin.ts';
 
-/** Words in the key of a field by which it says where a plugin sends to, or as whom. */
+/** Words in a field's key that mark it as the address or the account of a plugin. */
 const place_words = new Set(
   [
     'account address addresses broker brokers bucket cluster domain dsn endpoint endpoints',
@@ -8,15 +8,15 @@ const place_words = new Set(
     'site subdomain tenant uri uris url urls user username webhook workspace',
   ].flatMap((words) => words.split(' ')),
 );
-/** Words that also count where others are written before them without a mark. */
+/** Words that also count as endings of a longer word. */
 const place_endings = /(?:url|uri|host|hostname|endpoint|domain|address|bucket|region)$/;
 
 type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * The keys of the fields that say where the secrets of a plugin's config go: a word of the key says
- * so, or a value before or after the change is an address. A plugin's fields are its own words, so
- * there is no list of them.
+ * Returns the keys of the fields that say where the secrets of a plugin's config go: a word of the
+ * key says so, or a value before or after the change is a URL. Plugins choose their own field
+ * names, so no list of them exists.
  */
 export function placeKeys(
   fields: readonly ConfigField[],
@@ -42,7 +42,7 @@ function hasAddress(value: unknown): boolean {
   return typeof value === 'string' && value.includes('://');
 }
 
-/** The values with the defaults of fields that have none, as the plugin gets them. */
+/** Returns the values with defaults for empty fields, as the plugin gets them. */
 export function withDefaults(fields: readonly ConfigField[], values: Settings): Settings {
   const given = fields.flatMap(({ key, default: standard }): [string, unknown][] =>
     key === undefined

@@ -9,11 +9,11 @@ import type { StoredPluginConfig } from './stored_config.ts';
 type Row = StoredPluginConfig & { id: number; enabled: boolean };
 
 /**
- * Brings the configs of a plugin in line with another schema of settings, under the caller's lock
- * on the plugin. Guarantees: a value whose field has become secret is sealed from now on (and one
- * that was sealed stays so); nothing is disabled and no value is lost; an enabled config that lacks
- * something says so in its `error`. Gives how many lack something. Configs of other organizations
- * that run an accepted version follow when they accept another one.
+ * Adapts the configs of a plugin to another schema of settings, under the caller's lock on the
+ * plugin. Guarantees: a value whose field has become secret is sealed from now on, and a sealed one
+ * stays sealed; nothing is disabled and no value is lost; an enabled config with a missing setting
+ * says so in its `error`. Returns the number of configs with a missing setting. Configs of other
+ * organizations that run an accepted version follow when they accept another one.
  */
 export async function followSchema(
   tx: Transaction,
@@ -21,7 +21,7 @@ export async function followSchema(
   plugin_id: number,
   config_schema: unknown,
 ): Promise<number> {
-  // In the order of ids, so that two changes cannot wait for each other.
+  // In the order of ids, which avoids deadlocks.
   const rows = await tx.rows<Row>(sql`
     SELECT c.id, c.enabled, c.config, c.config_secrets, c.secret_keys FROM plugin_configs c
       WHERE c.plugin_id = ${plugin_id} AND c.accepted_version_id IS NULL
@@ -29,7 +29,10 @@ export async function followSchema(
   return follow(tx, secrets, rows, config_schema);
 }
 
-/** As `followSchema`, for the one config whose organization accepts the schema; it is locked. */
+/**
+ * Does the same as `followSchema` for one config whose organization accepts the schema; the caller
+ * has locked it.
+ */
 export async function followAcceptedSchema(
   tx: Transaction,
   secrets: Secrets,
@@ -66,7 +69,7 @@ async function follow(
           updated_at = now()
         WHERE id = ${row.id}`);
     }
-    // A value whose field is gone harms nobody, and a rollback may want it.
+    // A value without a field is harmless, and a rollback may need it.
     const faults = row.enabled
       ? configFaults(fields, config).filter(({ code }) => code !== 'unknown_field')
       : [];

@@ -1,6 +1,6 @@
 /**
  * A package's files: name within the package (forward slashes, no leading slash) -> text. Files
- * that are not UTF-8 text are not kept.
+ * that are not UTF-8 text are not stored.
  */
 export type PluginFiles = Record<string, string>;
 
@@ -10,21 +10,20 @@ export const plugin_collections = [
   'pipeline_frontend_apps',
   'pipeline_import_apps',
 ] as const;
-/** The name of a collection. */
 export type PluginCollection = (typeof plugin_collections)[number];
 
 /** Sources of a package's version. */
 export type PluginType = 'local' | 'custom' | 'repository' | 'source' | 'inline';
 
 /**
- * The offers of a package's code: exported functions that the platform calls, keys of its `jobs`,
- * and its `runEvery...` functions.
+ * The capabilities of a package's code: exported functions that the platform calls, keys of its
+ * `jobs`, and its `runEvery...` functions.
  */
 export type Capabilities = { methods: string[]; jobs: string[]; scheduled_tasks: string[] };
 
 /**
- * One field of a package's configuration, in the list layout; the dictionary layout is brought into
- * this form, in its `order`.
+ * One field of a package's configuration, in the list layout; the dictionary layout is converted,
+ * in its `order`.
  */
 export type ConfigField = {
   key?: string;
@@ -43,8 +42,8 @@ export type ConfigField = {
 };
 
 /**
- * The content of a package's `plugin.json`. `config_schema` is as written; `fields` is the same in
- * the list layout.
+ * The content of a package's `plugin.json`. `config_schema` is the original; `fields` is the same
+ * in the list layout.
  */
 export type PluginManifest = {
   name: string;
@@ -59,8 +58,8 @@ export type PluginManifest = {
 };
 
 /**
- * A package as it was read from its origin: whole, within the limits, its plugin.json understood.
- * `content_sha256` is over names and texts of all files.
+ * A package as it was read from its origin: complete, within the limits, with a valid plugin.json.
+ * `content_sha256` covers the names and texts of all files.
  */
 export type PluginPackage = {
   files: PluginFiles;
@@ -70,8 +69,8 @@ export type PluginPackage = {
 };
 
 /**
- * A fault of a package or its origin that its user can mend. `file`, `line`, `column` where it is
- * known; lines and columns count from 1.
+ * A fault of a package or its origin that the user can fix. `file`, `line`, `column` if known;
+ * lines and columns count from 1.
  */
 export class PluginError extends Error {
   readonly code:
@@ -102,7 +101,7 @@ export class PluginError extends Error {
   }
 }
 
-/** The fault of a package that is not what one has to be, or of what names it. */
+/** Returns the fault of an invalid package or package name. */
 export function invalidPackage(
   message: string,
   at?: { file?: string; line?: number; column?: number; cause?: unknown },

@@ -1,8 +1,8 @@
 import type { PluginError } from './plugin.ts';
 
 /**
- * A fault of a package as a violation of the field `attr`: `unavailable` for an origin that does
- * not answer, `invalid_input` for the rest, with file, line and column where they are known.
+ * Converts a fault of a package to a violation of the field `attr`: `unavailable` for an origin
+ * that does not answer, `invalid_input` for the rest, with file, line and column if known.
  */
 export function pluginFault(error: PluginError, attr: string) {
   const { code, message, file, line, column } = error;

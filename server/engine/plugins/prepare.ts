@@ -10,8 +10,8 @@ import { toolCode, toolOf } from './tools/tool.ts';
 import type { ToolDefinition } from './tools/tool.ts';
 
 /**
- * A package that was compiled and looked at: everything that a version is made of. `manifest` is
- * null for source that has no plugin.json (yet).
+ * A compiled and inspected package: all parts of a version. `manifest` is null for source without a
+ * plugin.json.
  */
 export type PreparedPlugin = {
   tag: string | null;
@@ -24,7 +24,7 @@ export type PreparedPlugin = {
   public_jobs: Record<string, unknown>;
 };
 
-/** Longer than the sandbox lets any code run: the last net. */
+/** A last limit, longer than the sandbox lets any code run. */
 const inspect_ms_max = 60_000;
 
 /** Capabilities of a package without server code. */
@@ -45,19 +45,20 @@ const without_manifest: PluginManifest = {
 /** The compiled code of a package, and the code's own description. */
 type Looked = { code: CompiledPlugin; seen: PluginInspection };
 
-/** Each sandbox's last results, by content: a dry run precedes its trial, a plan its apply. */
+/**
+ * Each sandbox's last results, by content: a trial follows a dry run, and an apply follows a plan.
+ */
 const looked = new WeakMap<Pick<Sandbox, 'inspect'>, Map<string, Looked>>();
 const looked_max = 16;
-/** Characters of its code: what that says of itself is bounded by what a record may hold. */
+/** Most characters of cached code; the size of its description is bounded by the record. */
 const looked_code_length_max = 1024 * 1024;
 
 /**
- * Compiles files and asks the sandbox for their offers; calls nothing of the plugin and stores
- * nothing. Throws a PluginError with file, line and column for code that does not compile or breaks
- * while it is loaded. If plugin.json and the code both have a name among the public jobs,
- * plugin.json's stays. The last 16 packages of a sandbox are not compiled and inspected again,
- * unless their code is large; failed ones are. `compile` is for our own code alone: a process of
- * its own compiles foreign code.
+ * Compiles files and asks the sandbox for their capabilities; calls nothing of the plugin and
+ * stores nothing. Throws a PluginError with file, line and column for code that does not compile or
+ * fails while it is loaded. If plugin.json and the code both name a public job, plugin.json's wins.
+ * The last 16 packages of a sandbox are cached, unless their code is large; failed ones are not.
+ * `compile` is only for our own code: a separate process compiles foreign code.
  */
 export async function preparePlugin(
   files: PluginFiles,
@@ -85,7 +86,7 @@ export async function preparePlugin(
   };
 }
 
-/** Nothing of a tool is compiled: its process loads the code of the library. */
+/** A tool needs no compilation: its process loads the library's code. */
 function preparedTool(
   files: PluginFiles,
   tag: string | null,
@@ -120,7 +121,7 @@ async function lookAt(
   return { code, seen };
 }
 
-/** Keeps it as the newest; the oldest makes room. */
+/** Caches the result as the newest and evicts the oldest. */
 function keep(sandbox: Pick<Sandbox, 'inspect'>, content_sha256: string, one: Looked): void {
   const { server, site, frontend } = one.code;
   const length = [server, site, frontend].reduce((sum, part) => sum + (part?.length ?? 0), 0);
@@ -133,7 +134,7 @@ function keep(sandbox: Pick<Sandbox, 'inspect'>, content_sha256: string, one: Lo
   if (all.size > looked_max) all.delete(oldest!);
 }
 
-/** Throws a PluginError for names and values of the code that the record could not keep. */
+/** Throws a PluginError for names and values of the code that the record could not store. */
 function checkStorable(exported: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(exported)) {
     const fault = storableFault(value);
@@ -145,7 +146,10 @@ function checkStorable(exported: Record<string, unknown>): void {
 const destination_methods = ['onEvent', 'exportEvents', 'composeWebhook'];
 const import_tasks = ['runEveryMinute', 'runEveryHour', 'runEveryDay'];
 
-/** Why code cannot serve a collection, as a sentence that says what it lacks; undefined: it can. */
+/**
+ * Returns why code cannot serve a collection, as a sentence that says what is missing; undefined:
+ * it can.
+ */
 export function serviceFault(
   collection: PluginCollection,
   { code, capabilities }: Pick<PreparedPlugin, 'code' | 'capabilities'>,

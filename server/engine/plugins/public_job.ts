@@ -2,10 +2,7 @@ import { isFields } from '../../platform/fields.ts';
 import { kindOfPayload } from './packages/public_jobs.ts';
 import { storableFault } from './packages/storable.ts';
 
-/**
- * One thing that is wrong with the payload of a job: the field, a code of the API's list and a
- * sentence.
- */
+/** A fault in the payload of a job: the field, a code of the API's list and a sentence. */
 export type PayloadFault = {
   attr: string;
   code: 'required' | 'unknown_field' | 'invalid_input' | 'max_length';
@@ -21,11 +18,10 @@ type Field = {
 };
 
 /**
- * The payload of a job that a person starts, checked against the job's spec (see `readPublicJobs`):
- * values by field, with defaults for those that are absent or null. Gives what is wrong instead, at
- * most one
- * fault for each field. A spec is the package's own word: a field of a kind that nobody knows takes
- * any value.
+ * Checks the payload of a job that a person starts against the job's spec (see `readPublicJobs`),
+ * and returns values by field, with defaults for absent or null ones. For an invalid payload,
+ * returns its faults, at most one for each field. The spec comes from the package: a field of an
+ * unknown kind accepts any value.
  */
 export function publicJobPayload(
   spec: unknown,
@@ -78,7 +74,7 @@ function fieldFault(attr: string, field: Field, value: unknown): PayloadFault | 
   return { attr, code: 'invalid_input', detail };
 }
 
-/** True when it holds a whole number that may be another one than was sent. */
+/** Returns true if it contains a whole number that may have been rounded. */
 function holdsRounded(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsRounded);

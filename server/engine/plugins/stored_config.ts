@@ -1,8 +1,8 @@
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 
 /**
- * A project's settings for a plugin as they are stored: what may be shown, the secret keys sealed
- * together, and their names.
+ * A project's settings for a plugin as they are stored: the public ones, the secret ones sealed
+ * together, and the names of those.
  */
 export type StoredPluginConfig = {
   config: Record<string, unknown>;
@@ -16,8 +16,8 @@ export function pluginConfigContext(config_id: number): string {
 }
 
 /**
- * Parts the full settings into what may be shown and what is sealed; the seal opens for this
- * config's row alone. Names that the settings do not have are left out.
+ * Splits the full settings into a public and a sealed part; the seal only opens for this config's
+ * row. Omits names without a setting.
  */
 export function storePluginConfig(
   secrets: Secrets,
@@ -33,12 +33,12 @@ export function storePluginConfig(
       hidden.length === 0
         ? null
         : secrets.seal(JSON.stringify(Object.fromEntries(hidden)), pluginConfigContext(config_id)),
-    // An empty text is no secret: what stood there is gone.
+    // An empty text is no secret: it deletes the earlier one.
     secret_keys: hidden.flatMap(([key, value]) => (value === '' ? [] : [key])),
   };
 }
 
-/** The full settings again, secrets included. Never to be logged, answered or stored. */
+/** Returns the full settings, secrets included. Never log, return or store them. */
 export function loadPluginConfig(
   secrets: Secrets,
   config_id: number,

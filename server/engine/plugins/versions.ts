@@ -12,10 +12,10 @@ import { run_version_id } from './run_version.ts';
 /** A version of a plugin's code as it was installed. */
 export type PluginVersion = PreparedPlugin & { id: string; plugin_id: number };
 
-/** One of the two kept versions: the running one, or the one that a rollback restores. */
+/** One of the two stored versions: the running one, or the one that a rollback restores. */
 type WhichVersion = 'version_id' | 'previous_version_id';
 
-/** The row as it is stored; JSON is kept as text, because the seal is over the text. */
+/** The stored row; JSON stays text, because the seal covers the text. */
 type Row = Texts & {
   id: string;
   plugin_id: number;
@@ -33,7 +33,7 @@ type Texts = {
   public_jobs: string;
 };
 
-/** Stores a version under its seal and gives its id. It runs once the plugin's row names it. */
+/** Stores a version under its seal and returns its id. It runs once the plugin's row names it. */
 export async function insertVersion(
   tx: Transaction,
   secrets: Secrets,
@@ -68,8 +68,8 @@ export async function insertVersion(
 }
 
 /**
- * Removes the versions that are neither the plugin's present one, nor the one before it, nor one
- * that a config of another organization runs.
+ * Removes old versions: neither the plugin's present one, nor the previous one, nor one that a
+ * config of another organization runs.
  */
 export async function removeOldVersions(tx: Transaction, plugin_id: number): Promise<void> {
   await tx.run(sql`
@@ -80,10 +80,9 @@ export async function removeOldVersions(tx: Transaction, plugin_id: number): Pro
 }
 
 /**
- * The version that is to be used. Guarantee: files, compiled code and what is said of them are to
- * the byte what was installed for this plugin; a row that was changed, swapped or copied from
- * elsewhere throws PluginError('refused'). Throws PluginError('not_found') for a plugin without
- * code.
+ * Loads the version to use. Guarantee: files, compiled code and description match the installed
+ * ones to the byte; a row that was changed, swapped or copied from elsewhere throws
+ * PluginError('refused'). Throws PluginError('not_found') for a plugin without code.
  */
 export async function loadVersion(
   db: Queryable,
@@ -94,7 +93,7 @@ export async function loadVersion(
   return checkedVersion(secrets, plugin_id, await findRow(db, plugin_id, which));
 }
 
-/** The version that a config runs, with the guarantee of `loadVersion`. */
+/** Loads the version that a config runs, with the guarantee of `loadVersion`. */
 export async function loadConfigVersion(
   db: Queryable,
   secrets: Secrets,
@@ -121,8 +120,8 @@ function checkedVersion(secrets: Secrets, plugin_id: number, row: Row | undefine
 }
 
 /**
- * The present version as it is stored, to be compared with another one and never to be run;
- * `is_whole`: it is what was installed. Undefined without one.
+ * Finds the stored present version, only for a comparison and never to run it; `is_whole`: it
+ * matches the installed one. Undefined if there is none.
  */
 export async function findVersion(
   db: Queryable,
@@ -182,7 +181,7 @@ function versionOf({
   };
 }
 
-/** A value that is no object of texts has no files. */
+/** A value that is no object of texts contains no files. */
 function filesOf(text: string): PluginFiles {
   const files: unknown = JSON.parse(text);
   const isFiles =
@@ -207,7 +206,7 @@ function sealOf(secrets: Secrets, row: Omit<Row, 'seal'>): Buffer {
   return secrets.hash(`plugin version ${JSON.stringify(said)}`);
 }
 
-/** As long as a seal is, whatever stands in the row. */
+/** Pads or cuts to the length of a seal, whatever the row contains. */
 function sealBytes(seal: Buffer): Buffer {
   return Buffer.concat([seal, Buffer.alloc(32)]).subarray(0, 32);
 }

@@ -11,17 +11,17 @@ import { querySettings } from './settings.ts';
 import type { QueryLimits } from './settings.ts';
 import type { QueryParameters } from './values/writer.ts';
 
-/** Longest time of one question of a check, which reads no rows. */
+/** Longest time of one query of a check, which reads no rows. */
 const check_seconds_max = 10;
 
-/** Most memory of a check, which takes over no rows what its constants take. */
+/** Most memory of a check, which processes its constants without rows. */
 const check_bytes_max = 64 * 1024 * 1024;
 
 const bytes_per_mebibyte = 1024 * 1024;
 
 /**
- * Returns the operator's limits of queries. The rows that a query may read also bound its result;
- * no query may take more memory than all together.
+ * Returns the operator's limits of queries. The limit of read rows also bounds the result; no query
+ * may take more memory than all together.
  */
 export function queryLimits(
   set: { query_seconds_max: number; query_memory_mb_max: number; query_rows_max: number },
@@ -35,17 +35,15 @@ export function queryLimits(
   };
 }
 
-/** The store that is asked about queries, and what they may take of it. */
+/** The store that checks queries, and their limits there. */
 export type QueryStore = { clickhouse: ClickHouse; query_limits: QueryLimits };
 
-/**
- * A query that is understood by the language and by the store, or everything that is wrong with it.
- */
+/** A query that the language and the store accept, or all of its faults. */
 export type CheckedQuery = { query: ResolvedQuery } | { faults: QueryFault[] };
 
 /**
- * Reads a query for a model and has the store check it over no rows. Reads nothing of any project.
- * Rejects only when the store cannot be asked.
+ * Reads a query for a model, and the store checks it over no rows. Reads no data of any project.
+ * Rejects only if the store cannot be asked.
  */
 export async function checkQuery(
   { clickhouse, query_limits }: QueryStore,
@@ -82,19 +80,19 @@ export type QuerySchema = {
   custom_query: string;
 };
 
-/** The `schema` of an export with this query. */
+/** Returns the `schema` of an export with this query. */
 export function schemaOf({ fields, values, text }: ResolvedQuery): QuerySchema {
   return { fields, values, custom_query: text };
 }
 
 /**
- * The columns of an export with this query. Guarantee: one that is not marked as calculated is the
- * column of its name of the model's own table, one row of it for each row of the export, so that
- * destinations may take it for the model's key.
+ * Returns the columns of an export with this query. Guarantee: a column that is not marked as
+ * calculated equals the column of its name in the model's own table, and the export has one row for
+ * each of its rows. So destinations may use it as the model's key.
  */
 export function columnsOfQuery({ columns, fields, is_row_wise }: ResolvedQuery): Column[] {
-  // The printer names a column of a table `t<number>_<name>` and nothing else so; a row-wise query
-  // has the one table of the model.
+  // Only a table's columns are printed as `t<number>_<name>`, and the only table of a row-wise
+  // query is the model's.
   return columns.map((column, index) => {
     const stored = /^t\d+_(\w+)$/.exec(fields[index]?.expression ?? '')?.[1];
     if (is_row_wise && stored === column.name) return column;

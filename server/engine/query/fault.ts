@@ -1,8 +1,8 @@
 import type { Span } from './query_error.ts';
 
 /**
- * Thrown inside the language where one fault is found; `compileQuery` and `parseQuery` turn it into
- * a `QueryError` with line and column.
+ * Thrown inside the language for one fault; `compileQuery` and `parseQuery` convert it to a
+ * `QueryError` with line and column.
  */
 export class Fault extends Error {
   readonly span: Span;
@@ -10,7 +10,7 @@ export class Fault extends Error {
 
   /**
    * @param message a sentence that says what to do @param suggestion what was probably meant,
-   * spelled as it is to be written
+   * the correct spelling
    */
   constructor(message: string, span: Span, suggestion?: string) {
     super(message);
@@ -20,5 +20,5 @@ export class Fault extends Error {
   }
 }
 
-/** A fault that ends the reading of the whole query: what stands behind it is not looked at. */
+/** A fault that stops the reading of the whole query: the text after it is not checked. */
 export class FinalFault extends Fault {}

@@ -17,31 +17,31 @@ import type { ValueType } from './values/value_type.ts';
 import { QueryWriter } from './values/writer.ts';
 import type { QueryParameters } from './values/writer.ts';
 
-/** A query that was read and understood for one model. It depends on no project, run or time. */
+/** A query that was read and resolved for one model. It depends on no project, run or time. */
 export type ResolvedQuery = {
   model: Model['name'];
   text: string;
   tree: Select;
-  /** Are dates, arrays and maps columns of their own types, not text and JSON? */
+  /** True if dates, arrays and maps are columns of their own types instead of text and JSON. */
   has_native_types: boolean;
-  /** The columns of the export; `expression` is over what `queryRelation` gives. */
+  /** The columns of the export; each `expression` refers to the relation of `queryRelation`. */
   columns: Column[];
   /**
-   * The `schema` of the API: ClickHouse text of each output column, and its name; `values` are the
-   * contents of the placeholders in them.
+   * The `schema` of the API: ClickHouse text and name of each output column; `values` are the
+   * contents of the placeholders in the texts.
    */
   fields: { expression: string; alias: string }[];
   values: QueryParameters;
   /**
-   * One row for each row of the model's table at most, each by itself: a run can be cut into slices
-   * by insertion time.
+   * True if each result row comes from one row of the model's table: a run can then be cut into
+   * slices by insertion time.
    */
   is_row_wise: boolean;
 };
 
 /**
- * The rows of one run: its project, its selection, the names of its events (left out: every event)
- * and the end of its data interval (milliseconds), which is what `now()` gives.
+ * The rows of one run: its project, its selection, its event names (absent: every event), and the
+ * end of its data interval (milliseconds), which `now()` returns.
  */
 export type QueryRun = {
   team_id: number;
@@ -51,32 +51,31 @@ export type QueryRun = {
 };
 
 /**
- * A subquery in brackets with the columns that `ResolvedQuery.columns` name in their `expression`s,
- * and the order of its rows: `ORDER BY <order>` gives one order that is the same every time. A
- * row-wise query has `inserted_at` and the model's key as well, under these names, so that it can
- * replace `Model.relation`.
+ * A subquery in brackets with the columns of `ResolvedQuery.columns`, and a total order of its
+ * rows: `ORDER BY <order>` always gives the same order. A row-wise query also has `inserted_at` and
+ * the model's key, under these names, so that it can replace `Model.relation`.
  */
 export type QueryRelation = {
   text: string;
   parameters: QueryParameters;
   order: string;
   /**
-   * The same rows before their columns are made those of an export, with the types that were
-   * inferred: for `checkByEngine`.
+   * The same rows before their columns are converted for the export, with the inferred types: for
+   * `checkByEngine`.
    */
   typed: { text: string; types: ValueType[] };
   /** The placeholders of regular expressions, which only ClickHouse can check. */
   patterns: QueryWriter['patterns'];
 };
 
-/** The tree of a query. Throws a `QueryError` for text that is not of the language. */
+/** Returns the tree of a query. Throws a `QueryError` for invalid text. */
 export function parseQuery(text: string): Select {
   return named(text, () => parse(text).select);
 }
 
 /**
- * Reads a query for exports of `model` and says what its columns are. Throws a `QueryError` that
- * names what has to be changed.
+ * Reads a query for exports of `model` and determines its columns. Throws a `QueryError` that names
+ * the needed changes.
  */
 export function resolveQuery(text: string, options: { model: Model['name'] }): ResolvedQuery {
   return named(text, () => {
@@ -103,10 +102,10 @@ export function resolveQuery(text: string, options: { model: Model['name'] }): R
 }
 
 /**
- * The query over the rows of one run. Guarantee: every table in it is `Model.relation` of the run's
- * project: within the selection where the table is the export's model or stands first in FROM, else
- * (joined, or in a subquery of an expression) everything that was inserted before the selection
- * ends. No table gives an event that the filter leaves out.
+ * Returns the query over the rows of one run. Guarantee: every table in it is `Model.relation` of
+ * the run's project. A table of the export's model, or the first one in FROM, has the rows of the
+ * selection. Other tables (joined, or in a subquery of an expression) have every row inserted
+ * before the selection ends. No table contains an event that the filter excludes.
  */
 export function queryRelation(query: ResolvedQuery, run: QueryRun): QueryRelation {
   const { select, writer } = compile(query.tree, query.model, run);
@@ -188,7 +187,7 @@ function compile(
   }
 }
 
-/** Faults of several clauses; one that an alias repeats is told once. */
+/** Faults of several clauses; a fault that an alias repeats is listed once. */
 class Faults extends Error {
   readonly faults: Fault[];
 

@@ -4,17 +4,20 @@ import { stopError } from '../model/destination/stop.ts';
 export type QueryBudget = {
   readonly bytes_total: number;
   /**
-   * Resolves when so much is free for a query of the project, with a function that gives it back.
-   * Guarantee: what is out is never more than the total, and that of one project never more than
-   * half of it (but always one query); who waits is served in the order of asking, except that one
-   * project's limit keeps no other waiting. Rejects when the signal is aborted first.
+   * Waits until this much is free for a query of the project, and resolves with the function that
+   * releases it. Guarantee: reservations never exceed the total, and those of one project never
+   * exceed half of it (but one query is always allowed). Waiting queries are served in order, but
+   * the limit of one project delays no other. Rejects if the signal aborts first.
    */
   take(team_id: number, bytes: number, signal: AbortSignal): Promise<() => void>;
 };
 
 type Waiting = { team_id: number; bytes: number; start(): void };
 
-/** A budget of so many bytes. A query that may take more than all of it counts as all of it. */
+/**
+ * Opens a budget of this many bytes. A query that may need more than the budget counts as all of
+ * it.
+ */
 export function openQueryBudget(bytes_total: number): QueryBudget {
   const waiting = new Set<Waiting>();
   const out = new Map<number, number>();
@@ -25,7 +28,7 @@ export function openQueryBudget(bytes_total: number): QueryBudget {
   };
   const serve = (): void => {
     for (const entry of waiting) {
-      // Nobody behind passes one who waits for memory, or a large query would wait for ever.
+      // Nobody may overtake a query that waits for memory, or a large query would wait for ever.
       if (entry.bytes > free) return;
       if (!mayStart(entry)) continue;
       waiting.delete(entry);

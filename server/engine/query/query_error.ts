@@ -2,8 +2,8 @@
 export type Span = { start: number; end: number };
 
 /**
- * One fault of a query, as it is shown to its author. Lines and columns count from 1, columns and
- * `length` in characters (code points).
+ * One fault of a query, as its author sees it. Lines and columns count from 1, columns and `length`
+ * in characters (code points).
  */
 export type QueryFault = {
   message: string;
@@ -14,15 +14,15 @@ export type QueryFault = {
   suggestion?: string;
 };
 
-/** A fault before it is known where in the text it lies. */
+/** A fault before its place in the text is known. */
 export type LooseFault = { message: string; span: Span; suggestion?: string };
 
 const piece_characters_max = 80;
 
 /**
- * The query cannot be run as it is written. `faults` has one entry or more, in the order of the
- * text; the message is all of them in sentences, for a person. Nothing in it comes from anywhere
- * but the query's own text and the documentation of the language.
+ * Thrown if the query cannot run as it is written. `faults` has one entry or more, in the order of
+ * the text; the message lists them in sentences for a person. It only contains the query's own text
+ * and words of the language's documentation.
  */
 export class QueryError extends Error {
   readonly faults: [QueryFault, ...QueryFault[]];
@@ -35,8 +35,8 @@ export class QueryError extends Error {
 }
 
 /**
- * The error for faults of a text: each gets its line, its column and the piece it is about. At
- * least one fault is needed.
+ * Returns the error for faults of a text: each gets its line, its column and its piece of the text.
+ * It needs at least one fault.
  */
 export function queryError(text: string, faults: LooseFault[]): QueryError {
   const located = faults
@@ -63,7 +63,7 @@ function locate(text: string, { message, span, suggestion }: LooseFault): QueryF
 }
 
 /**
- * The code points of a text; without a list of them, because each of many faults may lie behind a
+ * Counts the code points of a text without a list of them, because each of many faults may follow a
  * long line.
  */
 function countCharacters(text: string): number {

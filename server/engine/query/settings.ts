@@ -9,16 +9,16 @@ export type QueryLimits = {
 const ast_depth_max = 2_000;
 const ast_elements_max = 200_000;
 const range_elements_max = 1_000_000;
-// Limits of time and cancels are looked at between blocks: small ones cost next to nothing and end
-// a slow function sooner.
+// Limits of time and cancels are checked between blocks: small ones cost next to nothing and end a
+// slow function sooner.
 const block_rows_max = 1_024;
 
 /**
- * Returns ClickHouse's settings for running a printed query. Guarantee: the query can write nothing
- * and read nothing outside of the store, and ends with an error beyond the limits. Its meaning
- * depends on three of them (NULL for rows that a join does not find, timestamps instead of narrower
- * types, results of aggregates over no rows), so the same settings go with every use of a relation:
- * `describeRelation`, counting, streaming.
+ * Returns ClickHouse's settings for running a printed query. Guarantee: the query can write
+ * nothing, can read nothing outside the store, and fails at the limits. Three of them change its
+ * meaning (NULL for rows without a join partner, timestamps instead of narrower types, results of
+ * aggregates over no rows). So every use of a relation needs the same settings: `describeRelation`,
+ * counting, streaming.
  */
 export function querySettings(limits: QueryLimits): Record<string, string | number> {
   return {

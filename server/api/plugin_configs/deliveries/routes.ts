@@ -87,7 +87,7 @@ function pointsWanted(request: FastifyRequest, now: number) {
     throw invalid(
       'after',
       'invalid_input',
-      'The start must be before the end, which is now if you name none.',
+      'The start must be before the end, which is now by default.',
     );
   const { interval = 'point' as const } = asked;
   return { after: isoInstant(after), before: isoInstant(before), interval };

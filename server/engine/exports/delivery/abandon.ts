@@ -8,13 +8,14 @@ import { listSlices } from '../runs/progress.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 
 const timeout_ms = 60_000;
-/** Between tries at a destination that does not answer just now, as when it is started again. */
+/** Pauses between tries at a destination that does not answer for a moment, as during a restart. */
 const pauses_ms = [500, 1_000, 2_000, 4_000, 8_000];
 
 /**
- * Removes what a run has left at its destination and not committed. A destination that is away for
- * some seconds is asked again; what cannot be removed within a minute stays there, invisible, and
- * the log of the run says so. `open` opens the run's delivery for work that ends with the signal.
+ * Removes everything uncommitted that a run has left at its destination. Retries a destination that
+ * is unreachable for some seconds. Leftovers that cannot be removed within a minute stay there,
+ * invisible, and the run's log says so. `open` opens the run's delivery for work that the signal
+ * ends.
  */
 export async function abandon(
   engine: Engine,
@@ -43,8 +44,7 @@ async function removeParts(
   outcomes: SliceOutcome[],
 ): Promise<void> {
   try {
-    // Asked as late as possible: a worker that was fenced off must leave alone what the other one
-    // is writing.
+    // Checked as late as possible: a fenced-off worker must not remove what the new one writes.
     if (await isOurs(engine, run)) await sink.abort(outcomes);
   } finally {
     await sink.close();
@@ -66,8 +66,8 @@ async function leaveParts(
 }
 
 /**
- * Looks whether a delivery whose commit was not answered is there. False: it is not, and never will
- * be, because what waited to be shown was removed. Undefined: the destination does not say it.
+ * Checks whether a delivery exists whose commit got no answer. False: it does not exist and never
+ * will, because its uncommitted parts were removed. Undefined: the destination cannot tell.
  */
 export async function lookForDelivery(
   engine: Engine,
@@ -98,8 +98,8 @@ async function outcomesOf(engine: Engine, run: Pick<ClaimedRun, 'id'>): Promise<
 }
 
 /**
- * True while no other worker has taken the run; also when its row is gone, because then nobody else
- * will clean up.
+ * Returns true while no other worker has claimed the run; also if its row is gone, because nobody
+ * else cleans up then.
  */
 async function isOurs(engine: Engine, run: ClaimedRun): Promise<boolean> {
   const row = await engine.db.row<{ attempt: number }>(

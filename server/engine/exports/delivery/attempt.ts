@@ -16,8 +16,8 @@ import type { SourceQuery } from '../source/source_query.ts';
 import { sorted } from '../source/sorted.ts';
 
 /**
- * Why a run's signal was aborted: by its user, because its row was deleted, because another worker
- * has it, or because this process stops.
+ * Why a run's signal was aborted: its user cancelled it, its row was deleted, another worker
+ * claimed it, or this process stops.
  */
 export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
 
@@ -27,20 +27,16 @@ export type Attempt = Order & {
   run: ClaimedRun;
   signal: AbortSignal;
   clock: StepClock;
-  /**
-   * Opened when it is needed first: a delivery that is there already is settled without the
-   * analytics store.
-   */
+  /** Opened on first use: an existing delivery ends the run without the analytics store. */
   reading?: Promise<SourceQuery>;
 };
 
 /**
- * An attempt whose destination is open; `signal` ends it also when the destination stalls for
- * too long.
+ * An attempt with an open destination; `signal` also aborts if the destination stalls for too long.
  */
 export type WatchedAttempt = Attempt & { watch: StallWatch };
 
-/** The attempt at a run; throws where the run cannot be read as an order any more. */
+/** Opens an attempt at a run; throws if the run's order can no longer be read. */
 export function openAttempt(
   engine: Engine,
   run: ClaimedRun,
@@ -69,7 +65,7 @@ function repairedRows(engine: Engine, run: ClaimedRun, signal: AbortSignal): Rep
   return { keys: () => deliveredKeys(engine, run, signal), areas: fromStored(run.selection) };
 }
 
-/** Rows without the key of their model leave by the person whose they are. */
+/** Rows without their model's key are removed by the person who owns them. */
 function erasedOf(
   delivery: Delivery,
   { rows, persons }: Record<'rows' | 'persons', ErasedRows['keys']>,
@@ -78,7 +74,7 @@ function erasedOf(
   return column === undefined ? { keys: rows } : { column, keys: persons };
 }
 
-/** The reading of the source of the attempt: opened once. */
+/** Opens the attempt's source query once and returns it. */
 export function readingOf(attempt: Attempt): Promise<SourceQuery> {
   const { engine, run, definition, config, delivery } = attempt;
   attempt.reading ??= openSourceQuery(engine, run).then((reading) =>
@@ -88,7 +84,7 @@ export function readingOf(attempt: Attempt): Promise<SourceQuery> {
 }
 
 /**
- * Returns true if a run may use a recent answer of the store to another run. A repeated attempt
+ * Returns true if a run may reuse a recent answer of the store to another run. A repeated attempt
  * asks again, and so does a run that replaces erased rows.
  */
 export function isFirstReading({ attempt, replaces }: ClaimedRun): boolean {

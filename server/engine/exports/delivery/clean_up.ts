@@ -6,16 +6,18 @@ import { openAttempt } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
 import { openStepClock } from './step_clock.ts';
 
-/** Removes what a run has left at its destination and not committed, as `abandon` does. */
+/** Removes everything uncommitted that a run has left at its destination, like `abandon`. */
 export async function cleanUp(engine: Engine, run: ClaimedRun): Promise<void> {
   const attempt = attemptToClean(engine, run);
   if (attempt !== undefined) await abandonAttempt(attempt);
 }
 
-/** Looks for the delivery of a run whose commit was not answered, as `lookForDelivery` does. */
+/**
+ * Checks whether the delivery of a run exists whose commit got no answer, like `lookForDelivery`.
+ */
 export async function findDelivery(engine: Engine, run: ClaimedRun): Promise<boolean | undefined> {
   const attempt = attemptToClean(engine, run);
-  // A delivery that replaces another one writes over existing files in any case.
+  // A delivery that replaces another one overwrites existing files in any case.
   if (attempt === undefined || run.replaces !== null) return undefined;
   const { definition, config, delivery } = attempt;
   const { is_settled_by_abort: settles } = definition;
@@ -25,10 +27,7 @@ export async function findDelivery(engine: Engine, run: ClaimedRun): Promise<boo
   );
 }
 
-/**
- * Undefined for a destination that this server does not know or cannot sign in to: there is nobody
- * to ask.
- */
+/** Undefined for a destination that this server does not know or cannot sign in to. */
 function attemptToClean(engine: Engine, run: ClaimedRun): Attempt | undefined {
   try {
     return openAttempt(engine, run, new AbortController().signal, openStepClock(run));
@@ -37,7 +36,7 @@ function attemptToClean(engine: Engine, run: ClaimedRun): Attempt | undefined {
   }
 }
 
-/** Removes what an attempt has left at its destination and not committed, as `abandon` does. */
+/** Removes everything uncommitted that an attempt has left at its destination, like `abandon`. */
 export function abandonAttempt({
   engine,
   run,

@@ -31,12 +31,12 @@ import { cleanUp, abandonAttempt } from './clean_up.ts';
 import { endCancelled, inDoubt, settle } from './settle_failure.ts';
 
 /**
- * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is
- * a `StopReason`). Guarantees: the run is recorded as Completed only after every counted row was
- * written and the destination has committed; each other end is recorded with a sentence for the
- * user; a run stopped by shutdown or a kill goes on where it was, at the first slice that is not
- * safe; one that takes its process down each time is given up after `break_offs_max` times.
- * `onStall` is told when the destination shows no progress for a while, and when it goes on.
+ * Works on a claimed run until it ends, fails temporarily, or the signal stops it (its reason is a
+ * `StopReason`). Guarantees: a run becomes Completed only after every counted row was written and
+ * the destination has committed; every other end is recorded with a sentence for the user; after a
+ * shutdown or a kill, a run continues at the first unsafe slice; a run that crashes its process
+ * each time is given up after `break_offs_max` crashes. Calls `onStall` when the destination shows
+ * no progress for a while, and when it continues.
  */
 export async function executeRun(
   engine: Engine,
@@ -76,7 +76,8 @@ function attributesOf(run: ClaimedRun): Attributes {
 }
 
 /**
- * Records the time of the attempt's steps in its span: reading and sending of a slice are one span.
+ * Records the duration of the attempt's steps in its span: reading and sending of a slice share one
+ * span.
  */
 function noteSteps({ attributes }: Span, run: ClaimedRun): void {
   for (const [step, value] of Object.entries(run.steps.at(-1) ?? {}))
@@ -110,7 +111,7 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
   clock.enter(slices.length === 0 ? 'committed' : 'sent');
   const showsNothing = slices.length === 0 && attempt.delivery.generation === undefined;
   if (showsNothing && run.replaces === null) {
-    // Nothing to deliver: the destination is not even contacted, the receipt says so.
+    // Without rows, the destination is not even contacted, and the receipt says so.
     if (!(await beginCommit(engine, run, receiptText(engine, run, attempt))))
       return cancel(attempt);
     return complete(attempt);
@@ -118,7 +119,7 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
   const watch = new StallWatch(engine, run, attempt.signal, onStall);
   const watched = { ...attempt, signal: watch.signal, watch };
   const unfit = countUnfit(attempt, watch.signal);
-  // It is awaited after the rows, whose own error comes first.
+  // Awaited after the rows, whose own error takes precedence.
   unfit.catch(() => undefined);
   try {
     await settingAside(watched, total, (chosen) => open(chosen, slices, unfit));
@@ -187,15 +188,15 @@ async function deliverTo(
 }
 
 /**
- * Refuses to write rows into a table that has lost the receipt of what is to be replaced: they may
- * all be there, and would be there twice.
+ * Refuses to write rows to a table that has lost the receipt of the delivery to replace: its rows
+ * may still be there and would be duplicated.
  */
 async function requireReplaceable(
   { engine, definition, delivery, watch }: WatchedAttempt,
   { run_id }: ReplacedReceipt,
   sink: Sink,
 ): Promise<void> {
-  // A repair removes what is left first, so it needs no receipt.
+  // A repair removes the remaining rows first, so it needs no receipt.
   if (definition.erases !== 'by_key' || delivery.repairs !== undefined) return;
   const isThere = await watch.during('looking for the receipt of the delivery', () =>
     sink.isCommitted(),
@@ -228,15 +229,15 @@ function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
   );
 }
 
-/** Takes a delivery back that has not begun to commit, then records the end. */
+/** Aborts a delivery that has not begun to commit, then records the end. */
 async function cancel(attempt: Attempt): Promise<void> {
   await abandonAttempt(attempt);
   await endCancelled(attempt.engine, attempt.run);
 }
 
 /**
- * Ends a run that crashes its process. Removes the run's leftovers at the destination once; a
- * removal that crashes the process too is not repeated.
+ * Ends a run that crashes its process. Tries once to remove the run's leftovers at the destination.
+ * If that crashes the process too, it is not repeated.
  */
 async function giveUp(engine: Engine, run: ClaimedRun): Promise<void> {
   if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run);

@@ -5,17 +5,19 @@ import { largeSessions, session_events_max } from '../../model/models/sessions.t
 import { say } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
 
-/** Says that a range reaches into what retention has removed, and is delivered as far as it is. */
+/**
+ * Logs that retention has removed a part of the run's range, and that the run delivers the rest.
+ */
 export async function sayRemoved(attempt: Attempt): Promise<void> {
   const { engine, run } = attempt;
   const from = earliestOf(fromStored(run.selection));
-  // Nothing younger than a day is ever removed, so that runs of a schedule cost no question.
+  // Retention never removes rows younger than a day, so scheduled runs skip the query.
   if (from > engine.clock.now() - 24 * 3_600_000) return;
   const sentence = await removedFrom(engine.db, run.team_id, from);
   if (sentence !== '') await say(attempt, 'WARNING', sentence);
 }
 
-/** Names sessions with too many events, which are left out. */
+/** Logs the sessions with too many events, which the run leaves out. */
 export async function sayLarge({ engine, run, ...attempt }: Attempt): Promise<void> {
   if (run.model !== 'sessions' || run.selection.length === 0) return;
   const { text, parameters } = largeSessions(run.team_id, fromStored(run.selection));

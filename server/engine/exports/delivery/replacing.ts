@@ -9,8 +9,8 @@ import type { Attempt } from './attempt.ts';
 import { replaced_bytes_max, replaced_records_max } from '../../model/destination/write_mode.ts';
 
 /**
- * Refuses to begin an attempt that is to write a whole table where a later run has done so or is
- * about to. Throws also where a part of the rows would replace all of them.
+ * Refuses an attempt to write a whole table if a later run has written it or is about to. Also
+ * throws if a part of the rows would replace all of them.
  */
 export async function requireNewest({ engine, run, delivery }: Attempt): Promise<void> {
   if (delivery.generation === undefined) return;
@@ -34,7 +34,7 @@ export function requireReplacement({ run, delivery }: Attempt, records: number):
   if (records > replaced_records_max) throw tooLarge(`The run has ${counted(records, 'row')}`);
 }
 
-/** Refuses a copy of more bytes than a run may write into a replaced table. */
+/** Refuses to copy more bytes than a run may write to a replaced table. */
 export function requireReplacedBytes(delivery: Delivery, bytes: number): void {
   if (delivery.generation !== undefined && bytes > replaced_bytes_max)
     throw tooLarge(`The run has more than ${counted(replaced_bytes_max, 'byte')}`);
@@ -50,8 +50,8 @@ function tooLarge(told: string): NonRetryableError {
 }
 
 /**
- * Refuses to write a delivery once more from fewer rows: those that the source has no more would
- * stand in the table without a receipt.
+ * Refuses to rewrite a delivery from fewer rows: rows that the source has lost would stay in the
+ * table without a receipt.
  */
 export function requireWhole({ replaces }: ClaimedRun, total: number): void {
   if (replaces === null || !('redelivers' in replaces) || total === replaces.source_records) return;

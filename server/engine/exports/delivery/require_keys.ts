@@ -6,9 +6,8 @@ import { readingOf } from './attempt.ts';
 import type { WatchedAttempt } from './attempt.ts';
 
 /**
- * Refuses rows that lack a value of the key by which they are merged, by the name of the column and
- * before anything is written. A delivery that sets rows aside leaves that to the table, which takes
- * no NULL there.
+ * Refuses rows without a value in a column of the merge key, before anything is written, and names
+ * the column. A delivery that sets rows aside leaves that to the table, which rejects NULL there.
  */
 export async function requireKeys(attempt: WatchedAttempt): Promise<void> {
   const { engine, delivery, signal } = attempt;

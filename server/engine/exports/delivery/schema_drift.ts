@@ -15,9 +15,9 @@ type SchemaChanges = { schema_number: number; added: TypedColumn[]; removed: Typ
 type Standing = { to: number; waits: boolean; changes: SchemaChanges | null };
 
 /**
- * Tells of a schema that has other columns than the one before: once for each export and change,
- * however many runs see it. An export that waits keeps its columns, and the notice says how to take
- * the new ones. The first typed run of an export tells nothing: all its columns are new.
+ * Notifies about a schema whose columns differ from the previous one: once per export and change,
+ * in any number of runs. A waiting export keeps its columns, and the notice says how to accept the
+ * new ones. The first typed run of an export sends no notice: all its columns are new.
  */
 export async function tellSchemaChange({ engine, run }: Attempt): Promise<void> {
   if (!isTold(run)) return;
@@ -47,8 +47,8 @@ export async function tellSchemaChange({ engine, run }: Attempt): Promise<void> 
 }
 
 /**
- * Tells of values that fit no column of their property: once for each export and schema. `sentence`
- * says how many a run had.
+ * Notifies about values that fit no column of their property: once per export and schema.
+ * `sentence` gives their number in a run.
  */
 export async function tellMisfits(
   { engine, run }: Attempt,
@@ -71,7 +71,7 @@ export async function tellMisfits(
   });
 }
 
-/** Runs of backfills and of erasures tell nothing, as of every other state. */
+/** Runs of backfills and erasures send no notice, as for every other state. */
 function isTold({ schema_number, backfill_id, replaces }: ClaimedRun): boolean {
   return schema_number !== null && backfill_id === null && replaces === null;
 }
@@ -97,7 +97,7 @@ function changeSentence({ schema_number, added, removed }: SchemaChanges): strin
   return `Schema ${schema_number} ${sentences.join(', and ')}. Earlier rows stay as they are.`;
 }
 
-/** Says in a sentence which columns wait, and the one action that takes them. */
+/** Returns a sentence with the waiting columns and the one action that accepts them. */
 function waitingSentence({ schema_number, added, removed }: SchemaChanges): string {
   const parts = [
     added.length === 0 ? '' : `has ${named(added)}`,
@@ -111,7 +111,7 @@ function waitingSentence({ schema_number, added, removed }: SchemaChanges): stri
 
 const named_max = 10;
 
-/** Names columns with their types: `2 columns (p_plan text, p_total float)`. */
+/** Lists columns with their types: `2 columns (p_plan text, p_total float)`. */
 function named(columns: TypedColumn[]): string {
   const names = columns.slice(0, named_max).map(({ column, type }) => `${column} ${type}`);
   const more = columns.length > named_max ? [`${columns.length - named_max} more`] : [];

@@ -7,7 +7,7 @@ import { isRefused } from './settle_failure.ts';
 
 /**
  * Delivers at full speed. If the destination refuses rows for their content and the export sets
- * such rows aside, delivers everything once more without them: good rows cost nothing, and one
+ * such rows aside, it delivers everything again without them. Good rows cost nothing extra, and one
  * transaction shows the result. `records` is the number of rows.
  */
 export async function settingAside(
@@ -31,7 +31,7 @@ export async function settingAside(
   }
 }
 
-/** Can the other rows go through without those that were refused? */
+/** Returns true if the other rows can succeed without the refused ones. */
 function isForOthers(
   { run, definition, config, delivery, signal }: WatchedAttempt,
   error: unknown,
@@ -47,7 +47,7 @@ function isForOthers(
   );
 }
 
-/** A constraint that is checked at the end refuses the commit: nothing is shown then. */
+/** A constraint that is checked at the end refuses the commit: nothing is visible then. */
 async function takeBack({ engine, run }: WatchedAttempt, error: KnownError): Promise<void> {
   const held = await findHeld(engine, run);
   if (held?.is_committing === true && isRefused(run, error)) await takeCommitBack(engine, run);

@@ -10,8 +10,8 @@ import { cleanUp, findDelivery } from './clean_up.ts';
 import { TableGoneError, startAnew } from './table_gone.ts';
 
 /**
- * Records what an attempt that threw means for its run: another attempt, an end, or nothing where
- * the run is in other hands. Throws only what stopped the whole process.
+ * Records what a failed attempt means for its run: another attempt, an end, or nothing if another
+ * worker has claimed it. Throws only errors that stop the whole process.
  */
 export async function settle(
   engine: Engine,
@@ -52,7 +52,7 @@ async function recordFailure(
   if (!isCancelled && !isFinal && run.failures + 1 < attempts_max)
     return retryLater(engine, run, { code, message });
   if (state.is_committing) {
-    // Whatever this run may have shown, a later generation has taken its place.
+    // A later generation has replaced whatever this run may have shown.
     const isThere = isSuperseded ? false : await findDelivery(engine, run);
     if (isThere === true) return endRun(engine, run, { status: 'Completed' });
     if (isThere === false) {
@@ -70,16 +70,17 @@ async function recordFailure(
 }
 
 /**
- * Did the destination refuse the commit, so that it shows nothing of the delivery? An earlier
- * attempt that had begun to commit may still be at it, whatever the destination says to this one.
+ * Returns true if the destination refused the commit, so that nothing of the delivery is visible.
+ * The commit of an earlier attempt may still be in progress, whatever the destination answers this
+ * one.
  */
 export function isRefused(run: ClaimedRun, error: unknown): boolean {
   return run.committing_at === null && error instanceof KnownError && error.is_certain;
 }
 
 /**
- * Removes the leftovers of a deleted run. The row that lists the leftovers goes last: until then
- * others would repeat this after a kill.
+ * Removes the leftovers of a deleted run. The row that lists the leftovers is deleted last: after a
+ * kill, another process repeats the removal.
  */
 async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
   await cleanUp(engine, run);
@@ -87,8 +88,8 @@ async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
 }
 
 /**
- * Leaves a run that another worker has untouched. A statement sees a deleted row, through whatever
- * fault, before the signal reports it.
+ * Leaves a run unchanged that another worker has claimed. A statement may notice a deleted row,
+ * through any error, before the signal reports it.
  */
 async function letGo(engine: Engine, run: ClaimedRun): Promise<void> {
   const row = await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id}`);
@@ -96,8 +97,8 @@ async function letGo(engine: Engine, run: ClaimedRun): Promise<void> {
 }
 
 /**
- * Ends a run that nobody wants any more, and says why. The export is looked at now: it may have
- * been deleted or changed since the run was taken.
+ * Ends an unwanted run and records the reason. Reads the export again: it may have been deleted or
+ * changed since the run was claimed.
  */
 export async function endCancelled(engine: Engine, run: ClaimedRun): Promise<void> {
   const held = await findHeld(engine, run);
@@ -110,7 +111,7 @@ export async function endCancelled(engine: Engine, run: ClaimedRun): Promise<voi
   await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
 }
 
-/** The code of docs/errors.md and the sentence for an attempt that threw. */
+/** Returns the code of docs/errors.md and the sentence for a failed attempt. */
 export function toldOf(error: unknown): { code: string; message: string } {
   if (error instanceof KnownError) return { code: error.code, message: error.message };
   if (isOutOfFiles(error))
@@ -121,7 +122,7 @@ export function toldOf(error: unknown): { code: string; message: string } {
   };
 }
 
-/** The message of an end, with what to do where the destination may show the delivery. */
+/** Returns the message of an end, with advice if the destination may show the delivery. */
 export function inDoubt(message: string, isCommitting: boolean): string {
   return isCommitting
     ? `${message} The destination may or may not show this delivery; retry the run to find out.`

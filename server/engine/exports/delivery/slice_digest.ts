@@ -13,14 +13,14 @@ import { hasInstants } from '../../destinations/sql_tables/layout.ts';
 
 /** The digest of a slice, known once its bytes have passed. */
 export type SliceDigest = {
-  /** Sees the bytes as they pass; left out where the store is asked. */
+  /** Receives the bytes as they pass; absent if the store is asked instead. */
   look?: (chunk: Buffer) => void;
   value(): Promise<Pick<SliceOutcome, 'digest' | 'rows_digest'>>;
 };
 
 /**
- * True where a digest can be compared later: rows of a table that say by their instants which slice
- * they came by, and that later deliveries leave as they are.
+ * Returns true if a digest can be compared later: the rows' instants identify their slice, and
+ * later deliveries leave the rows unchanged.
  */
 export function hasDigest(delivery: Delivery, columnSet: 'files' | 'tables'): boolean {
   return columnSet === 'tables' && hasInstants(delivery);
@@ -35,8 +35,8 @@ type Slicing = {
 };
 
 /**
- * Finds the digest of a slice in the bytes of its rows or, where these are binary, by asking the
- * store beside them.
+ * Computes the digest of a slice from the bytes of its rows or, if these are binary, by a parallel
+ * query.
  */
 export function digestSlice(store: Store, slicing: Slicing): SliceDigest {
   const { columns, encoding } = slicing;
@@ -45,7 +45,7 @@ export function digestSlice(store: Store, slicing: Slicing): SliceDigest {
     return { look: sum.take, value: async () => ({ rows_digest: sum.value() }) };
   }
   const asked = askDigest(store, slicing);
-  // It is awaited after the bytes, whose own error comes first.
+  // Awaited after the bytes, whose own error takes precedence.
   asked.catch(() => undefined);
   return { value: async () => ({ digest: await asked }) };
 }

@@ -9,7 +9,7 @@ import { cutSlicesOnce } from '../source/recent_cuts.ts';
 import { isFirstReading, readingOf } from './attempt.ts';
 import type { Attempt } from './attempt.ts';
 
-/** The slices of a run: those of its first attempt, which counts and cuts its rows. */
+/** Returns the slices of a run as its first attempt counted and cut them. */
 export async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
   const { engine, run } = attempt;
   if (run.records_total_count !== null) return listSlices(engine, run.id);
@@ -38,7 +38,7 @@ async function cut(attempt: Attempt): Promise<StoredSlice[]> {
   try {
     table = await definition.tableParts?.(config, delivery, { is_row_wise, deps });
   } catch (error) {
-    // A run without rows completes, although its table cannot be reached.
+    // A run without rows completes even if its table is unreachable.
     const slices = await cutRows(engine, reading, bound, signal);
     if (slices.length === 0) return slices;
     throw error;

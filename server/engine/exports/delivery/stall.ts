@@ -5,18 +5,18 @@ import { writeRunLog } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 
-/** The bytes of a slice on their way into a destination. */
+/** The bytes of a slice on their way to a destination. */
 export type Flow = {
   /** Bytes that the destination has accepted. */
   taken(): number;
   /**
-   * True while the destination has taken all there is and waits for more: then the stall is not
-   * its own.
+   * Returns true if the destination has read everything and waits for more: it does not count as
+   * stalled then.
    */
   isStarved(): boolean;
 };
 
-/** One call of a destination; `doing` says in a few words what is done ("writing slice 1 of 3"). */
+/** A call of a destination; `doing` says in a few words what it does ("writing slice 1 of 3"). */
 type Call = {
   doing: string;
   flow: Flow | undefined;
@@ -28,9 +28,9 @@ type Call = {
 };
 
 /**
- * Times after a stall, in milliseconds: a run takes no slot any more, its log says so, its attempt
- * ends. `farewell_ms`: time for the call to end connections and clean up, before its outcome is
- * ignored. `tell_ms`: interval at which the log of a continuing call reports its progress.
+ * Times after a stall, in milliseconds, at which the run frees its slot, its log says so, and its
+ * attempt ends. `farewell_ms`: time for the call to end connections and clean up before its outcome
+ * is ignored. `tell_ms`: interval of progress lines in the log during a call.
  */
 type Bounds = {
   slot_ms: number;
@@ -41,7 +41,7 @@ type Bounds = {
   look_ms: number;
 };
 
-/** The usual bounds, or parts of a limit that is shorter than they are. */
+/** Returns the usual bounds, or fractions of a shorter limit. */
 function boundsOf(limit_seconds: number): Bounds {
   const limit_ms = limit_seconds * 1000;
   const atMost = (usual_seconds: number, part: number) =>
@@ -57,14 +57,14 @@ function boundsOf(limit_seconds: number): Bounds {
 }
 
 /**
- * Watches the calls of one attempt to its destination. Guarantees: a destination that shows no
- * progress for `destination_silence_seconds_max` is not waited for any longer, whether or not it
- * heeds its signal; a stall is said in the run's log while it lasts, at growing distances, and
- * once when it is over. Progress is a byte taken, an answer (`noteProgress`), the end of a call;
- * time that the source takes does not count.
+ * Watches the calls of one attempt to its destination. Guarantees: the attempt stops waiting for a
+ * destination after `destination_silence_seconds_max` without progress, whether or not the
+ * destination heeds its signal; the run's log reports a stall at growing intervals, and once when
+ * it ends. Progress is a byte read, an answer (`noteProgress`), or the end of a call; time that the
+ * source takes does not count.
  */
 export class StallWatch {
-  /** For the destination: aborted with the attempt's own signal, or when the limit is reached. */
+  /** For the destination: aborted with the attempt's own signal, or at the limit. */
   readonly signal: AbortSignal;
   private readonly limit = new AbortController();
   private readonly bounds: Bounds;
@@ -83,7 +83,7 @@ export class StallWatch {
 
   /**
    * @param onStall told when the run stalls, so that it takes no slot from others,
-   * and when it goes on
+   * called again when it continues
    */
   constructor(
     engine: Engine,
@@ -100,8 +100,8 @@ export class StallWatch {
   }
 
   /**
-   * The result of a call, one at a time. Rejects with `timed_out` once the limit was reached, else
-   * as the call does.
+   * Runs a call, one at a time, and returns its result. Rejects with `timed_out` at the limit,
+   * otherwise like the call.
    */
   async during<Result>(doing: string, work: () => Promise<Result>, flow?: Flow): Promise<Result> {
     const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
@@ -113,7 +113,7 @@ export class StallWatch {
       const result = await Promise.race([work(), givenUp]);
       if (this.fault === undefined) this.noteProgress();
       this.call = undefined;
-      // So that what follows in the log does not come before it.
+      // Keeps the lines of the log in order.
       await this.said;
       return result;
     } catch (error) {
@@ -125,10 +125,10 @@ export class StallWatch {
     }
   }
 
-  /** The destination has answered or taken something: its stall is over. */
+  /** The destination has answered or read something, so its stall is over. */
   private readonly warned = new Set<string>();
 
-  /** Writes a warning of the destination into the log of the run, the same one once. */
+  /** Writes a warning of the destination to the run's log, each text once. */
   readonly warnOnce = (sentence: string): void => {
     if (this.warned.has(sentence)) return;
     this.warned.add(sentence);
@@ -163,7 +163,7 @@ export class StallWatch {
   private look(): void {
     const { call, bounds } = this;
     const now = performance.now();
-    // Time during which this process itself was paused counts as nobody's stall.
+    // Time during which this process was suspended counts as no stall.
     const away_ms = now - this.looked_at - bounds.look_ms;
     if (away_ms > bounds.look_ms) this.heard_at = Math.min(now, this.heard_at + away_ms);
     this.looked_at = now;
@@ -219,7 +219,7 @@ export class StallWatch {
     this.onStall(isStalled);
   }
 
-  /** One line after the other; a line that cannot be written must not end a delivery. */
+  /** One line after the other. A line that cannot be written must not end a delivery. */
   private say(level: LogLevel, message: string): void {
     const { id: run_id, batch_export_id } = this.run;
     this.said = this.said

@@ -1,17 +1,17 @@
 import type { Readable } from 'node:stream';
 import type { ClaimedRun, WorkStep } from '../../model/run.ts';
 
-/** Tells the time of the steps of one attempt, as `AttemptSteps` says it. */
+/** Measures the steps of one attempt, as `AttemptSteps` defines them. */
 export type StepClock = {
-  /** From now on, time belongs to this step; what has passed is in the run's own `steps`. */
+  /** Starts a step. The elapsed time is in the run's own `steps`. */
   enter(step: WorkStep): void;
-  /** As `enter`, where no step follows; what is entered later does not count. */
+  /** Ends the last step; later calls of `enter` have no effect. */
   stop(): void;
 };
 
 /**
- * Opens the clock of the attempt that has just begun at the run. Each millisecond belongs to one
- * step: together they are as long as the clock ran.
+ * Opens the clock of a new attempt at the run. Each millisecond belongs to one step, so their sum
+ * is the clock's running time.
  */
 export function openStepClock(
   run: Pick<ClaimedRun, 'steps'>,
@@ -45,9 +45,8 @@ export function openStepClock(
 }
 
 /**
- * From now on the source is read, but for the times at which as much is on its way as there is room
- * for: then it is not the source that is waited for. After its last byte all is sending. `onEnd` is
- * called when that has come.
+ * Counts time as reading from now on, except while the buffers are full: then the source is not the
+ * bottleneck. After the source's last byte, all time counts as sending. Calls `onEnd` at that byte.
  */
 export function followSource(clock: StepClock, source: Readable, onEnd: () => void): void {
   let isRead = false;

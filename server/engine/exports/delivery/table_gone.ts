@@ -9,8 +9,8 @@ import { beginRevision } from '../runs/begin_revision.ts';
 import { endRun } from '../runs/end_runs.ts';
 
 /**
- * Thrown before anything is written where a table is gone that has rows of the run's revision:
- * what was delivered counts no longer.
+ * Thrown before any write if a table with rows of the run's revision is gone. The revision's
+ * deliveries no longer count then.
  */
 export class TableGoneError extends Error {
   readonly table: string;
@@ -22,8 +22,8 @@ export class TableGoneError extends Error {
 }
 
 /**
- * Asks before a table is created again of which receipts tell. Throws `TableGoneError` where the
- * run's revision has delivered rows; else the table held rows of earlier revisions alone.
+ * Called before a table that receipts mention is created again. Throws `TableGoneError` if the
+ * run's revision has delivered rows; otherwise the table only held rows of earlier revisions.
  */
 export function refuseLoss(engine: Engine, run: ClaimedRun): (table: string) => Promise<void> {
   return async (table) => {
@@ -50,9 +50,9 @@ type Standing = Rhythm & {
 
 /**
  * Begins a new revision of an export whose table is gone, and ends the run. Guarantees: the new
- * revision plans the intervals in progress again, so that each has its rows once; the rows that the
- * table had are missing from then on (`partly_delivered`); a notice tells of it, once however many
- * runs find the table gone.
+ * revision plans the intervals in progress again, so that each has its rows once; the lost rows of
+ * the table count as missing (`partly_delivered`); one notice reports it, however many runs find
+ * the table gone.
  */
 export async function startAnew(
   engine: Engine,

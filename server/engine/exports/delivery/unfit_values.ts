@@ -8,13 +8,12 @@ import { tellMisfits } from './schema_drift.ts';
 
 const named_max = 5;
 
-/** The values of a property that no column took. */
+/** The values of a property that fit no column. */
 type Unfit = { property: string; unfit: string | number };
 
 /**
- * Counts the values of a run that fit no column of their property. They are whole in the rest
- * column; the run, its log and the metrics say how many they are. Without typed columns does
- * nothing.
+ * Counts the values of a run that fit no column of their property. The rest column keeps them. The
+ * run, its log and the metrics show their number. Does nothing without typed columns.
  */
 export async function countUnfit(attempt: Attempt, signal: AbortSignal): Promise<Unfit[]> {
   const { typed_columns, selection } = attempt.run;
@@ -23,13 +22,13 @@ export async function countUnfit(attempt: Attempt, signal: AbortSignal): Promise
   return ask<Unfit>(attempt.engine, reading, {
     query: `SELECT arrayJoin(${unfitProperties(typed_columns)}) AS property, count() AS unfit
       FROM ${reading.text} GROUP BY property ORDER BY unfit DESC, property`,
-    // It yields to the rows themselves, as a digest does.
+    // Runs at a lower priority than the rows, like a digest.
     settings: { priority: 100 },
     signal,
   });
 }
 
-/** Stores and tells what was counted. */
+/** Stores and reports the counts. */
 export async function sayUnfit(attempt: Attempt, unfit: Unfit[]): Promise<void> {
   const { engine, run, definition } = attempt;
   if (run.schema_number === null) return;
@@ -56,7 +55,7 @@ export async function sayUnfit(attempt: Attempt, unfit: Unfit[]): Promise<void> 
   );
 }
 
-/** Says which columns the delivery brings for the first time. */
+/** Logs the columns that the delivery fills for the first time. */
 export async function sayNewColumns(attempt: Attempt): Promise<void> {
   const { run, delivery } = attempt;
   if (run.known_columns === null) return;

@@ -24,8 +24,8 @@ import type { WatchedAttempt } from './attempt.ts';
 import { requireReplacedBytes } from './replacing.ts';
 
 /**
- * Writes the slices that no earlier attempt made safe, each stored as it ends; gives the outcomes
- * of all in their order.
+ * Writes the slices that no earlier attempt made safe, stores each when it ends, and returns all
+ * outcomes in order.
  */
 export async function writeSlices(
   attempt: WatchedAttempt,
@@ -86,15 +86,15 @@ async function writeSlice(
 ): Promise<{ outcome: SliceOutcome; refused: RejectedRow[]; changed: string | undefined }> {
   const { signal, clock } = attempt;
   clock.enter('read');
-  // Ends the query as well when the sink fails first.
+  // Ends the query as well if the sink fails first.
   const reading = new AbortController();
   const { source, digest, encoding } = await openSource(attempt, slice, reading.signal);
   let isRead = false;
   followSource(clock, source, () => (isRead = true));
   const stage = encodeStage(encoding, digest?.look);
   const bytes = stage.pipeline(source);
-  // A sink that waits for its place has not begun to read: without a listener the stop would end
-  // the process. Whoever reads is told by the stream itself.
+  // A waiting sink has not begun to read: without a listener, the error event would end the
+  // process. Readers get the error from the stream.
   bytes.on('error', () => undefined);
   const stop = () =>
     bytes.destroy(
@@ -108,8 +108,7 @@ async function writeSlice(
       ...(slice.number === total - 1 ? { is_last: true as const } : {}),
       ...(isParted(slice) ? { partition: slice.partition } : {}),
     };
-    // Bytes that are produced and not accepted wait for the destination; without any, the
-    // destination waits for the source.
+    // Unread bytes wait for the destination; without any, the destination waits for the source.
     const flow = {
       taken: () => stage.passed() - bytes.readableLength,
       isStarved: () => !isRead && bytes.readableLength === 0,
@@ -137,7 +136,7 @@ function isParted(slice: StoredSlice): slice is StoredSlice & { partition: Slice
   return slice.partition !== undefined && slice.partition !== null;
 }
 
-/** The outcome of a slice, in which only those rows count that the destination took. */
+/** Returns the outcome of a slice that only counts rows the destination accepted. */
 function withoutRejected(
   { columns, ...layout }: Delivery,
   outcome: Omit<SliceOutcome, 'name' | 'state'>,
@@ -158,7 +157,9 @@ function withoutRejected(
   };
 }
 
-/** The bytes of a slice as the store gives them, and the digest of its rows if it has one. */
+/**
+ * Returns the bytes of a slice as the store sends them, and the digest of its rows if it has one.
+ */
 async function openSource(
   attempt: WatchedAttempt,
   slice: StoredSlice,

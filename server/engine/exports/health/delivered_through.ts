@@ -5,12 +5,12 @@ import { intervals } from '../planning/interval.ts';
 import type { Interval } from '../planning/interval.ts';
 import { findFailedIntervals } from './failed_intervals.ts';
 
-/** Number of exports with failed intervals whose earliest one is looked for. */
+/** Most exports with failed intervals whose earliest one is looked up. */
 const incomplete_exports_max = 1_000;
 
 /**
- * SQL over open runs `r` of an export: the earliest insertion that they deliver. Of a selection
- * without a beginning only the interval of a scheduled run counts: all else of it was inserted
+ * SQL over open runs `r` of an export: the earliest insertion that they deliver. For a selection
+ * without a beginning, only the interval of a scheduled run counts: the other rows were inserted
  * before the schedule began.
  */
 export const open_from: Sql = sql`min(least(
@@ -21,8 +21,8 @@ export const open_from: Sql = sql`min(least(
     FROM jsonb_array_elements(r.selection) side) END))`;
 
 /**
- * Sets the metric that says, for each interval, up to when all of its active exports have delivered
- * everything. An export without a delivery counts from its first interval on.
+ * Sets the metric that shows, for each interval, up to when all of its active exports have
+ * delivered everything. An export without a delivery counts from its first interval.
  */
 export async function noteDeliveredThrough(engine: Engine): Promise<void> {
   const through = new Map<Interval, number>();
@@ -30,7 +30,7 @@ export async function noteDeliveredThrough(engine: Engine): Promise<void> {
     if (at !== null)
       through.set(interval, Math.min(through.get(interval) ?? Infinity, Date.parse(at)));
   };
-  // The open runs of all exports are read once, by batch_export_runs_taken.
+  // Reads the open runs of all exports once, by batch_export_runs_taken.
   const rows = await engine.db.rows<{ interval: Interval; at: string | null }>(sql`
     SELECT e."interval", min(least(coalesce(h.delivered_until, e.planned_until), open.at)) AS at
     FROM batch_exports e LEFT JOIN batch_export_health h ON h.batch_export_id = e.id

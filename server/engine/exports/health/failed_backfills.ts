@@ -4,12 +4,12 @@ import { deliveredOf } from '../../model/ledger/ledger.ts';
 import { fromStored, subtract, unionOf } from '../../model/ledger/rectangles.ts';
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 
-/** Number of failed runs of an export that are looked at, the newest first. */
+/** Most failed runs of an export that are checked, the newest first. */
 const looked_max = 200;
 
 /**
- * Finds the exports for which a run of a backfill failed for good in the current revision, and
- * nothing has delivered its rows since. Leans on batch_export_runs_not_well.
+ * Finds the exports with a finally failed backfill run in the current revision whose rows nothing
+ * has delivered since. Uses batch_export_runs_not_well.
  */
 export async function findFailedBackfills(
   db: Queryable,

@@ -6,8 +6,8 @@ import { coveredSpans, multirangeText } from '../../model/ledger/spans.ts';
 import type { Span } from '../../model/ledger/spans.ts';
 
 /**
- * An interval of a schedule whose run failed for good, with its latest run that did (instants in
- * ISO 8601). `retry_run_id`: the run that is to deliver it or does so at present.
+ * An interval of a schedule whose run finally failed, with the latest such run (instants in ISO
+ * 8601). `retry_run_id`: the waiting or running retry.
  */
 export type FailedInterval = {
   run_id: string;
@@ -21,9 +21,8 @@ export type FailedInterval = {
 type Failed = FailedInterval & { id: string; revision: number };
 
 /**
- * For each export, finds the earliest interval of its schedule in the current revision whose run
- * failed for good and that nothing has delivered since: neither a retry nor a backfill. Exports
- * without one are left out.
+ * For each export, finds the earliest scheduled interval in the current revision whose run finally
+ * failed and that no retry or backfill has delivered since. Omits exports without one.
  */
 export async function findFailedIntervals(
   db: Queryable,
@@ -31,7 +30,7 @@ export async function findFailedIntervals(
 ): Promise<Map<string, FailedInterval>> {
   const found = new Map<string, FailedInterval>();
   let wanted = exports.map(({ id, revision }) => ({ id, revision, from: '-infinity' }));
-  // A round more for each stretch of intervals that failed and were delivered later.
+  // One more round for each stretch of failed intervals that were delivered later.
   while (wanted.length > 0) {
     const failed = await listEarliest(db, wanted);
     if (failed.length === 0) return found;
@@ -55,7 +54,7 @@ function spanOf({ data_interval_start, data_interval_end }: FailedInterval): Spa
 }
 
 /**
- * Returns the part of the export's ledger to read: of a long ledger, only the surroundings of the
+ * Returns the part of the export's ledger to read: of a long ledger, only the part near the
  * interval.
  */
 function withSpan(failed: Failed) {
@@ -69,15 +68,15 @@ function withSpan(failed: Failed) {
   return { id: failed.id, revision: failed.revision, within: [area] };
 }
 
-/** Number of failed intervals of an export that are counted at most. */
+/** Most failed intervals of an export that are counted. */
 const counted_intervals_max = 10_000;
 
-/** Failed intervals that nothing retries at present, and their rows; null: not all were counted. */
+/** Failed intervals without a current retry, and their rows; null: not all were counted. */
 export type FailedCount = { intervals: number; rows: number | null };
 
 /**
- * Counts the intervals that `findFailedIntervals` would find one after another, from the earliest
- * on, without those that a run retries at present.
+ * Counts the intervals that `findFailedIntervals` would find one after another, without those in
+ * retry.
  */
 export async function countFailedIntervals(
   db: Queryable,
@@ -128,8 +127,8 @@ const is_same_interval = sql`other.batch_export_id = r.batch_export_id
   AND other.data_interval_end = r.data_interval_end`;
 
 /**
- * For each export, finds its earliest failed interval that begins at `from` or later, from the
- * index batch_export_runs_failed.
+ * Finds each export's earliest failed interval from `from` on, by the index
+ * batch_export_runs_failed.
  */
 function listEarliest(
   db: Queryable,

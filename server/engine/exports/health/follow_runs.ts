@@ -16,7 +16,7 @@ import { judgeVolume } from './volume.ts';
 import type { VolumeJudgement } from './volume.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** A run that has just ended, and its export under the lock on its row. */
+/** A run that has just ended, and its export, whose row is locked. */
 export type FollowedRun = RowAges & {
   run: Pick<
     ClaimedRun,
@@ -44,11 +44,11 @@ export type FollowedRun = RowAges & {
 };
 
 /**
- * Follows runs of different exports that have just ended into the health of these exports, in the
- * same transaction: notices for what has changed, and the automatic pause after too many failures
- * in a row. Runs of earlier revisions and of deleted exports are left out; those of backfills and
- * of erasures say only what is still missing. The caller holds the locks on the
- * exports' rows; comes last, because it may append to the activity log, and then of one run only.
+ * Updates the health of exports after runs that have just ended, in the same transaction: notices
+ * for changes, and the automatic pause after too many failures in a row. Ignores runs of earlier
+ * revisions and of deleted exports. Runs of backfills and erasures only update what is still
+ * missing. The caller holds the locks on the exports' rows and calls this last. A call that may
+ * append to the activity log has one run only.
  */
 export async function followRuns(
   engine: Engine,
@@ -110,8 +110,8 @@ type Followed = {
 };
 
 /**
- * Lists the runs that may change what is missing. If no run has failed before, and this one has
- * not, nothing is missing and nothing is searched.
+ * Lists the runs that may change what is missing. If neither this run nor an earlier one has
+ * failed, nothing is missing, and the search is skipped.
  */
 async function listFollowed(
   tx: Transaction,

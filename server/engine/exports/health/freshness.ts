@@ -9,23 +9,23 @@ import { writeNotice } from '../../notices/write_notice.ts';
 import { deliveredSentence } from './health.ts';
 import { getHealth, putHealth } from './store.ts';
 
-/** Time for a run by the general rule, after which its export is late: 10 minutes. */
+/** Default time for a run, after which its export is late: 10 minutes. */
 const run_seconds = 600;
 const exports_per_call_max = 500;
 
-/** Parts by which lateness is judged. */
+/** The parts that a check of lateness needs. */
 export type FreshnessRule = Pick<Engine, 'clock' | 'settle_seconds'>;
 type Judge = FreshnessRule & Pick<Engine, 'db' | 'log'>;
 
 /**
- * Returns the greatest age of an export's newest delivered interval by the general rule, in
- * seconds: two intervals, the settling time of the store, and ten minutes for the run.
+ * Returns the default limit for the age of an export's newest delivered interval, in seconds: two
+ * intervals, the settling time of the store, and ten minutes for the run.
  */
 function freshnessLimit(interval: Interval, settle_seconds: number): number {
   return (2 * nominalLength(interval)) / 1000 + settle_seconds + run_seconds;
 }
 
-/** The limit of export `e` in seconds: its own, else that of its rhythm. */
+/** Returns SQL for the limit of export `e` in seconds: its own, or the default of its interval. */
 function limitOf(judge: FreshnessRule): Sql {
   const limits = intervals.map(
     (interval) =>
@@ -34,12 +34,16 @@ function limitOf(judge: FreshnessRule): Sql {
   return sql`coalesce(e.freshness_seconds, CASE e."interval" ${join(limits, ' ')} END)`;
 }
 
-/** Since when export `e` with health `h` waits for a delivery: greatest() passes over nulls. */
+/**
+ * Since when export `e` with health `h` has been waiting for a delivery; greatest() ignores nulls.
+ */
 const fresh_since = sql`greatest(h.delivered_until, e.schedule_changed_at, e.start_at)`;
-/** An export that plans nothing has nothing to deliver. */
+/** An export without planned runs has nothing to deliver. */
 const is_watched = sql`(NOT e.paused AND e.next_run_at IS NOT NULL)`;
 
-/** SQL about export `e` with health `h` at this moment: whether it is late, and since when. */
+/**
+ * Returns SQL about export `e` with health `h` at this moment: whether it is late, and since when.
+ */
 export function lateness(judge: FreshnessRule): { is_late: Sql; late_since: Sql } {
   const now = isoInstant(judge.clock.now());
   const late_since = sql`(${fresh_since} + make_interval(secs => ${limitOf(judge)}))`;
@@ -48,16 +52,15 @@ export function lateness(judge: FreshnessRule): { is_late: Sql; late_since: Sql 
 }
 
 /**
- * Finds the exports that have become late, and those that no longer are, and tells of each once;
- * gives how many there were. Late is an active export whose newest delivered interval ended longer
- * ago than its limit; counting begins anew when it is unpaused or its schedule changes. An export
- * that is paused or has ended is no longer late, without a notice. Processes may do this at the
- * same time.
+ * Finds the exports that have become late or are late no longer, notifies once about each, and
+ * returns their number. An active export is late if its newest delivered interval ended longer ago
+ * than its limit. The time restarts when it is unpaused or its schedule changes. A paused or ended
+ * export is no longer late; no notice is sent. Several processes may do this at the same time.
  */
 export async function judgeFreshness(judge: Judge): Promise<number> {
   const { is_late: isLate } = lateness(judge);
-  // Materialized, because PostgreSQL expects that half of them have changed: under the LIMIT it
-  // would read both tables by their indexes, row by row, and mostly goes through all of them.
+  // MATERIALIZED, because PostgreSQL overestimates the changes: with the LIMIT it would read both
+  // tables row by row through their indexes, and mostly to the end.
   const changed = await judge.db.rows<{ id: string }>(sql`
     WITH changed AS MATERIALIZED (
       SELECT e.id FROM batch_exports e LEFT JOIN batch_export_health h ON h.batch_export_id = e.id
@@ -82,9 +85,8 @@ type Freshness = { revision: number; is_watched: boolean; is_late: boolean; limi
 
 async function judgeOne(judge: Judge, id: string, isLate: Sql): Promise<boolean> {
   return judge.db.transaction(async (tx) => {
-    // The lock first and the look afterwards: a look that waited in the same statement would still
-    // see the health from before. SKIP LOCKED: who has the row changes it, so it is looked at again
-    // later.
+    // Locks first and reads afterwards: a read in the same statement would still see the old
+    // health. SKIP LOCKED: somebody is changing the row, so the next round checks it again.
     const locked = await tx.row(
       sql`SELECT 1 FROM batch_exports WHERE id = ${id} AND deleted_at IS NULL
         FOR UPDATE SKIP LOCKED`,

@@ -1,8 +1,8 @@
 import type { ClaimedRun } from '../../model/run.ts';
 
 /**
- * True where the rows of a run say something about the volume of its export: a first run of the
- * schedule that has its whole interval, of which no backfill has delivered a part before.
+ * Returns true if the rows of a run say something about the volume of its export: a first scheduled
+ * run with its whole interval, of which no backfill delivered a part before.
  */
 export function hasVolume(
   run: Pick<

@@ -1,11 +1,11 @@
 import type { RowAges, RunEnd } from '../../model/run.ts';
 
 /**
- * The health of an export. Failures, volume and `is_incomplete` (an interval of its schedule failed
- * for good, and nothing has delivered it since) concern `revision`, like `lacks_backfilled` (the
- * same of the rows of a backfill). `delivered_until` is the end of the newest interval that its
- * schedule has delivered (ISO 8601), and the ages are those of the rows of the schedule's latest
- * run that had some.
+ * The health of an export. Failures, volume and `is_incomplete` (an interval of its schedule
+ * finally failed and was not delivered since) concern `revision`. So does `lacks_backfilled` (the
+ * same for rows of a backfill). `delivered_until` is the end of the newest interval that its
+ * schedule has delivered (ISO 8601). The ages belong to the rows of the schedule's latest run with
+ * rows.
  */
 export type Health = RowAges & {
   revision: number;
@@ -14,17 +14,17 @@ export type Health = RowAges & {
   is_late: boolean;
   is_volume_unusual: boolean;
   is_incomplete: boolean;
-  /** The destination refused rows of its newest run, which were set aside. */
+  /** True if the destination refused rows of its newest run, which were set aside. */
   is_rejecting: boolean;
   lacks_backfilled: boolean;
-  /** The revision lacks what earlier ones delivered; only `lacking.ts` changes it. */
+  /** True if the revision lacks rows that earlier ones delivered; only `lacking.ts` changes it. */
   lacks_earlier: boolean;
   delivered_until: string | null;
 };
 
 /**
- * The four conditions that an export can be in; each begins with a notice of its name and ends
- * with `recovered`.
+ * The four conditions of an export; each begins with a notice of its name and ends with
+ * `recovered`.
  */
 export type Condition = 'failing' | 'late' | 'unusual_volume' | 'rejecting';
 
@@ -32,10 +32,9 @@ export type Condition = 'failing' | 'late' | 'unusual_volume' | 'rejecting';
 export type ConditionChange = { condition: Condition; has_begun: boolean };
 
 /**
- * The effect of an ended run on its export's health: the instant up to which it delivered the
- * schedule's data (null for a make-up run of a backfill), whether its number of rows is unusual
- * (undefined if that cannot be judged), and whether an interval is missing now. A completed run
- * without rows never asked the destination (`has_rows`).
+ * The effect of an ended run on its export's health. `delivered_until` is null for a make-up run of
+ * a backfill; `is_unusual` is undefined if it cannot be judged. A completed run without rows never
+ * contacted the destination (`has_rows`).
  */
 export type EndedRun = {
   status: RunEnd['status'];
@@ -49,7 +48,7 @@ export type EndedRun = {
   row_ages: RowAges;
 };
 
-/** The health of an export that nothing is known of. */
+/** Returns the health of a new export. */
 export function newHealth(revision: number): Health {
   return {
     revision,
@@ -67,7 +66,10 @@ export function newHealth(revision: number): Health {
   };
 }
 
-/** The health as it is carried into a revision: failing until one of its runs completes. */
+/**
+ * Returns the health carried into a new revision: a failing export stays failing until one of its
+ * runs completes.
+ */
 export function healthInRevision(before: Health, revision: number): Health {
   if (revision === before.revision) return before;
   return {
@@ -84,11 +86,11 @@ export function healthInRevision(before: Health, revision: number): Health {
 }
 
 /**
- * The health after a run of the export's present revision, and what has changed by it. Guarantees:
- * a condition changes only when it was not so before; a cancelled run changes nothing; a new
- * revision begins with no failures and a usual volume, and is failing until one of its runs
- * completes when its predecessor was. A run that had nothing to deliver ends no failure and adds
- * none: whether the destination works is not known by it.
+ * Returns the health after a run of the export's present revision, and the changes. Guarantees: a
+ * condition changes only if it was different before; a cancelled run changes nothing; a new
+ * revision begins without failures and with a usual volume, and stays failing until one of its runs
+ * completes if its predecessor was failing. A run without rows neither ends nor adds a failure,
+ * because it does not show whether the destination works.
  */
 export function healthAfterRun(
   before: Health,
@@ -109,7 +111,7 @@ export function healthAfterRun(
     };
     return { health, changes: changesBetween(current, health) };
   }
-  // Those of a make-up run of a backfill say nothing about the schedule.
+  // The ages of a backfill's make-up run say nothing about the schedule.
   const has_ages = run.delivered_until !== null && run.row_ages.oldest_row_seconds !== null;
   const health = {
     ...current,
@@ -124,8 +126,8 @@ export function healthAfterRun(
 }
 
 /**
- * Says the progress of the schedule. The sentence claims nothing about earlier intervals: one of
- * them may have failed, or be in retry.
+ * Returns a sentence about the progress of the schedule. It claims nothing about earlier intervals,
+ * which may have failed or be in retry.
  */
 export function deliveredSentence(delivered_until: string | null): string {
   return delivered_until === null

@@ -6,8 +6,8 @@ import { boundsOf, subtract, unionOf } from '../../model/ledger/rectangles.ts';
 import type { Rectangle } from '../../model/ledger/rectangles.ts';
 
 /**
- * Notes that the revision after this one lacks what has been delivered up to now; nothing where
- * that was no row. The caller holds the lock on the export's row.
+ * Records that the next revision lacks what has been delivered up to now; does nothing if no row
+ * was delivered. The caller holds the lock on the export's row.
  */
 export async function beginLacking(tx: Transaction, id: string, revision: number): Promise<void> {
   const { rows } = (await tx.row<{ rows: number }>(sql`
@@ -16,7 +16,7 @@ export async function beginLacking(tx: Transaction, id: string, revision: number
       AND generation IS DISTINCT FROM 'replaced'`))!;
   if (rows === 0) return;
   const { from, until } = spanOf(await earlierAreas(tx, id, revision + 1));
-  // Rows that were lacking before still are, with those of the revision that ends.
+  // Rows that were missing before stay missing, together with those of the ending revision.
   await tx.run(sql`
     INSERT INTO batch_export_health AS h (batch_export_id, revision, consecutive_failures,
       is_failing, is_late, is_volume_unusual, lacks_since, lacks_rows, lacks_from, lacks_until)
@@ -28,8 +28,8 @@ export async function beginLacking(tx: Transaction, id: string, revision: number
 }
 
 /**
- * Notes what exports still lack of what earlier revisions delivered, after a run of the present one
- * has completed. The caller holds the locks on their rows.
+ * Updates what exports still lack from earlier revisions, after a run of the present one has
+ * completed. The caller holds the locks on their rows.
  */
 export async function lessenLacking(
   tx: Transaction,
@@ -52,8 +52,8 @@ export async function lessenLacking(
 }
 
 /**
- * Lists what revisions before this one have delivered. Before the project was created nothing was
- * ingested, so that is no bound that a backfill has to reach.
+ * Lists what earlier revisions have delivered. Nothing was ingested before the project was created,
+ * so a backfill need not reach back further.
  */
 async function earlierAreas(tx: Transaction, id: string, revision: number): Promise<Rectangle[]> {
   const earlier = Array.from({ length: revision - 1 }, (_, at) => ({ id, revision: at + 1 }));
@@ -71,7 +71,7 @@ async function earlierAreas(tx: Transaction, id: string, revision: number): Prom
   );
 }
 
-/** The insertion times of areas; null where there is no bound. */
+/** Returns the insertion times of areas; null without a bound. */
 function spanOf(areas: Rectangle[]): { from: string | null; until: string | null } {
   const { inserted_from, inserted_to } = boundsOf(areas);
   const instant = (at: number) => (Number.isFinite(at) ? isoInstant(at) : null);

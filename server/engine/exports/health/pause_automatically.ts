@@ -9,8 +9,8 @@ import type { NoticeRun } from '../../notices/notice.ts';
 import { writeNotice } from '../../notices/write_notice.ts';
 
 /**
- * Why the server paused an export: a code of a closed list, a sentence for people, and when (ISO
- * 8601).
+ * Why the server paused an export: a code of a closed list, a sentence for people, and the time
+ * (ISO 8601).
  */
 export type PauseReason = {
   code: 'repeated_failures' | 'not_reconciled';
@@ -21,10 +21,10 @@ export type PauseReason = {
 type Paused = { name: string; last_paused_at: string | null; organization_id: string };
 
 /**
- * Pauses an active export after failures in a row, of which `run` is the last; `followRuns` decides
+ * Pauses an active export after failures in a row, the last of which is `run`; `followRuns` decides
  * that there were too many. Guarantee: the pause with its reason, the notice, the line in the
- * export's log and the entry of the server in the activity log stand or fall together with the end
- * of the run. The caller holds the lock on the export's row.
+ * export's log and the server's entry in the activity log commit together with the end of the run.
+ * The caller holds the lock on the export's row.
  */
 export async function pauseAutomatically(
   engine: Engine,

@@ -22,18 +22,18 @@ export const health_codes = [
 /** One of `health_codes`. */
 export type HealthCode = (typeof health_codes)[number];
 
-/** SQL about export `e`: what it joins, its state, and since when it has that. */
+/** SQL about export `e`: the joins, its state, and the start of that state. */
 export type StateSql = {
   joined: Sql;
-  /** The same where the state of very many exports is asked for at once. */
+  /** The same for a query over very many exports. */
   joined_to_many: Sql;
   code: Sql;
   since: Sql;
 };
 
 /**
- * The one place that says how an export is: the worst state that applies, but a pause before all
- * others. Words, filters, order, counts, notices in the console and metrics follow from it.
+ * Defines the state of an export in one place: the worst state that applies, but a pause before all
+ * others. Words, filters, order, counts, notices in the console and metrics derive from it.
  */
 export function stateOf(rule: FreshnessRule): StateSql {
   const { is_late, late_since } = lateness(rule);
@@ -79,15 +79,15 @@ const open_runs = sql`min(coalesce(r.started_at, r.created_at)) AS since,
   min(coalesce(r.started_at, r.created_at)) FILTER (WHERE r.latest_error IS NOT NULL)
     AS retrying_since
   FROM batch_export_runs r WHERE r.status IN ('Starting', 'Running')`;
-/** Open runs are found by batch_export_runs_taken, however long the history of the export is. */
+/** Finds open runs by batch_export_runs_taken, however long the history of the export is. */
 const joined = sql`${health}
   CROSS JOIN LATERAL (SELECT ${open_runs} AND r.batch_export_id = e.id) open`;
-/** The open runs of all exports are read once, which takes half as long for 10,000 exports. */
+/** Reads the open runs of all exports once, which takes half as long for 10,000 exports. */
 const joined_to_many = sql`${health}
   LEFT JOIN (SELECT r.batch_export_id, ${open_runs} GROUP BY 1) open
     ON open.batch_export_id = e.id`;
 
-/** Counts the exports `e` that fit the condition, by state. */
+/** Counts the exports `e` that meet the condition, by state. */
 export async function countStates(
   db: Queryable,
   rule: FreshnessRule,

@@ -6,7 +6,7 @@ import type { HealthCode } from './state.ts';
 
 /**
  * Rows of earlier revisions that the present one lacks. `rows` is null once some of them were
- * delivered again; `from` and `until` are insertion times, null without a bound.
+ * delivered again. `from` and `until` are insertion times, null without a bound.
  */
 export type MissingSinceChange = {
   since: string;
@@ -15,23 +15,23 @@ export type MissingSinceChange = {
   until: string | null;
 };
 
-/** Facts with which the state of an export is said. Instants are ISO 8601. */
+/** The facts that a sentence about an export's state needs. Instants are ISO 8601. */
 export type StateFacts = {
   code: HealthCode;
   since: string | null;
-  /** Intervals of the schedule that are due and not delivered, and their rows if known. */
+  /** Due intervals of the schedule that were not delivered, and their rows if known. */
   intervals: number;
   rows_waiting: number | null;
   /** Failed attempts of the run that Sluice retries; null without one. */
   attempt: number | null;
   next_try_at: string | null;
   cause: string | null;
-  /** When the settings were changed after the latest attempt had ended. */
+  /** When the settings were changed after the end of the latest attempt. */
   changed_at: string | null;
   is_trying: boolean;
   failed_interval: FailedInterval | null;
   missing_since_change: MissingSinceChange | null;
-  /** A backfill is in progress, which may deliver them. */
+  /** True if a backfill in progress may deliver them. */
   is_backfilled: boolean;
   backfill_error: string | null;
   records_rejected: number | null;
@@ -42,14 +42,14 @@ export type StateFacts = {
   pause_detail: string | null;
 };
 
-/** Says the state of an export in a few sentences, which begin with its word. */
+/** Describes the state of an export in a few sentences, which begin with its word. */
 export function stateSentence(facts: StateFacts): string {
   if (facts.code === 'partly_delivered') {
     const gaps = gapsOf(facts);
     return sentences(`Partly delivered${sinceOf(facts)}: ${lowered(gaps[0]!)}`, ...gaps.slice(1));
   }
   const own = ownSentences(facts);
-  // A failing one names its missing intervals, and what the latest run says of them.
+  // A failing export names its missing intervals and the latest run's error.
   const failed_interval = facts.code === 'failing' ? null : facts.failed_interval;
   return sentences(...own, ...gapsOf({ ...facts, failed_interval }, own));
 }
@@ -118,12 +118,12 @@ function nextSentences({ next_try_at, changed_at, is_trying }: StateFacts): stri
   return next_try_at === null ? changed : [...changed, `Next try at ${next_try_at}`];
 }
 
-/** A paused export finishes the runs that it has. */
+/** A paused export finishes its open runs. */
 function retried({ attempt, cause }: StateFacts): string[] {
   return attempt === null ? [] : [`A run is retried, after attempt ${attempt} failed: ${cause}`];
 }
 
-/** Lists what the export lacks, a sentence for each kind; an error that was `told` stands once. */
+/** Lists what the export lacks, one sentence for each kind; an error in `told` is not repeated. */
 function gapsOf(facts: StateFacts, told: string[] = []): string[] {
   const { failed_interval, missing_since_change, backfill_error, records_rejected } = facts;
   return [
@@ -169,7 +169,7 @@ function intervalSentence(failed: FailedInterval, told: string[]): string {
   return `${missing}, because their run failed${why} ${next}`;
 }
 
-/** Joins sentences; each ends with a mark. */
+/** Joins sentences; each ends with a full stop or another mark. */
 function sentences(...parts: string[]): string {
   return parts.map(ended).join(' ');
 }

@@ -7,13 +7,13 @@ import { newHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { compared_runs_max } from './volume.ts';
 
-/** Days in which comparable runs are searched: enough for 30 weekly ones. */
+/** Days to search for comparable runs: enough for 30 weekly ones. */
 const compared_days_max = 217;
 const half_day_seconds = 12 * 3600;
 
 /**
- * The health of an export; one that nothing was stored of is well. The caller holds the lock on the
- * export's row, taken by an earlier statement.
+ * Returns the health of an export; without a stored one, it is healthy. The caller took the lock on
+ * the export's row in an earlier statement.
  */
 export async function getHealth(
   tx: Transaction,
@@ -24,7 +24,7 @@ export async function getHealth(
   return health!;
 }
 
-/** The health of exports in the given order, as `getHealth` gives it. */
+/** Returns the health of exports in the given order, like `getHealth`. */
 export async function listHealth(
   tx: Transaction,
   exports: { batch_export_id: string; revision: number }[],
@@ -47,8 +47,8 @@ export async function putHealth(tx: Transaction, exportId: string, health: Healt
 }
 
 /**
- * Stores the health of exports under the caller's locks. A state that begins now began with the end
- * of the run, a failure with its first attempt; `lacks_earlier` stays.
+ * Stores the health of exports under the caller's locks. A state that begins now gets the time of
+ * the run's end, a failure that of its first attempt; `lacks_earlier` stays.
  */
 export async function putHealths(
   tx: Transaction,
@@ -89,8 +89,8 @@ export async function putHealths(
 }
 
 /**
- * Lets the count of failures in a row begin anew, so that an export that was unpaused is not paused
- * again by its first failure. The caller holds the lock on the export's row.
+ * Resets the count of failures in a row, so that the first failure does not pause an unpaused
+ * export again. The caller holds the lock on the export's row.
  */
 export async function forgetFailures(tx: Transaction, exportId: string): Promise<void> {
   await tx.run(
@@ -99,7 +99,7 @@ export async function forgetFailures(tx: Transaction, exportId: string): Promise
   );
 }
 
-/** The scheduled run whose like is looked for. */
+/** The scheduled run to find comparable runs for. */
 export type ComparedRun = {
   batch_export_id: string;
   revision: number;
@@ -109,10 +109,10 @@ export type ComparedRun = {
 };
 
 /**
- * For each run, lists the rows of the latest comparable completed scheduled runs of the same
- * revision, newest first, 30 at most. Workdays compare with workdays and weekends with weekends;
- * intervals shorter than a day also only with the same hour; weeks with all weeks. Hours and days
- * follow the export's time zone with its offset at the run.
+ * For each run, lists the row counts of the latest comparable completed scheduled runs of the same
+ * revision, newest first, 30 at most. Workdays compare with workdays and weekends with weekends.
+ * Intervals shorter than a day also need the same hour. Weeks compare with all weeks. Hours and
+ * days follow the export's time zone with its offset at the run.
  */
 export async function listComparableRows(db: Queryable, runs: ComparedRun[]): Promise<number[][]> {
   const compared = runs.map(
@@ -123,13 +123,13 @@ export async function listComparableRows(db: Queryable, runs: ComparedRun[]): Pr
       data_interval_start,
       has_days: interval !== 'week',
       has_hours: interval !== 'week' && interval !== 'day',
-      // A day is known by its noon: its midnight lies in the day before with the offset of the
-      // other half of the year.
+      // The noon identifies a day: with the offset of the other half of the year, its midnight lies
+      // in the previous day.
       offset_seconds:
         offsetSeconds(timezone, data_interval_start) + (interval === 'day' ? half_day_seconds : 0),
     }),
   );
-  // Leans on batch_export_runs_compared, read from the newest on until there are enough.
+  // Uses batch_export_runs_compared, from the newest run until there are enough.
   const rows = await db.rows<{ records: number[] }>(sql`
     SELECT to_jsonb(ARRAY(
       SELECT coalesce(r.records_completed, 0) FROM batch_export_runs r
@@ -151,7 +151,7 @@ export async function listComparableRows(db: Queryable, runs: ComparedRun[]): Pr
   return rows.map((row) => row.records);
 }
 
-/** By our own zone data: the control store may not know every zone that a project can have. */
+/** Uses our own zone data: the control store may not know every zone of a project. */
 function offsetSeconds(timezone: string, instant: string): number {
   return (
     Temporal.Instant.from(instant).toZonedDateTimeISO(timezone).offsetNanoseconds / 1_000_000_000

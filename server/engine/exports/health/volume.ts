@@ -1,28 +1,28 @@
-/** The largest number of comparable runs for a run, and the smallest. */
+/** The most comparable runs for a run, and the fewest. */
 export const compared_runs_max = 30;
 const compared_runs_min = 8;
 
-/** Number of spreads from the median that count as far. */
+/** Number of spreads from the median from which a count is unusual. */
 const far_spreads = 5;
-/** Makes the median absolute deviation of normally distributed numbers their standard deviation. */
+/** Scales the median absolute deviation to the standard deviation of a normal distribution. */
 const deviation_scale = 1.4826;
-/** Runs that always had as many rows as this do not come to none by chance. */
+/** Runs that always had at least this many rows do not drop to none by chance. */
 const always_rows_min = 10;
 
 /**
- * The rows that a run was expected to have: the median of `runs` comparable ones, and the bounds
- * (inclusive) of what is usual.
+ * The expected rows of a run: the median of `runs` comparable ones, and the inclusive bounds of the
+ * usual range.
  */
 export type UsualVolume = { median: number; low: number; high: number; runs: number };
 
-/** The rows of a run in comparison with similar runs. */
+/** The rows of a run compared with similar runs. */
 export type VolumeJudgement = { is_unusual: boolean; usual: UsualVolume };
 
 /**
- * Judges the rows of a completed run by those of the runs like it; undefined with fewer than 8 of
- * these, of which the first 30 count. Far from usual is more than 5 spreads from the median, where
- * the spread is the largest of 1.4826 median absolute deviations, a tenth of the median, the root
- * of the median and 1; and no rows at all where each of the others had 10 or more.
+ * Judges the rows of a completed run by comparable runs; undefined with fewer than 8 of them. Only
+ * the first 30 count. Unusual is more than 5 spreads from the median. The spread is the largest of
+ * 1.4826 median absolute deviations, a tenth of the median, its square root, and 1. No rows are
+ * also unusual if each of the others had 10 or more.
  */
 export function judgeVolume(
   rows: number,

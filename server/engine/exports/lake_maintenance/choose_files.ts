@@ -3,15 +3,15 @@ import type { MaintenanceRules } from './rules.ts';
 /** A data file of a table, in the order of its history. */
 export type ChosenFile = { path: string; records: number; bytes: number };
 
-/** From so many small files of a partition on they are merged at once, and not in a day. */
+/** From this many small files in a partition, they are merged at once instead of daily. */
 const files_min = 24;
-/** A file of this part of the size that is aimed at is large enough. */
+/** A file with this part of the target size is large enough. */
 const large_part = 0.75;
 
 /**
- * Chooses which files of one partition become one: neighbours in the order of history that are
- * small, up to the size and rows that are aimed at. Few of them wait until a day is over
- * (`is_daily`), so that a large file is not written again for each small one.
+ * Chooses which files of one partition to merge: small neighbours in the order of history, up to
+ * the target size and rows. A few small files wait for the daily round (`is_daily`), so that not
+ * each of them rewrites a large file.
  */
 export function chooseFiles<File extends ChosenFile>(
   files: readonly File[],

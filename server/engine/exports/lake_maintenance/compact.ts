@@ -20,13 +20,16 @@ import { rewriteRows, whyUnfit } from './rewrite_rows.ts';
 import { UnfitFilesError } from './rows_inputs.ts';
 import type { RewrittenRows } from './rewrite_rows.ts';
 
-/** A data file that readers see, and the spec of its partition. */
+/** A data file that readers see, with the spec of its partition. */
 export type LiveFile = Entry & { spec_id: number };
 
-/** Files that became others, and why some did not. */
+/** Merged files, and the reasons why some were not merged. */
 export type Compacted = { files: number; into: number; bytes: number; detail: string | null };
 
-/** The live files of a branch or tag, in the order of history; a sentence if some have deletes. */
+/**
+ * Lists the live files of a branch or tag, in the order of history; returns a sentence if some have
+ * deletes.
+ */
 export async function listLive(
   { files }: Pick<MaintainedTable, 'files'>,
   { parent }: TableState,
@@ -45,10 +48,10 @@ export async function listLive(
 }
 
 /**
- * Merges small data files into large ones, partition by partition, each group in a commit of its
- * own. Guarantees: the same rows, compared before the commit, in the order of the table, else in
- * that of history; a commit of another writer in between is kept, and one that has replaced a file
- * of the group comes first.
+ * Merges small data files into large ones, partition by partition, and commits each group
+ * separately. Guarantees: the rows stay the same, compared before the commit, in the order of the
+ * table or otherwise of history; a concurrent commit stays, and one that replaced a file of the
+ * group wins.
  */
 export async function compact(one: MaintainedTable, is_daily: boolean): Promise<Compacted> {
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };
@@ -99,12 +102,12 @@ async function compactGroup(
   const is_done = await replaceFiles(one, state, 'main', change, (tx) =>
     noteReplaced(one, tx, group, rows, stored?.path ?? null),
   );
-  // It was refused, so nothing names the file.
+  // The commit was refused, so nothing names the file.
   if (!is_done && stored !== undefined) await one.files.remove(stored.path);
   return is_done ? (stored?.bytes ?? 0) : undefined;
 }
 
-/** Stores the rows of some files of one partition as a new file; undefined without a row. */
+/** Stores the rows of some files of one partition as a new file; undefined if no row is left. */
 export async function storeRows(
   { table, files }: MaintainedTable,
   [first]: LiveFile[],
@@ -125,9 +128,9 @@ export async function storeRows(
 }
 
 /**
- * Commits a change of files to a branch or tag, with what `also` does in the transaction. False,
- * with nothing changed, where another writer came first with one of the files, or with deletes that
- * the new file would escape.
+ * Commits a change of files to a branch or tag, in one transaction with the writes of `also`.
+ * False, with nothing changed, if another writer first changed one of the files or added deletes
+ * that the new file would escape.
  */
 export async function replaceFiles(
   one: MaintainedTable,
@@ -147,7 +150,7 @@ export async function replaceFiles(
         const ref = held.metadata.refs[ref_name];
         if (now.parent === undefined || ref === undefined || (await hasDeletes(one, now)))
           return [];
-        // The files were written without the ids of an upgraded table.
+        // The files lack the row ids of an upgraded table.
         if (now.metadata['format-version'] !== state.metadata['format-version']) return [];
         return [
           { action: 'add-snapshot', snapshot: await snapshot.store(now, engine.clock.now()) },
@@ -167,15 +170,15 @@ export async function replaceFiles(
   }
 }
 
-/** Deletes by value hold for older files alone: rows in a newer one would be there again. */
+/** Equality deletes only apply to older files: rows in a newer file would reappear. */
 async function hasDeletes({ files }: MaintainedTable, { parent }: TableState): Promise<boolean> {
   const listed = await readList(files, parent!['manifest-list']);
   return listed.some((manifest) => manifest.content !== 0 && hasFiles(manifest));
 }
 
 /**
- * Notes which file has the rows of files that receipts name, also of those that had rows of others
- * already.
+ * Records which file now holds the rows of files that receipts name, including files that were
+ * merged before.
  */
 export async function noteReplaced(
   { engine, table }: MaintainedTable,

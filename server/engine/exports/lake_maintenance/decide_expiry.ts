@@ -1,18 +1,18 @@
 import type { SnapshotRef } from '../../model/lake_catalog/metadata.ts';
 import type { MaintenanceRules } from './rules.ts';
 
-/** A snapshot of a table, as far as its expiry depends on it. */
+/** The parts of a snapshot that decide its expiry. */
 export type AgedSnapshot = { id: string; parent_id: string | null; timestamp_ms: number };
 
-/** The snapshots and refs that are to leave a table. */
+/** The snapshots and refs to remove from a table. */
 export type Expiry = { snapshots: string[]; refs: string[] };
 
 type Refs = Record<string, SnapshotRef>;
 
 /**
  * Decides which snapshots expire, by the rules of the specification. A ref lives for its own time
- * or the table's, `main` for ever. A branch keeps its latest snapshots by age and by number, a tag
- * its own one. Snapshots that no ref reaches stay for the usual age.
+ * or the table's; `main` lives for ever. A branch keeps its latest snapshots by age and by number;
+ * a tag keeps its snapshot. Snapshots that no ref reaches stay for the usual age.
  */
 export function decideExpiry(
   snapshots: readonly AgedSnapshot[],

@@ -20,10 +20,10 @@ import { inputsOf } from './rows_inputs.ts';
 import type { LeftOut, RewrittenRows } from './rewrite_rows.ts';
 import { trimFiles } from './trim_files.ts';
 
-/** Numbers of files that were written again, of snapshots that left, and of removed files. */
+/** Numbers of rewritten files, removed snapshots and removed files. */
 export type ErasedRows = { files: number; snapshots: number; removed: number };
 
-/** A file without the rows, once for all refs that have it. */
+/** A file without the rows, rewritten once for all refs that contain it. */
 type Cleaned = { rows: RewrittenRows; stored: DataFile | undefined };
 type Work = MaintainedTable & {
   left_out: LeftOut;
@@ -35,10 +35,10 @@ type Work = MaintainedTable & {
 const looks_max = 20;
 
 /**
- * Removes rows by their keys from every branch and tag of a table: files with such rows are written
- * again without them, then all older snapshots leave, and then the files, manifests and lists that
- * only these reached. Gives a sentence, with nothing changed, where that cannot be done; undefined
- * where a run in progress still needs files: later. May be repeated.
+ * Removes rows by their keys from every branch and tag of a table. It rewrites the files with such
+ * rows, removes all older snapshots, and then the files, manifests and lists that only these
+ * reached. Returns a sentence, with nothing changed, if it cannot; undefined if a run in progress
+ * still needs files, so that the caller tries again later. May be repeated.
  */
 export async function eraseRows(
   given: MaintainedTable,
@@ -63,7 +63,7 @@ export async function eraseRows(
   return { files: work.cleaned.size, snapshots, removed: removed + orphans };
 }
 
-/** The refs of the table as it is now. */
+/** Reads the current refs of the table. */
 async function refsOf(one: MaintainedTable): Promise<string[]> {
   return Object.keys((await reloaded(one))?.metadata.refs ?? {});
 }
@@ -88,7 +88,7 @@ async function whyNot(one: MaintainedTable, { column }: LeftOut): Promise<string
   return undefined;
 }
 
-/** Writes files with such rows again on every ref; true where something was to do. */
+/** Rewrites the files with such rows on every ref; returns true if it changed any. */
 async function cleanRefs(work: Work): Promise<boolean> {
   let has_found = false;
   for (const ref of await refsOf(work)) {
@@ -120,7 +120,7 @@ async function cleanRefs(work: Work): Promise<boolean> {
   return has_found;
 }
 
-/** Has the file one of the keys? Each file is read once. */
+/** Returns true if the file has one of the keys. Reads each file once. */
 async function hasRows(work: Work, file: LiveFile): Promise<boolean> {
   const known = work.searched.get(file.path);
   if (known !== undefined) return known;
@@ -133,7 +133,7 @@ async function hasRows(work: Work, file: LiveFile): Promise<boolean> {
   return found;
 }
 
-/** Branches of an upgraded table give different ids to the rows of one file. */
+/** Branches of an upgraded table assign different ids to the rows of one file. */
 const keyOf = ({ path, first_row_id }: LiveFile) => `${path} ${first_row_id}`;
 
 async function cleanedOf(work: Work, metadata: TableMetadata, file: LiveFile): Promise<Cleaned> {
@@ -153,7 +153,7 @@ async function noteCleaned(work: Work, tx: Transaction, touched: LiveFile[]): Pr
   }
 }
 
-/** Entries of files that left have the bounds of their values: such manifests are written again. */
+/** Entries of removed files contain the bounds of their values, so such manifests are rewritten. */
 async function dropDeletedEntries(work: Work): Promise<void> {
   for (const ref of await refsOf(work))
     for (;;) {
@@ -170,7 +170,7 @@ function hasDeleted({ content, deleted_files_count }: ListedManifest): boolean {
   return content === 0 && deleted_files_count !== 0;
 }
 
-/** Takes all snapshots out of the table but those that a ref names. */
+/** Removes all snapshots from the table except those that a ref names. */
 async function expireOthers(work: Work): Promise<number> {
   let expired = 0;
   await commitHeld(work, async (held, tx) => {

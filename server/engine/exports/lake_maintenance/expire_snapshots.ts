@@ -5,8 +5,8 @@ import { commitHeld } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 
 /**
- * Takes the snapshots and refs that have expired out of the table, in one commit, and gives how
- * many. No file is removed before that.
+ * Removes expired snapshots and refs from the table in one commit, and returns their number. Files
+ * are removed only after that.
  */
 export async function expireSnapshots(one: MaintainedTable): Promise<number> {
   const { engine, rules } = one;
@@ -28,7 +28,7 @@ export async function expireSnapshots(one: MaintainedTable): Promise<number> {
   return expired;
 }
 
-/** The id of a snapshot as the metadata has it: a number where that is exact. */
+/** Returns the id of a snapshot as the metadata has it: a number if that is exact. */
 export function exactId(text: string): number | bigint {
   const id = BigInt(text);
   return id <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(id) : id;

@@ -7,11 +7,11 @@ import type { Engine } from '../engine.ts';
 import type { Round } from './maintain.ts';
 import { dropOtherJobs } from './rewrite_rows.ts';
 
-/** A process that has said nothing for this long was killed. */
+/** After this silence, a process counts as dead. */
 const claim_seconds = 60;
 /** Seconds until the next round at a table. */
 const pause_seconds = 1_800;
-/** Seconds until the next round after one that failed. */
+/** Seconds until the next round after a failed one. */
 const failed_pause_seconds = 3_600;
 /** Seconds between two rounds that also remove files. */
 const day_seconds = 24 * 3_600;
@@ -20,31 +20,31 @@ const failed_detail =
 
 const renew_ms = 15_000;
 
-/** A table in the hands of one process; `claim_id` is also the name of its work. */
+/** A table that one process has claimed; `claim_id` also names its work. */
 export type Claim = { id: string; team_id: number; claim_id: string };
 
-/** One kind of tables that are maintained. */
+/** One kind of maintained tables. */
 export type MaintainedKind<Table> = {
-  /** The table of the control store that has their leases, and its key. */
+  /** The table of the control store with their leases, and its key. */
   leases: Sql;
   key: Sql;
-  /** The table that `key` refers to, and which of its rows, called `own`, may be maintained. */
+  /** The table that `key` refers to, and its rows (`own`) that may be maintained. */
   records: Sql;
   fits: Sql;
   /** The export of a row `own`. */
   export_id: Sql;
-  /** Opens a table; undefined if its files cannot be reached. */
+  /** Opens a table; undefined if its files are unreachable. */
   open(engine: Engine, claim: Claim, signal: AbortSignal): Promise<Table | undefined>;
-  /** Does what a table needs; undefined if it is not to be maintained. */
+  /** Runs the maintenance that a table needs; undefined if it needs none. */
   maintain(table: Table, is_daily: boolean): Promise<Round | undefined>;
-  /** Tells people about a round, in the transaction that ends it. */
+  /** Notifies people about a round, in the transaction that ends it. */
   tell?(tx: Transaction, engine: Engine, id: string, round: Round): Promise<void>;
 };
 
 /**
- * Maintains the tables that are due, one after the other, and gives their number. Guarantee: one
- * process is at a table, whose lease it renews; after a kill another one continues. A table that
- * fails waits an hour and says why.
+ * Maintains the due tables one after the other, and returns their number. Guarantee: one process
+ * works on a table and renews its lease; after a kill another one continues. A table that fails
+ * waits an hour and shows the reason.
  */
 export async function maintainDue<Table>(
   engine: Engine,
@@ -59,8 +59,8 @@ export async function maintainDue<Table>(
 }
 
 /**
- * Takes the table that is due longest. Tables of exports that wait to be reconciled are left alone:
- * after a restore the catalog may be older than the files.
+ * Claims the longest due table. Skips tables of exports that wait to be reconciled: after a
+ * restore, the catalog may be older than the files.
  */
 async function claimTable<Table>(
   { db, clock }: Engine,
@@ -112,8 +112,8 @@ async function maintainClaimed<Table>(
 }
 
 /**
- * Does other work at a table for which no maintenance may run beside it. Undefined where another
- * process is at it.
+ * Runs other work on a table that must not overlap with maintenance. Undefined if another process
+ * has claimed the table.
  */
 export async function whileUnmaintained<Table, Result>(
   engine: Engine,
@@ -145,8 +145,8 @@ const isOf = <Table>({ key }: MaintainedKind<Table>, { id, claim_id }: Claim) =>
   sql`${key} = ${id}::uuid AND claim_id = ${claim_id}::uuid`;
 
 /**
- * Works at a table while its lease is renewed, and gives what the work gives. Its signal ends when
- * another process has the table.
+ * Runs work on a table, renews its lease meanwhile, and returns the result. Its signal aborts if
+ * another process claims the table.
  */
 async function whileHeld<Table, Result>(
   { db, clock, log }: Engine,
@@ -195,7 +195,7 @@ async function giveBack<Table>(
   });
 }
 
-/** Counts what a round changed in the metric; true if it changed anything. */
+/** Adds the changes of a round to the metric; returns true if there were any. */
 function countChanges({ metrics }: Engine, round: Round | undefined): boolean {
   const changes = Object.entries(round?.result ?? {}).filter(([, count]) => count > 0);
   for (const [change, count] of changes) metrics.lake_maintenance.inc({ change }, count);

@@ -7,7 +7,7 @@ import { removeExpiredFiles } from './remove_expired_files.ts';
 import { mergeManifests } from './rewrite_manifests.ts';
 import { trimFiles } from './trim_files.ts';
 
-/** Numbers of what a round has changed, by name. */
+/** Numbers of a round's changes, by name. */
 export type MaintenanceResult = {
   files_compacted: number;
   files_written: number;
@@ -20,8 +20,8 @@ export type MaintenanceResult = {
 };
 
 /**
- * A round: what it changed, why something was left alone, files of the table that it could not
- * read, and whether it removed files.
+ * A round: its changes, reasons for skipped work, unreadable files of the table, and whether it
+ * removed files.
  */
 export type Round = {
   result: MaintenanceResult;
@@ -31,10 +31,9 @@ export type Round = {
 };
 
 /**
- * Does what a table needs: merges small files and manifests, lets snapshots expire, and, where it
- * is to clean, removes what nothing names. Each step is complete alone; after a crash between two
- * the next round continues. A manifest that a client has spoiled stops the steps that need it, and
- * no other.
+ * Maintains a table: merges small files and manifests, expires snapshots and, if requested, removes
+ * files that nothing names. Each step is complete alone; after a crash between two, the next round
+ * continues. A manifest that a client has damaged only stops the steps that need it.
  */
 export async function maintainTable(
   given: MaintainedTable,
@@ -72,7 +71,7 @@ export async function maintainTable(
   };
 }
 
-/** The table as it is now. */
+/** Reads the current table. */
 async function again(one: MaintainedTable): Promise<MaintainedTable> {
   return { ...one, table: (await reloaded(one)) ?? one.table };
 }

@@ -22,20 +22,20 @@ import { readNamed } from './read_table.ts';
 import { rulesOf } from './rules.ts';
 import type { MaintenanceRules } from './rules.ts';
 
-/** A table whose files can be reached, as it was when it was opened. */
+/** A table with reachable files, as it was when it was opened. */
 export type MaintainedTable = {
   engine: Engine;
   table: LakeTable;
   files: TableFiles;
   rules: MaintenanceRules;
-  /** The name of the work among the rows that the analytics store has of it. */
+  /** The name of the work in the analytics store's staging rows. */
   job: string;
   signal: AbortSignal;
 };
 
 /**
- * Opens a table in the export folder, or by the export that has the keys of its place; undefined if
- * its files lie elsewhere.
+ * Opens a table in the export folder, or through the export with the credentials of its place;
+ * undefined if its files lie elsewhere.
  */
 export async function openMaintainedTable(
   engine: Engine,
@@ -56,7 +56,7 @@ export async function openMaintainedTable(
   return { engine, table, files, rules: rulesOf(table.metadata.properties), job, signal };
 }
 
-/** The config by which the files of the table are reached; undefined for one of no such place. */
+/** Returns the config that reaches the table's files; undefined if no place holds them. */
 async function placeConfig(
   { db, secrets }: Engine,
   { storage_id }: LakeTable,
@@ -72,17 +72,17 @@ async function placeConfig(
   return is_place ? { ...config, storage } : undefined;
 }
 
-/** The files as the writer of snapshots takes them. */
+/** Returns the files in the form that the writer of snapshots needs. */
 export function metaFiles(files: TableFiles): MetaFiles {
   return { read: (uri) => readNamed(files, uri), put: (uri, content) => files.put(uri, content) };
 }
 
-/** Returns the table as it is now; undefined if it was dropped. */
+/** Returns the current table; undefined if it was dropped. */
 export function reloaded({ engine, table }: MaintainedTable): Promise<LakeTable | undefined> {
   return findTableById(engine.db, table.team_id, table.id);
 }
 
-/** Returns the state of a branch of the table: its metadata, and the snapshot that it names. */
+/** Returns the state of a branch of the table: its metadata and its snapshot. */
 export async function stateOf(
   db: Queryable,
   table: LakeTable,
@@ -98,8 +98,8 @@ export async function stateOf(
 }
 
 /**
- * Commits what `prepare` makes of the held table, in one transaction with what `also` does; an
- * empty commit changes nothing. Gives whether it changed the table.
+ * Commits the updates that `prepare` derives from the locked table, in one transaction with the
+ * writes of `also`; an empty commit changes nothing. Returns true if it changed the table.
  */
 export async function commitHeld(
   { engine, table, files }: MaintainedTable,
@@ -108,7 +108,7 @@ export async function commitHeld(
 ): Promise<boolean> {
   return engine.db.transaction(async (tx) => {
     const held = await holdTable(tx, table.team_id, table);
-    // Dropped, or dropped and created again under its name.
+    // The table was dropped, and perhaps created again under its name.
     if (held?.id !== table.id) return false;
     const updates = await prepare(held, tx);
     if (updates.length === 0) return false;

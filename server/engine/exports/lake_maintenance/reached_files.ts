@@ -5,10 +5,10 @@ import type { TableFiles } from '../../model/destination/table_files.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { listIn, manifestIn, readNamed } from './read_table.ts';
 
-/** Number of files that are read beside each other. */
+/** Number of files read at the same time. */
 const side_by_side = 8;
 
-/** The manifest lists of all snapshots that the table has now. */
+/** Returns the manifest lists of all current snapshots of the table. */
 export async function liveLists({ engine, table }: MaintainedTable): Promise<string[]> {
   const rows = await engine.db.rows<{ uri: string }>(sql`
     SELECT snapshot::jsonb ->> 'manifest-list' AS uri FROM lake_snapshots
@@ -17,8 +17,7 @@ export async function liveLists({ engine, table }: MaintainedTable): Promise<str
 }
 
 /**
- * The manifests that lists name, by their URIs. A list that is gone is an error, unless
- * `may_be_gone`.
+ * Returns the manifests that lists name, by URI. A missing list is an error, unless `may_be_gone`.
  */
 export async function manifestsIn(
   files: TableFiles,
@@ -34,7 +33,7 @@ export async function manifestsIn(
   return found;
 }
 
-/** The files that manifests show, by their URIs; data and files of deletes. */
+/** Returns the data and delete files that manifests show, by URI. */
 export async function filesIn(
   files: TableFiles,
   manifests: Iterable<ListedManifest>,
@@ -50,7 +49,7 @@ export async function filesIn(
   return found;
 }
 
-/** Does the work for each item, some beside each other; rejects with the first failure. */
+/** Runs the work for each item, several at a time; rejects with the first failure. */
 export async function eachOf<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<void>,

@@ -4,18 +4,21 @@ import { reloaded } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { eachOf, filesIn, liveLists, manifestsIn } from './reached_files.ts';
 
-/** Number of expired snapshots whose files are removed in one go. */
+/** Number of expired snapshots whose files are removed in one batch. */
 const snapshots_max = 2_000;
 
 type Expired = { snapshot_id: string; manifest_list: string; statistics: string[] };
 
-/** Removed files by their kind; undefined: a run in progress may still use some, so none was. */
+/**
+ * Removed files by kind; undefined: nothing was removed, because a run in progress may still use
+ * some.
+ */
 export type RemovedFiles = { data: number; metadata: number } | undefined;
 
 /**
- * Removes the files that only expired snapshots reached. Guarantees: they left the table before,
- * in a commit of their own; no file of any snapshot that is left is removed, nor any outside of
- * the table's folder. It may be repeated after a crash: lists go last.
+ * Removes the files that only expired snapshots reached. Guarantees: an earlier commit has removed
+ * the snapshots; it removes no file of a remaining snapshot and none outside the table's folder. It
+ * may be repeated after a crash, because lists are removed last.
  */
 export async function removeExpiredFiles(one: MaintainedTable): Promise<RemovedFiles> {
   const { engine, table, files } = one;
@@ -34,7 +37,7 @@ export async function removeExpiredFiles(one: MaintainedTable): Promise<RemovedF
   );
   const left = [...old.values()].filter(({ manifest_path }) => !live.has(manifest_path));
   const shown = await filesIn(files, left, true);
-  // Only if there is something to remove the files of the other manifests are needed.
+  // The files of the other manifests are only needed if something can be removed.
   const kept = shown.size === 0 ? shown : await filesIn(files, live.values());
   const data = [...shown].filter((uri) => !kept.has(uri));
   if (await hasOpenRun(one, data)) return undefined;
@@ -44,7 +47,7 @@ export async function removeExpiredFiles(one: MaintainedTable): Promise<RemovedF
     ...expired.flatMap(({ statistics }) => statistics),
     ...expired.map(({ manifest_list }) => manifest_list),
   ].filter((uri) => !named.has(uri));
-  // Lists are the way to the rest: after a crash in between they tell what is left.
+  // Lists lead to the other files, so after a crash they still show what is left.
   const removed = { data: 0, metadata: 0 };
   removed.data = await removeBelow(one, data);
   removed.metadata = await removeBelow(one, small);
@@ -55,7 +58,7 @@ export async function removeExpiredFiles(one: MaintainedTable): Promise<RemovedF
   return removed;
 }
 
-/** Removes those of the files that lie below the table, each kind in its order. */
+/** Removes the files below the table, each kind in its order. */
 export async function removeBelow(
   { table, files }: MaintainedTable,
   uris: readonly string[],
@@ -65,7 +68,7 @@ export async function removeBelow(
   return own.length;
 }
 
-/** Another table of the catalog lies in the same folder: its files cannot be told from ours. */
+/** Another table of the catalog lies in the same folder, so its files cannot be told apart. */
 export async function sharesFolder({ engine, table }: MaintainedTable): Promise<boolean> {
   const row = await engine.db.row(sql`SELECT 1 FROM lake_tables other
     WHERE other.id <> ${table.id}::uuid AND (starts_with(other.location || '/', ${table.location}
@@ -73,7 +76,7 @@ export async function sharesFolder({ engine, table }: MaintainedTable): Promise<
   return row !== undefined;
 }
 
-/** A run that is tried again finds its files, and shows them: they must not go meanwhile. */
+/** A retried run finds its files and shows them, so they must stay. */
 export async function hasOpenRun(
   { engine, table }: MaintainedTable,
   uris: readonly string[],
@@ -86,13 +89,13 @@ export async function hasOpenRun(
   return row !== undefined;
 }
 
-/** The end of the delivery's id in the name of a slice; undefined for another file. */
+/** Returns the end of the delivery's id in the name of a slice; undefined for another file. */
 export function deliveryEndOf(uri: string): string | undefined {
   const name = parseDeliveryName(uri);
   return name?.is_receipt === false ? name.delivery : undefined;
 }
 
-/** The files of statistics that the table names now. */
+/** Returns the statistics files that the table names now. */
 async function statisticsOf(one: MaintainedTable): Promise<string[]> {
   const metadata = (await reloaded(one))?.metadata;
   return [...(metadata?.statistics ?? []), ...(metadata?.['partition-statistics'] ?? [])].map(

@@ -16,24 +16,24 @@ import { commitHeld, reloaded, stateOf } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { readList, readManifest } from './read_table.ts';
 
-/** Manifests of one spec that become one; nothing of files that left stays in it. */
+/** Manifests of one spec to merge; the result has no entries of removed files. */
 type Group = readonly ListedManifest[];
 type Merged = {
   opened: OpenedManifest;
   entries: Entry[];
   path: string;
   bytes: number;
-  /** Bounds of partitions that hold for these entries; undefined: they are computed again. */
+  /** Partition bounds that hold for these entries; undefined: they must be computed again. */
   partitions: ListedManifest['partitions'] | undefined;
 };
 
-/** Types of a partition field that this server can give bounds of. */
+/** Types of partition fields whose bounds this server can compute. */
 const bounded_types = new Set(['string', 'long', 'boolean']);
 const bounded_transforms = /^(?:day|hour|bucket\[\d+\])$/;
 
 /**
  * Merges the small manifests of the current snapshot, once there are many, in one snapshot with the
- * same files; files of one partition come together. Gives the number of manifests that went.
+ * same files; files of one partition become neighbours. Returns the number of replaced manifests.
  */
 export async function mergeManifests(one: MaintainedTable): Promise<number> {
   const { manifests_min, manifest_bytes } = one.rules;
@@ -52,7 +52,7 @@ export async function mergeManifests(one: MaintainedTable): Promise<number> {
   return rewriteManifests(one, 'main', groups);
 }
 
-/** Manifests in the order of the table's history, up to a size together. */
+/** Splits manifests into chunks of a total size, in the order of the table's history. */
 function chunksOf(listed: ListedManifest[], bytes_max: number): Group[] {
   const chunks: ListedManifest[][] = [];
   let bytes = Infinity;
@@ -81,9 +81,9 @@ function isBounded(metadata: TableMetadata, spec_id: number): boolean {
 }
 
 /**
- * Writes each group as one manifest and commits them for the ones before, on a branch or tag.
- * Guarantee: the table has the same files; a commit in between is kept, and one that has changed a
- * manifest of these comes first: then nothing is changed. Gives the number of manifests that went.
+ * Writes each group as one manifest and commits them in place of the old ones, on a branch or tag.
+ * Guarantee: the table keeps the same files. A concurrent commit stays; if it changed one of these
+ * manifests, it wins and nothing is changed. Returns the number of replaced manifests.
  */
 export async function rewriteManifests(
   one: MaintainedTable,
@@ -135,15 +135,15 @@ export async function rewriteManifests(
   return is_done ? gone.size : 0;
 }
 
-/** Have rows of the manifest got ids since it was read? */
+/** Returns true if rows of the manifest got ids since it was read. */
 function isNumberedSince(listed: ListedManifest, groups: readonly Group[]): boolean {
   const before = groups.flat().find((one) => one.manifest_path === listed.manifest_path);
   return before?.first_row_id !== listed.first_row_id;
 }
 
 /**
- * Gives ids to the rows of a branch or tag that was upgraded and not changed since: a copy of a row
- * without an id would get another one than the row.
+ * Assigns ids to the rows of an upgraded branch or tag that was not changed since: otherwise the
+ * copy of a row would get a different id.
  */
 export async function numberRows(one: MaintainedTable, ref_name: string): Promise<void> {
   const table = await reloaded(one);
@@ -156,7 +156,7 @@ export async function numberRows(one: MaintainedTable, ref_name: string): Promis
   if (first !== undefined) await rewriteManifests({ ...one, table }, ref_name, [[first]]);
 }
 
-/** One manifest for each form in which writers have written those of the group. */
+/** Writes one manifest for each Avro schema that writers have used in the group. */
 async function mergedOf({ files, table }: MaintainedTable, group: Group): Promise<Merged[]> {
   const opened: OpenedManifest[] = [];
   for (const listed of group) opened.push(await readManifest(files, listed));
@@ -168,14 +168,14 @@ async function mergedOf({ files, table }: MaintainedTable, group: Group): Promis
     const bytes = manifestBytes(latest, entries, tracksRows(table.metadata));
     const path = `${table.location}/metadata/${randomUUID()}-r.avro`;
     if (entries.length > 0) await files.put(path, bytes);
-    // Those of one manifest hold for a part of its files too.
+    // The bounds of one manifest also hold for a part of its files.
     const partitions = group.length === 1 ? group[0]!.partitions : undefined;
     merged.push({ opened: latest, entries, path, bytes: bytes.length, partitions });
   }
   return merged;
 }
 
-/** Entries of files that were there before, those of a partition together, in their order. */
+/** Returns existing entries grouped by partition, in their order. */
 function inPartitions(entries: Entry[]): Entry[] {
   const by_partition = [...Map.groupBy(entries, ({ partition }) => partition.join('\u0000'))];
   return by_partition

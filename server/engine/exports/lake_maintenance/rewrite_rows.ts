@@ -26,7 +26,7 @@ import type { RowsLayout, RowsOrder } from './rows_order.ts';
 import { openTeller, tellRows } from './tell_rows.ts';
 import type { ToldRows } from './tell_rows.ts';
 
-/** The types of columns that this server writes files with. */
+/** The column types that this server can write. */
 const column_types: Record<string, ColumnType> = {
   string: 'text',
   timestamptz: 'timestamp',
@@ -38,26 +38,26 @@ const column_types: Record<string, ColumnType> = {
 };
 
 /**
- * ClickHouse text of a value of a column, of its text as a file was read. The function without
- * `OrNull` fails at a null beside other values; what it would refuse differs in the digest.
+ * Returns ClickHouse text for a column's value from its text in a file. Without `OrNull`, the
+ * function fails at a null beside other values. A value that it would refuse changes the digest.
  */
 const expressions: Partial<Record<ColumnType, (text: string) => string>> = {
   timestamp: (text) => `parseDateTime64BestEffortOrNull(${text}, 6, 'UTC')`,
 };
 
 /**
- * Blocks of the table are whole granules, and a row group takes up to twice its size: so that it is
- * never larger than those of exports (50,000 rows), which the reader asks for.
+ * Blocks of the table are whole granules, and a row group may get twice its size. So a group never
+ * exceeds the 50,000 rows of exports, which the reader expects.
  */
 const group_settings = { max_block_size: '16384', output_format_parquet_row_group_size: '20000' };
 
 /**
- * Rows that are left out: those with one of the keys of an erasure in a column. The kind of the
- * keys is that of noted rows, or `distinct_id` for the ids of erased persons.
+ * Rows to leave out: those with one of an erasure's keys in a column. The kind of the keys is that
+ * of noted rows, or `distinct_id` for the ids of erased persons.
  */
 export type LeftOut = { erasure_id: string; kind: string; column: string };
 
-/** The keys of an erasure as a query, with its parameters. */
+/** Returns a query for the keys of an erasure, with its parameters. */
 export function erasureKeys({ erasure_id, kind }: Pick<LeftOut, 'erasure_id' | 'kind'>) {
   const query =
     kind === 'distinct_id'
@@ -67,19 +67,19 @@ export function erasureKeys({ erasure_id, kind }: Pick<LeftOut, 'erasure_id' | '
   return { query, params: { erasure_id, kind } };
 }
 
-/** The rows that stay of some files, and the file with them; undefined without a row. */
+/** The remaining rows of some files, and their new file; undefined if no row is left. */
 export type RewrittenRows = {
   records: number;
   sort_order_id: number;
   file: { bytes: Buffer; sha256: string; statistics: FileStatistics } | undefined;
 };
 
-/** The table whose files are read, and where the rows are meanwhile. */
+/** The table whose files are read, and the place of the rows meanwhile. */
 export type RewritingWork = Pick<MaintainedTable, 'engine' | 'job' | 'signal'> & {
   files: Pick<TableFiles, 'read'>;
 };
 
-/** The rows to write: of these files, whose columns are found by their ids or names. */
+/** The rows to write, from these files, whose columns are found by id or name. */
 export type WantedRows = {
   metadata: RowsLayout;
   sources: SourceFile[];
@@ -87,7 +87,7 @@ export type WantedRows = {
   by_name?: boolean;
 };
 
-/** Why files of a table with this schema cannot be written by this server; undefined: they can. */
+/** Returns the reason why this server cannot write files with this schema; undefined if it can. */
 export function whyUnfit({ fields }: TableSchema): string | undefined {
   const unfit = fields.find(({ type }) => column_types[String(type)] === undefined);
   if (unfit) return `The column "${unfit.name}" has the type ${JSON.stringify(unfit.type)}.`;
@@ -96,11 +96,11 @@ export function whyUnfit({ fields }: TableSchema): string | undefined {
 }
 
 /**
- * Writes the rows of files into one, in the order of the table or else in their own, without those
- * that are left out. Guarantee: what is given holds exactly the rows that were read: their number
- * and the digest of their values were compared with what the new file says when it is read again.
- * In a table of format version 3 the values are also the id and the number that each row keeps.
- * Throws `UnfitFilesError` for a file that this server cannot read exactly.
+ * Writes the rows of files into one file without the rows to leave out, in the order of the table
+ * or otherwise in their own. Guarantee: the new file holds exactly the rows that were read. Their
+ * number and the digest of their values are compared with the new file when it is read again. For
+ * format version 3, the values include each row's id and sequence number. Throws `UnfitFilesError`
+ * for a file that this server cannot read exactly.
  */
 export async function rewriteRows(
   { engine, files, job, signal }: RewritingWork,
@@ -139,7 +139,7 @@ export async function rewriteRows(
   }
 }
 
-/** Drops the rows of a piece of work. */
+/** Deletes the staged rows of a job. */
 async function dropJob({ clickhouse }: Engine, job: string): Promise<void> {
   await clickhouse.command({
     query: 'ALTER TABLE lake_rows DROP PARTITION {job:UUID}',
@@ -147,13 +147,13 @@ async function dropJob({ clickhouse }: Engine, job: string): Promise<void> {
   });
 }
 
-/** Drops the rows of work that is no more: a process that was killed leaves some. */
+/** Deletes the staged rows of killed jobs. */
 export async function dropOtherJobs(engine: Engine): Promise<void> {
   const rows = await engine.clickhouse.rows<{ job: string }>({
     query: 'SELECT DISTINCT job FROM lake_rows',
   });
   if (rows.length === 0) return;
-  // Afterwards: work claims its name before it has rows.
+  // Read after the jobs: work claims its name before it stages rows.
   const claims = await engine.db.rows<{ claim_id: string }>(
     sql`SELECT claim_id FROM lake_maintenance WHERE claim_id IS NOT NULL
       UNION ALL SELECT claim_id FROM delta_maintenance WHERE claim_id IS NOT NULL`,
@@ -193,7 +193,7 @@ async function written(
     format,
     settings,
   } = selectParquet(columns, { compression: 'zstd' });
-  // A number is the place of a column in the selection: its value has its type there.
+  // A number refers to a column of the selection, whose value has its type there.
   const by = [...order.by.map(({ place, words }) => `${place + 1} ${words}`), 'number'].join(', ');
   const stream = await streamAnswer(
     clickhouse,
@@ -220,7 +220,7 @@ async function written(
   return { records, sort_order_id, file: { bytes, sha256, statistics } };
 }
 
-/** The rows that stay. A row without a key stays. */
+/** Returns the condition for the remaining rows. A row without a key stays. */
 function keptRows({ fields }: TableSchema, left_out: LeftOut | undefined) {
   if (left_out === undefined) return { condition: '1', params: {} };
   const place = fields.findIndex(({ name }) => name === left_out.column) + 1;
@@ -235,13 +235,13 @@ function columnOf({ name, type }: SchemaField, index: number): Column {
   return { name, type: of_type, nullable: true, expression };
 }
 
-/** The ids of the table's own columns: others have no statistics. */
+/** Returns the ids of the table's own columns; others have no statistics. */
 function idsOf({ fields }: TableSchema): Map<string, number> {
   const own = fields.filter((field) => !lineage_fields.includes(field));
   return new Map(own.map(({ name, id }) => [name, id]));
 }
 
-/** Puts rows into the analytics store as they come, and tells them. */
+/** Stages rows in the analytics store as they arrive, and reports them. */
 async function stage(
   { clickhouse }: Engine,
   job: string,

@@ -7,17 +7,17 @@ import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { TableFiles } from '../../model/destination/table_files.ts';
 import { readNamed } from './read_table.ts';
 
-/** A data file to read, with the rows that its manifest says, and the ids that they keep. */
+/** A data file to read, with its row count from the manifest and the row ids to keep. */
 export type SourceFile = { path: string; records: number } & Partial<Lineage>;
 
-/** Rows cannot be written again; the message is a sentence. */
+/** Thrown if rows cannot be rewritten; the message is a sentence. */
 export class UnfitFilesError extends Error {
   override readonly name = 'UnfitFilesError';
 }
 
 /**
- * Files as they are read: by the ids of the fields, because columns may have had other names, or by
- * their names in a format that has no ids.
+ * Yields the files' inputs by field id, because columns may have been renamed, or by name in a
+ * format without ids.
  */
 export async function* inputsOf(
   files: Pick<TableFiles, 'read'>,
@@ -39,7 +39,7 @@ function elementsIn(bytes: Buffer): Element[] {
   return parquetMetadata(tail as ArrayBuffer).schema.slice(1);
 }
 
-/** The names of the fields in a file; null for one that it lacks. */
+/** Returns the names of the fields in a file; null for a missing field. */
 function namesById(path: string, elements: Element[], fields: SchemaField[]): (string | null)[] {
   const by_id = new Map<number, string>();
   for (const { name, field_id, num_children } of elements) {
@@ -50,7 +50,7 @@ function namesById(path: string, elements: Element[], fields: SchemaField[]): (s
   return fields.map(({ id }) => by_id.get(id) ?? null);
 }
 
-/** The fields that a file has under their own names. */
+/** Returns the fields that a file has under their own names. */
 function ownNames(path: string, elements: Element[], fields: SchemaField[]): (string | null)[] {
   if (elements.some(({ num_children }) => num_children !== undefined))
     throw new UnfitFilesError(`The file ${path} has nested columns.`);
@@ -58,7 +58,7 @@ function ownNames(path: string, elements: Element[], fields: SchemaField[]): (st
   return fields.map(({ name }) => (own.has(name) ? name : null));
 }
 
-/** The rows, whose last two values are their id and number, with those that they inherit. */
+/** Yields the rows with their inherited id and sequence number, which are their last two values. */
 export async function* withLineage(
   given: AsyncIterable<{ rows: ValueRow[]; file: number }>,
   sources: readonly SourceFile[],

@@ -1,21 +1,21 @@
 import { currentSchema } from '../../destinations/lake/table_metadata.ts';
 import type { TableMetadata } from '../../destinations/lake/table_metadata.ts';
 
-/** The parts of a table's metadata that say which columns its files have, in which order. */
+/** The parts of a table's metadata that define the columns of its files and their order. */
 export type RowsLayout = Pick<
   TableMetadata,
   'schemas' | 'current-schema-id' | 'sort-orders' | 'default-sort-order-id'
 > & { 'format-version'?: number };
 
-/** The order of rows in a new file of a table: its id there, and the columns by their places. */
+/** The row order of a new file: its id in the table, and the columns by position. */
 export type RowsOrder = {
   sort_order_id: number;
   by: { place: number; words: string }[];
 };
 
 /**
- * Returns the order that new files of the table are to have. An order by a transform of a column,
- * which only other engines set, is none for us: the rows then stay in the order of history.
+ * Returns the row order for new files of the table. An order by a transform, which only other
+ * engines set, is ignored: the rows stay in the order of history.
  */
 export function orderOf(metadata: RowsLayout): RowsOrder {
   const none: RowsOrder = { sort_order_id: 0, by: [] };

@@ -4,27 +4,30 @@ import type { LakeTable } from '../../model/lake_catalog/tables.ts';
 const day_ms = 24 * 3_600_000;
 const mib = 1024 * 1024;
 
-/** The maintenance of a table, as its properties say. */
+/** The maintenance rules of a table, from its properties. */
 export type MaintenanceRules = {
   is_on: boolean;
-  /** False: files belong to others too, and none is removed. */
+  /** False: the files have other users too, and none is removed. */
   removes_files: boolean;
-  /** Snapshots of a branch that are older expire; each branch keeps so many of its latest. */
+  /** Older snapshots of a branch expire; each branch keeps this many of its latest. */
   snapshot_age_ms: number;
   snapshots_min: number;
-  /** Branches and tags that are older are dropped, but for `main`. */
+  /** Older branches and tags are dropped, except `main`. */
   ref_age_ms: number;
-  /** From so many small manifests on they are merged, into some of about this size. */
+  /** From this many small manifests, they are merged into manifests of about this size. */
   manifests_min: number;
   manifest_bytes: number;
-  /** Data files below a fraction of this size are merged into some of it, of at most these rows. */
+  /**
+   * Data files below a fraction of this size are merged into files of this size, with at most these
+   * rows.
+   */
   file_bytes: number;
   file_records: number;
-  /** Metadata files that the table no longer names are removed. */
+  /** True: metadata files that the table no longer names are removed. */
   removes_metadata: boolean;
 };
 
-/** Properties of Iceberg, and our own; with the value that holds without them. */
+/** Iceberg's properties and our own, with their default values. */
 const defaults = {
   [maintenance_property]: 'true',
   'gc.enabled': 'true',
@@ -39,8 +42,8 @@ const defaults = {
 };
 
 /**
- * Does Sluice maintain the table? It does those of exports, and those of clients where the table or
- * its namespace says so: snapshots of others must not expire unasked.
+ * Returns true if Sluice maintains the table. It maintains tables of exports, and tables of clients
+ * if the table or its namespace asks for it: snapshots of others must not expire without consent.
  */
 export function isMaintained(
   table: Pick<LakeTable, 'metadata' | 'batch_export_id' | 'namespace_maintenance'>,
@@ -52,8 +55,8 @@ export function isMaintained(
 }
 
 /**
- * Reads the rules of a table from its properties. A number that is none counts as the default, so
- * that a wrong property never removes more than the usual.
+ * Reads the rules of a table from its properties. An invalid number counts as the default, so that
+ * a wrong property never removes more than usual.
  */
 export function rulesOf(properties: Record<string, string>): MaintenanceRules {
   const textOf = (name: keyof typeof defaults) => properties[name] ?? defaults[name];

@@ -1,10 +1,10 @@
 import { openRowDigest } from '../../destinations/contents/digest.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 
-/** The rows of some files: their number in each, and a digest that does not depend on order. */
+/** The row count of each file, and a digest that does not depend on order. */
 export type ToldRows = { counts: number[]; digest: string };
 
-/** Counts rows as they pass, and adds up the hashes of their values. */
+/** Counts passing rows and adds up the hashes of their values. */
 export function openTeller() {
   const sum = openRowDigest([{ type: 'text' }]);
   const counts: number[] = [];
@@ -17,7 +17,7 @@ export function openTeller() {
   };
 }
 
-/** Counts the rows of files, and adds up the hashes of their values. */
+/** Counts the rows of files and adds up the hashes of their values. */
 export async function tellRows(
   given: AsyncIterable<{ rows: ValueRow[]; file: number }>,
 ): Promise<ToldRows> {

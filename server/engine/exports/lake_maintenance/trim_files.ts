@@ -6,10 +6,10 @@ import type { MaintainedTable } from './maintained_table.ts';
 import { filesIn, liveLists, manifestsIn } from './reached_files.ts';
 import { deliveryEndOf, hasOpenRun, removeBelow, sharesFolder } from './remove_expired_files.ts';
 
-/** No write takes longer: a younger file may be on its way into the table. */
+/** No write takes longer; a younger file may still be committed. */
 const write_ms_max = 3 * 24 * 3_600_000;
 
-/** Names that this server alone gives to files of a table, and names that others give too. */
+/** File names that only this server gives, and names that others give too. */
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const metadata_name = new RegExp(`^(\\d{5,})-${uuid}(?:\\.gz)?\\.metadata\\.json$`);
 const only_ours = [new RegExp(`^${uuid}-r\\.avro$`), new RegExp(`^compacted-${uuid}\\.parquet$`)];
@@ -20,15 +20,15 @@ const own_names = [
   new RegExp(`^snap-\\d+-\\d+-${uuid}\\.avro$`),
 ];
 
-/** Numbers of files that were found without a name in the table, and that were removed. */
+/** Numbers of files that the table does not name, and of removed ones. */
 export type Trimmed = { old_metadata: number; orphans: number };
 
 /**
- * Removes old metadata files, which the table names no longer, and orphans: files that are provably
+ * Removes old metadata files that the table no longer names, and orphans: files that are provably
  * ours, by folder and name, that no snapshot, ref, statistics or metadata entry names, and that are
- * older than the longest write. They are counted before any goes. Guarantee: what the table shows,
- * and what a run in progress needs, stays. `with_young_data`: data files of any age are orphans,
- * where nobody else maintains the table now.
+ * older than the longest write. It counts them before the first removal. Guarantee: all files that
+ * the table shows or a run in progress needs stay. `with_young_data`: data files of any age are
+ * orphans, because nobody else maintains the table now.
  */
 export async function trimFiles(
   one: MaintainedTable,
@@ -36,7 +36,7 @@ export async function trimFiles(
 ): Promise<Trimmed> {
   const none = { old_metadata: 0, orphans: 0 };
   if (!one.rules.removes_files || (await sharesFolder(one))) return none;
-  // The folder first: a file that is named afterwards is no orphan.
+  // Lists the folder first: a file that is named later is no orphan.
   const found: string[] = [];
   for await (const uri of one.files.list(one.table.location)) found.push(uri);
   const table = await reloaded(one);
@@ -52,14 +52,14 @@ export async function trimFiles(
   return { old_metadata: await removeBelow(one, old), orphans: await removeBelow(one, orphans) };
 }
 
-/** The version of a metadata file of ours that lies where the table keeps them. */
+/** Returns the version of our metadata file in the table's metadata folder. */
 function versionOf({ location }: LakeTable, uri: string): number | undefined {
   if (folderPart(uri) !== `${location}/metadata`) return undefined;
   const version = metadata_name.exec(lastPart(uri))?.[1];
   return version === undefined ? undefined : Number(version);
 }
 
-/** Versions only grow: a file from before the oldest one that the table names is never named. */
+/** Versions only grow: the table can never name a file again that is older than its oldest one. */
 function isRotated(table: LakeTable, uri: string): boolean {
   const log = table.metadata['metadata-log'];
   if (log.length === 0) return false;
@@ -90,7 +90,7 @@ async function orphansOf(
   return orphans.filter((uri) => deliveryEndOf(uri) === undefined);
 }
 
-/** A name that this server gave, in a folder that it gives such names in. */
+/** Returns true for a name of this server's pattern, in a folder for such names. */
 function isOurs({ location, batch_export_id }: LakeTable, uri: string): boolean {
   const name = lastPart(uri);
   const names = batch_export_id === null ? only_ours : own_names;
@@ -103,7 +103,7 @@ function isOurs({ location, batch_export_id }: LakeTable, uri: string): boolean 
   );
 }
 
-/** Everything that the table, or an expired snapshot whose files wait for removal, names. */
+/** Returns everything that the table names, or an expired snapshot whose files wait for removal. */
 async function namedFiles(one: MaintainedTable, table: LakeTable): Promise<Set<string>> {
   const { engine, files } = one;
   const waiting = await engine.db.rows<{ manifest_list: string }>(sql`

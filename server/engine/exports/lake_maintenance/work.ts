@@ -11,7 +11,7 @@ import { openMaintainedTable } from './maintained_table.ts';
 import type { MaintainedTable } from './maintained_table.ts';
 import { isMaintained } from './rules.ts';
 
-/** The tables of our own catalog that have an export, or say something of maintenance. */
+/** The tables of our own catalog that have an export or a maintenance property. */
 export const lake_tables: MaintainedKind<MaintainedTable> = {
   leases: sql`lake_maintenance`,
   key: sql`table_id`,
@@ -27,19 +27,19 @@ export const lake_tables: MaintainedKind<MaintainedTable> = {
   tell: tellUnreadable,
 };
 
-/** Maintains the tables of our own catalog that are due, and gives their number. */
+/** Maintains the due tables of our own catalog, and returns their number. */
 export function maintainTables(engine: Engine, signal: AbortSignal): Promise<number> {
   return maintainDue(engine, lake_tables, signal);
 }
 
-/** Writes a notice of files that cannot be read, once for the same ones. */
+/** Writes a notice about unreadable files, once for the same set. */
 async function tellUnreadable(
   tx: Transaction,
   { clock }: Engine,
   table_id: string,
   { unreadable }: Round,
 ): Promise<void> {
-  // The export's row first, as the writer of notices asks.
+  // Locks the export's row first, as `writeNotices` requires.
   const found = await tx.row<{ id: string; told: string | null; table: string }>(sql`
     SELECT e.id, m.told, array_to_string(n.levels || t.name, '.') AS "table"
     FROM lake_tables t JOIN lake_namespaces n ON n.id = t.namespace_id

@@ -10,13 +10,13 @@ import type { Grant, LakePlace, Rights } from './lake_place.ts';
 import { signedHeaders } from './sign_request.ts';
 
 const require = createRequire(import.meta.url);
-/** The longest time that a role gives which was assumed by another one. */
+/** The longest session of a role that another role assumed. */
 const lives_seconds = 3_600;
 const time_limit_ms = 60_000;
 
 /**
- * A bucket of S3. Keys for clients come from AWS STS under a policy for the table's prefix; where
- * it gives none, the server signs each request of a client.
+ * A bucket of S3. AWS STS issues credentials for clients under a policy for the table's prefix.
+ * Without them, the server signs each request of a client.
  */
 export function bucketPlace(
   place: S3Place & { prefix?: string },
@@ -43,7 +43,7 @@ export function bucketPlace(
         }),
   };
   return {
-    // Projects may share a bucket, and keys reach everything below a location.
+    // Projects may share a bucket, and credentials reach everything below a location.
     root: `${scheme}${folder}lake/${team_id}`,
     config,
     writeFile: (uri, text) => bucket().put(keyOf(uri), text),
@@ -71,15 +71,15 @@ export function bucketPlace(
   };
 }
 
-/** The folders of a prefix that stand before its first variable, with a slash at the end. */
+/** Returns the folders of a prefix before its first variable, with a trailing slash. */
 export function constantPart(prefix: string): string {
   const constant = prefix.split('{')[0]!;
   return constant.slice(0, constant.lastIndexOf('/') + 1);
 }
 
 /**
- * Asks AWS STS for keys that reach the table alone, as the role of the destination or as its user.
- * Undefined where another store than AWS has the bucket, or STS refuses.
+ * Asks AWS STS for credentials that only reach the table, as the destination's role or user.
+ * Undefined if another store than AWS has the bucket, or if STS refuses.
  */
 async function vend(
   place: S3Place,
@@ -89,7 +89,7 @@ async function vend(
 ): Promise<Grant['config'] | undefined> {
   const role = textOf(place.aws_role_arn);
   if (role === undefined && textOf(place.endpoint_url) !== undefined) return undefined;
-  // In a policy these signs stand for any others.
+  // In a policy, these signs are wildcards or variables.
   if (/[*?$]/.test(key)) return undefined;
   const { AssumeRoleCommand, GetFederationTokenCommand } =
     require('@aws-sdk/client-sts') as typeof Sts;
@@ -129,7 +129,7 @@ async function vend(
   }
 }
 
-/** The inline policy of vended keys: the objects of the table, and their names. */
+/** Returns the inline policy of vended credentials: the objects of the table, and their names. */
 function policyOf(bucket: string, key: string, rights: Rights) {
   const reading = ['s3:GetObject'];
   const writing = [...reading, 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload'];

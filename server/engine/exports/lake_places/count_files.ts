@@ -8,13 +8,13 @@ import type { LakeTable } from '../../model/lake_catalog/tables.ts';
 import type { Engine } from '../engine.ts';
 import { openLakePlace } from './open_place.ts';
 
-/** Content of a manifest that lists data files, and not deletes. */
+/** The content code of a manifest that lists data files, not deletes. */
 const data = 0;
 /** A table whose manifests were never merged has one for each commit. */
 const manifests_max = 1_000;
 const at_once = 8;
 
-/** The data files of the current snapshot, or why they could not be counted. */
+/** The data files of the current snapshot, or the reason why they could not be counted. */
 export type CountedFiles = {
   snapshot: string | null;
   manifests: number | null;
@@ -35,7 +35,7 @@ const uncounted = {
   largest_bytes: null,
 };
 
-/** Counts the data files that readers of the table see, by the manifests in its storage. */
+/** Counts the data files that readers of the table see, from the manifests in its storage. */
 export async function countFiles(
   engine: Engine,
   db: Queryable,

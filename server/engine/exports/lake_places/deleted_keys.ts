@@ -1,6 +1,9 @@
 import { badRequest } from '../../model/lake_catalog/refusal.ts';
 
-/** A text of XML: its only signs besides letters are these five and numbers of characters. */
+/**
+ * Matches XML text: besides plain characters, it only allows these five entities and character
+ * references.
+ */
 const text = '(?:[^<>&]|&(?:amp|lt|gt|quot|apos|#\\d{1,7}|#x[0-9a-fA-F]{1,6});)*';
 const object = `<Object><Key>(${text})</Key></Object>`;
 const whole = new RegExp(
@@ -13,8 +16,8 @@ const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', a
 const keys_max = 1_000;
 
 /**
- * The keys that the body of a request to delete several objects names. Throws 400 for a body of
- * another form than that of Java's client: a store might read it in another way.
+ * Returns the keys in the body of a request that deletes several objects. Throws 400 for any other
+ * form than that of Java's client, because a store might read it differently.
  */
 export function deletedKeys(body: string): string[] {
   if (!whole.test(body)) throw badRequest('body must be a list of objects to delete.');

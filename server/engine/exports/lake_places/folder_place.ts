@@ -9,9 +9,9 @@ const scheme = 'file://';
 
 /**
  * The folder of the project's tables in the server's export folder. Clients on the same machine
- * read and write files there by their paths, as far as the system lets them; nothing is vended.
- * Guarantee: nothing outside of the folder of the project is read or written, also where a part of
- * a path is a symbolic link.
+ * read and write files there by path, if the system permits it; no credentials are vended.
+ * Guarantee: it reads and writes nothing outside the project's folder, even if a part of a path is
+ * a symbolic link.
  */
 export function folderPlace(export_dir: string, team_id: number): LakePlace {
   const root = join(export_dir, 'lake', String(team_id));
@@ -34,7 +34,7 @@ export function folderPlace(export_dir: string, team_id: number): LakePlace {
       }
       await syncFolder(dirname(path));
     },
-    // Some clients do not create the folders of the files that they write.
+    // Some clients do not create the folders of their files.
     prepare: async (location) => {
       const path = pathOf(root, location);
       for (const part of ['data', 'metadata']) await createFolder(join(path, part));

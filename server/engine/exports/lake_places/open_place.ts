@@ -18,8 +18,8 @@ const time_limit_ms = 60_000;
 type Stored = StoredConfig & { destination_type: string };
 
 /**
- * Opens the place whose keys an export has (`storage_id`), or the project's part of the server's
- * export folder. Throws 400 for an export of the project that has no place for files.
+ * Opens the place whose credentials an export has (`storage_id`), or the project's part of the
+ * server's export folder. Throws 400 for an export of the project that has no place for files.
  */
 export async function openLakePlace(
   engine: Pick<Engine, 'secrets' | 'outbound' | 'export_dir' | 'aws_roles' | 'log' | 'clock'>,
@@ -42,7 +42,7 @@ export async function openLakePlace(
   return folderPlace(engine.export_dir, team_id);
 }
 
-/** The parts of the server that a place for files needs. */
+/** Returns the parts of the server that a place for files needs. */
 function placeDeps(engine: Parameters<typeof openLakePlace>[0]): DestinationDeps {
   const { log, outbound, export_dir } = engine;
   return { log, outbound, export_dir, signal: AbortSignal.timeout(time_limit_ms) };

@@ -6,12 +6,15 @@ import type { Rights, Signable } from './lake_place.ts';
 
 const reading = new Set(['GET', 'HEAD']);
 const writing = new Set([...reading, 'PUT', 'POST', 'DELETE']);
-/** Headers of S3 that are signed: a copy reads another object, a grant shows this one to others. */
+/**
+ * Headers of S3 that are signed, except copies, which read another object, and grants, which show
+ * this one to others.
+ */
 const taken = new RegExp(
   '^x-amz-(?:content-sha256|date|checksum-[\\w-]+|sdk-[\\w-]+|server-side-encryption[\\w-]*|' +
     'meta-[\\w-]+|decoded-content-length|trailer|user-agent|storage-class|te)$',
 );
-/** Headers that a proxy on the way may change; they stay unsigned. */
+/** Headers that a proxy may change; they stay unsigned. */
 const unsigned = new Set([
   'authorization',
   'connection',
@@ -21,9 +24,9 @@ const unsigned = new Set([
 ]);
 
 /**
- * The headers of a request to S3 with its signature (SigV4) by the keys of the place. Throws 403
- * for a request that reaches anything but the objects below `key`, or that writes without the right
- * to.
+ * Returns the headers of a request to S3 with its signature (SigV4) by the credentials of the
+ * place. Throws 403 for a request outside the objects below `key`, or for a write without the right
+ * to write.
  */
 export function signedHeaders(
   place: S3Place,
@@ -44,14 +47,16 @@ export function signedHeaders(
   const is_deleting = method === 'POST' && path === '' && isDeletion(url);
   if (!(is_deleting ? deletesOfTable(asked, key) : isOfTable(path, url, method, key)))
     throw refused('The request is not for a file of the table.');
-  // The signature is for this body alone.
+  // The signature covers exactly this body.
   const headers = is_deleting
     ? { ...withoutHash(asked.headers), 'x-amz-content-sha256': [sha256(asked.body!)] }
     : asked.headers;
   return sign(place, { ...asked, headers, method }, url, now);
 }
 
-/** The key in the bucket, for a URL of either style. Throws 403 for another host or bucket. */
+/**
+ * Returns the key in the bucket, for a URL of either style. Throws 403 for another host or bucket.
+ */
 function pathInBucket(place: S3Place, url: URL): string {
   const { bucket_name: bucket, region, endpoint_url } = place;
   const home = new URL(endpoint_url || `https://s3.${region}.amazonaws.com`);
@@ -64,7 +69,7 @@ function pathInBucket(place: S3Place, url: URL): string {
   throw refused('The request is not for the bucket of the table.');
 }
 
-/** Is the request one that deletes the objects which its body names? */
+/** Returns true if the request deletes the objects that its body names. */
 function isDeletion({ searchParams }: URL): boolean {
   return [...searchParams.keys()].join() === 'delete' && searchParams.get('delete') === '';
 }
@@ -89,7 +94,7 @@ function hasDots(path: string): boolean {
 function isOfTable(path: string, { searchParams }: URL, method: string, key: string): boolean {
   if (hasDots(path)) return false;
   if (path.startsWith(`${key}/`)) return ![...searchParams.keys()].some((one) => one === 'acl');
-  // A list of names; everything else on the bucket as a whole is not of the table.
+  // Only a list of names is allowed; other requests on the bucket reach beyond the table.
   const prefix = searchParams.get('prefix') ?? '';
   const plain = ['list-type', 'prefix', 'delimiter', 'max-keys', 'continuation-token'];
   const others = ['encoding-type', 'fetch-owner', 'start-after', 'marker', 'x-id'];
@@ -137,7 +142,7 @@ function sign(
     },
     { region: region || place.region, service: 's3' },
   );
-  // Clients name the host themselves.
+  // Clients set the host header themselves.
   if (!given.some(([name]) => name === 'host')) sent.delete('host');
   return {
     ...Object.fromEntries(sent),
@@ -145,7 +150,7 @@ function sign(
   };
 }
 
-/** RFC 3986, as AWS wants it: everything but unreserved characters. */
+/** Percent-encodes everything except unreserved characters (RFC 3986), as AWS requires. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

@@ -6,8 +6,8 @@ import { constantPart } from './bucket_place.ts';
 import type { LakePlace } from './lake_place.ts';
 
 /**
- * A store that hands out no keys for clients: Google Cloud Storage or Azure Blob Storage. Clients
- * read the files with keys of their own.
+ * A store that issues no credentials for clients: Google Cloud Storage or Azure Blob Storage.
+ * Clients read the files with their own credentials.
  */
 export function storePlace(
   place: TablePlace,
@@ -23,7 +23,7 @@ export function storePlace(
   };
   const files = () => place.openFiles(config, deps);
   return {
-    // Projects may share a store, and keys reach everything below a location.
+    // Projects may share a store, and credentials reach everything below a location.
     root: `${root}${constantPart((config['prefix'] as string | undefined) ?? '')}lake/${team_id}`,
     config: {},
     writeFile: async (uri, text) => (await files()).put(nameOf(uri), text),

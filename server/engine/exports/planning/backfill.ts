@@ -12,29 +12,26 @@ import type { Rhythm } from './interval.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
-/** The rows that a backfill delivers: those not delivered yet, or all of them again. */
+/** The rows that a backfill delivers: undelivered ones, or all of them again. */
 export type BackfillMode = 'missing' | 'all';
 
-/**
- * The range of a backfill: [from, to) in milliseconds of event or insertion time, and which of its
- * rows.
- */
+/** The range of a backfill: [from, to) in milliseconds of event or insertion time, and its mode. */
 export type BackfillRange = {
   from: number;
   to: number;
   by: BackfillBy;
   mode: BackfillMode;
-  /** True for rows ahead of the schedule, which a person does not call a backfill. */
+  /** True for rows ahead of the schedule, which people do not call a backfill. */
   is_run_now?: boolean;
 };
 
 /**
- * A forecast of a backfill that starts now, if it was counted: rows, runs with rows, and rows of
- * the range that are delivered or in other runs.
+ * A forecast of a backfill that starts now, if it was counted: its rows, its runs with rows, and
+ * the rows of the range that are delivered or in other runs.
  */
 export type BackfillOutlook = { records: number; runs: number; elsewhere: number | null };
 
-/** An export as its backfills see it, locked. */
+/** An export under its lock, with the fields that backfills need. */
 export type LockedExport = StoredConfig &
   Rhythm & {
     id: string;
@@ -47,10 +44,10 @@ export type LockedExport = StoredConfig &
   };
 
 /**
- * Starts a backfill of the range and returns its id. The runs are the export's intervals, cut at
- * both ends of the range, so exactly the range is delivered. The backfill covers rows inserted
- * before this moment (the watermark); later rows stay with the schedule. Its first run is planned
- * once the watermark is final. `detail` says when that is, and what will happen then, as far as the
+ * Starts a backfill of the range and returns its id. Its runs are the export's intervals, cut at
+ * both ends of the range, so it delivers exactly the range. The backfill covers rows inserted
+ * before this moment (the watermark); later rows belong to the schedule. Its first run is planned
+ * once the watermark is final. `detail` says when that is and what happens then, as far as the
  * forecast knows. The caller has checked the range.
  */
 export async function startBackfill(
@@ -89,8 +86,8 @@ export async function startBackfill(
 }
 
 /**
- * Counts the runs of open backfills anew for the rhythm that the export gets: those that were
- * planned, and as many as the rest of the range takes. The caller holds the lock on the export.
+ * Counts the runs of open backfills again for the export's new interval: the planned ones, and
+ * those for the rest of the range. The caller holds the lock on the export.
  */
 export async function recountBackfills(
   tx: Transaction,
@@ -135,7 +132,7 @@ function outlookSentence(total_runs: number, outlook: BackfillOutlook | undefine
   return elsewhere === null || elsewhere === 0 ? what : `${what} ${elsewhereSentence(elsewhere)}`;
 }
 
-/** Tells a person about rows that a backfill skips. */
+/** Returns a sentence about rows that a backfill skips. */
 export function elsewhereSentence(records: number): string {
   return (
     `${counted(records, 'row')} of the range ${records === 1 ? 'was' : 'were'} left out, ` +
@@ -145,8 +142,8 @@ export function elsewhereSentence(records: number): string {
 }
 
 /**
- * Ends a backfill early: no further runs are planned and those under way are cancelled. False when
- * it is over already.
+ * Ends a backfill early: plans no further runs and cancels those in progress. False if it has ended
+ * already.
  */
 export async function cancelBackfill(tx: Transaction, backfillId: string): Promise<boolean> {
   const ended = await tx.row<{ batch_export_id: string }>(sql`
@@ -171,12 +168,12 @@ export async function cancelBackfill(tx: Transaction, backfillId: string): Promi
   return true;
 }
 
-/** The export, when it is there, locked until the transaction ends. */
+/** Finds the export and locks it until the transaction ends. */
 export async function lockExport(
   tx: Transaction,
   exportId: string,
 ): Promise<LockedExport | undefined> {
-  // The export's row is the lock under which its ledger is read and written.
+  // The lock on the export's row protects its ledger.
   return tx.row<LockedExport>(sql`
     SELECT id, team_id, revision, "interval", timezone, offset_minutes, model, custom_query,
       write_rule, destination_type, destination_config, destination_secrets

@@ -11,19 +11,19 @@ import { resolveQuery } from '../../query/query.ts';
 import { QueryError } from '../../query/query_error.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
-/** A look that takes longer is given up: workers count what it would have told. */
+/** A longer look is given up, and workers count the rows instead. */
 const look_seconds_max = 30;
 
 /** A data interval [from, to) in milliseconds. */
 export type Span = { from: number; to: number };
 
 /**
- * The rows that are left to a backfill's next intervals, by the start of each; an interval before
- * `until` that is not there has none. Counted is what lies in `rest`.
+ * The rows left for a backfill's next intervals, by the start of each. An interval before `until`
+ * without an entry has none. Only rows in `rest` are counted.
  */
 export type Ahead = { until: number; records: Map<number, number>; rest: Rectangle[] };
 
-/** The selection of a backfill, and its export. */
+/** The selection of a backfill, and its export's rhythm. */
 export type Looked = Rhythm & {
   team_id: number;
   model: ModelName;
@@ -35,10 +35,9 @@ export type Looked = Rhythm & {
 };
 
 /**
- * Says which of the next intervals of a backfill have rows at the source that are not in `taken`,
- * in one question to the store. Undefined where that cannot be said: for queries whose rows do not
- * each stand for one of the source, and when the store does not answer. The watermark has settled,
- * so the answer stays true.
+ * Finds which of the next intervals of a backfill have source rows outside `taken`, in one query.
+ * Undefined if that is unknown: for queries whose rows do not each stand for one source row, and if
+ * the store does not answer. The watermark has settled, so the answer stays true.
  */
 export async function lookAhead(
   engine: Engine,
@@ -82,7 +81,7 @@ export async function lookAhead(
   }
 }
 
-/** Rows of such a query, or of none, come of nothing but rows of the model. */
+/** Each row of such a query, or of no query, comes from one row of the model. */
 function isRowWise({ model, custom_query }: Looked): boolean {
   if (custom_query === null) return true;
   try {

@@ -3,8 +3,8 @@ import { models } from '../../model/models/index.ts';
 import type { Model } from '../../model/models/model.ts';
 
 /**
- * The times by which a backfill can select rows: when an event happened, or when the server took
- * the row in.
+ * The times by which a backfill can select rows: when an event happened, or when the server
+ * ingested the row.
  */
 export const backfill_times = ['timestamp', 'inserted_at'] as const;
 
@@ -12,17 +12,17 @@ export const backfill_times = ['timestamp', 'inserted_at'] as const;
 export type BackfillBy = (typeof backfill_times)[number];
 
 /**
- * The times by which rows of a model can be selected, the one that a backfill takes by itself
- * first. Persons have one time only, that of their latest change.
+ * The times that can select rows of a model; a backfill uses the first by default. Persons only
+ * have the time of their latest change.
  */
 export function timesOf(model: Model['name']): readonly [BackfillBy, ...BackfillBy[]] {
   return models[model].has_event_time ? backfill_times : ['inserted_at'];
 }
 
 /**
- * Returns the area of a backfill's run over [from, to) before subtraction; all in milliseconds.
- * Rows inserted from the watermark on are never part of it. By insertion time the rectangle is
- * empty if the watermark lies before `from`.
+ * Returns the area of a backfill's run over [from, to) before subtraction; all in milliseconds. It
+ * never contains rows inserted from the watermark on. By insertion time, the rectangle is empty if
+ * the watermark lies before `from`.
  */
 export function backfillArea(
   by: BackfillBy,

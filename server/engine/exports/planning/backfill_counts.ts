@@ -11,14 +11,14 @@ import { ask } from '../source/source.ts';
 import type { Store } from '../source/source.ts';
 
 /**
- * The cut of a backfill's runs: the boundaries of the rhythm within [from, to) in milliseconds,
- * by one of the two times.
+ * The cut of a backfill's runs: the boundaries of the rhythm within [from, to) in milliseconds, by
+ * one of the two times.
  */
 export type BackfillCut = { rhythm: Rhythm; from: number; to: number; by: BackfillBy };
 
 /**
- * The source rows of a backfill's runs: all rows, the number of runs with rows, and the first of
- * these runs (at most `listed_runs_max`) by their beginning in milliseconds.
+ * The source rows of a backfill's runs: the number of rows, the number of runs with rows, and the
+ * first of these runs (at most `listed_runs_max`) by their start in milliseconds.
  */
 export type BackfillCounts = {
   records: number;
@@ -26,14 +26,14 @@ export type BackfillCounts = {
   listed: { from: number; records: number }[];
 };
 
-/** Number of runs that are listed one by one. */
+/** Most runs that are listed one by one. */
 export const listed_runs_max = 1_000;
 
 /**
- * Counts what each run of a backfill would read of a source, in one question to the store.
- * Undefined where the rows of a run depend on what else is in it or on its interval (a query that
- * aggregates, orders or says `now()`, persons through a query): those are to be counted run by run.
- * Rejects with what `queryFailure` makes of an error.
+ * Counts the source rows of each run of a backfill, in one query to the store. Undefined if the
+ * rows of a run depend on its other rows or its interval (a query that aggregates, orders or calls
+ * `now()`, or persons through a query). Such runs must be counted one by one. Rejects with the
+ * error that `queryFailure` returns.
  */
 export async function countByRun(
   store: Store,
@@ -71,8 +71,8 @@ export async function countByRun(
 }
 
 /**
- * A reading whose rows have the time `happened` by which runs are cut, and the aggregate that
- * counts them.
+ * Returns a reading with the time `happened`, by which runs are cut, and the aggregate that counts
+ * its rows.
  */
 async function versionsOf(
   store: Store,
@@ -92,11 +92,11 @@ async function versionsOf(
     records: versions.records,
   });
   if (reading.query === undefined) return timed(versions.text);
-  // A query's reference to the time of its run is printed as this parameter.
+  // A query that refers to the time of its run contains this parameter.
   const isSameInEveryRun =
     reading.key !== undefined && !reading.text.includes('{data_interval_end:');
   if (!isSameInEveryRun || !model.has_event_time) return undefined;
-  // The rows of a query have no time of the event: it is looked up by their key.
+  // The rows of a query have no event time, so it is looked up by their key.
   return timed(
     by === 'inserted_at'
       ? reading.text

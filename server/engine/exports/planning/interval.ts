@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 
 /**
- * The rhythms an export may have, in the contract's spelling. One of a fixed length is told here
- * alone; one of the calendar also in `interval_text.ts` and in `health/store.ts`.
+ * The intervals that an export may have, as the contract spells them. A fixed length is only
+ * defined here; a calendar interval also in `interval_text.ts` and `health/store.ts`.
  */
 export const intervals = [
   'every minute',
@@ -13,15 +13,17 @@ export const intervals = [
   'week',
 ] as const;
 
-/** One of `intervals`. */
 export type Interval = (typeof intervals)[number];
-/** The longest interval that a run has in days, with one for the change of the clocks. */
+/** The longest interval of a run in days, plus one for daylight saving changes. */
 export const run_days_max = 8;
 
 const minute_ms = 60_000;
 const day_minutes = 24 * 60;
 const day_ms = day_minutes * minute_ms;
-/** Days that are counted at once; a zone that skipped one and repeated another took years. */
+/**
+ * Days counted at once. For a zone that skipped one day and repeated another, years go by between
+ * both.
+ */
 const block_days = 366;
 const fixed_ms: Partial<Record<Interval, number>> = {
   'every minute': minute_ms,
@@ -31,12 +33,12 @@ const fixed_ms: Partial<Record<Interval, number>> = {
 };
 
 /**
- * The rhythm of an export. Days turn `offset_minutes` after midnight on the clocks of the zone,
+ * The rhythm of an export. Days begin `offset_minutes` after midnight in the zone's local time,
  * weeks that long after Monday midnight.
  */
 export type Rhythm = { interval: Interval; timezone: string; offset_minutes: number };
 
-/** Compares what the boundaries follow from. */
+/** Returns true if both rhythms have the same boundaries. */
 export function isSameRhythm(one: Rhythm, other: Rhythm): boolean {
   return (
     one.interval === other.interval &&
@@ -46,8 +48,8 @@ export function isSameRhythm(one: Rhythm, other: Rhythm): boolean {
 }
 
 /**
- * Returns the latest boundary at or before an instant (milliseconds). Minutes and hours turn on the
- * UTC clock, days and weeks on the clocks of the zone, so a day may have 23 or 25 hours.
+ * Returns the latest boundary at or before an instant (milliseconds). Minutes and hours follow UTC;
+ * days and weeks follow the zone's local time, so a day may have 23 or 25 hours.
  */
 export function boundaryAtOrBefore(rhythm: Rhythm, instant: number): number {
   const length = fixed_ms[rhythm.interval];
@@ -69,15 +71,12 @@ export function intervalStarts(rhythm: Rhythm, from: number, to: number): number
   for (let date = dateOf(rhythm, from); ; date = date.add({ days })) {
     const start = boundaryOf(rhythm, date);
     if (start >= to) return starts;
-    // Two dates have one boundary where a zone skipped a day.
+    // Two dates share one boundary if a zone skipped a day.
     if (start !== starts.at(-1)) starts.push(start);
   }
 }
 
-/**
- * Counts the data intervals that a range touches when it is cut at the boundaries; 0 for an empty
- * range.
- */
+/** Counts the data intervals of a range, cut at the boundaries; 0 for an empty range. */
 export function intervalCount(rhythm: Rhythm, from: number, to: number): number {
   if (from >= to) return 0;
   const length = fixed_ms[rhythm.interval];
@@ -86,13 +85,13 @@ export function intervalCount(rhythm: Rhythm, from: number, to: number): number 
   const days = first.until(last).days;
   if (rhythm.interval === 'week') return 1 + days / 7;
   let skipped = 0;
-  // Whoever walked every day of a millennium would keep all others waiting for a minute.
+  // Counting each day of a millennium would block the event loop for a minute.
   for (let start = 0; start < days; start += block_days)
     skipped += skippedDays(rhythm, first.add({ days: start }), Math.min(block_days, days - start));
   return 1 + days - skipped;
 }
 
-/** The number of days that the zone skipped, as Samoa did when it moved over the date line. */
+/** Returns the number of days that the zone skipped, as Samoa did when it crossed the date line. */
 function skippedDays(rhythm: Rhythm, first: Temporal.PlainDate, days: number): number {
   const starts = (day: number) => boundaryOf(rhythm, first.add({ days: day }));
   if (starts(days) - starts(0) > (days - 0.5) * day_ms) return 0;
@@ -102,29 +101,30 @@ function skippedDays(rhythm: Rhythm, first: Temporal.PlainDate, days: number): n
 }
 
 /**
- * The one length in milliseconds that every interval of this rhythm has, counted from the epoch;
- * undefined for days and weeks.
+ * Returns the fixed length in milliseconds of every interval, counted from the epoch; undefined for
+ * days and weeks.
  */
 export function fixedLength(interval: Interval): number | undefined {
   return fixed_ms[interval];
 }
 
 /**
- * Nominal length in milliseconds, for limits and charts; a real day or week may differ by an hour.
+ * Returns the nominal length in milliseconds, for limits and charts; a real day or week may differ
+ * by an hour.
  */
 export function nominalLength(interval: Interval): number {
   return fixed_ms[interval] ?? (interval === 'day' ? 1 : 7) * day_ms;
 }
 
-/** Length of an interval of the calendar in days. */
+/** Returns the length of a calendar interval in days. */
 function daysOf({ interval }: Rhythm): 1 | 7 {
   return interval === 'week' ? 7 : 1;
 }
 
 /**
- * The date (of weeks: the Monday) with whose boundary the interval of an instant begins. The local
- * date is at most an interval away from it, more only where a zone skipped a day: there two dates
- * have one boundary, and the later one counts.
+ * Returns the date (for weeks: the Monday) whose boundary begins the interval of an instant. The
+ * local date is at most one interval off, or more if a zone skipped a day. Two dates share one
+ * boundary there, and the later one counts.
  */
 function dateOf(rhythm: Rhythm, instant: number): Temporal.PlainDate {
   const days = daysOf(rhythm);
@@ -141,8 +141,8 @@ function dateOf(rhythm: Rhythm, instant: number): Temporal.PlainDate {
 }
 
 /**
- * The one way from a local date to an instant: the time of the offset on that date. A time that the
- * clocks skip is as much later as they skip; of one that they show twice the first is taken.
+ * Converts a local date to its boundary: the offset's local time on that date. A skipped local time
+ * moves later by the skipped span; a repeated one means its first occurrence.
  */
 function boundaryOf({ timezone, offset_minutes }: Rhythm, date: Temporal.PlainDate): number {
   const time = Temporal.PlainTime.from({

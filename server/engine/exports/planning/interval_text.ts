@@ -1,15 +1,14 @@
 import { fixedLength, intervalCount, intervalStarts } from './interval.ts';
 import type { Rhythm } from './interval.ts';
 
-/** As many starts go into one question; a backfill looks at no more intervals ahead. */
+/** Most interval starts in one query; a backfill looks no further ahead. */
 export const starts_max = 2_000;
 
 /**
- * Returns ClickHouse text that is equal for what `happened` in one interval of the rhythm within
- * [from, to), and differs between two. Days and weeks are told by their starts, because the store
- * may know other changes of the clocks than the planner. Only where these are more than
- * `starts_max` (forecasts of years) are they told by the store's clocks: there a day on which the
- * clocks change can be off by an hour.
+ * Returns ClickHouse text that is equal for all instants `happened` of one interval within [from,
+ * to), and differs between intervals. Lists the starts of days and weeks, because the store's zone
+ * data may differ from the planner's. Only for more than `starts_max` starts (forecasts of years)
+ * does it use the store's zone data: a day with a clock change may then be off by an hour.
  */
 export function intervalText(
   rhythm: Rhythm,

@@ -8,7 +8,7 @@ import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.t
 import { insertRun } from './plan.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 
-/** The run that has just ended without delivering; its status is set already. */
+/** The run that has just ended without delivering; its status is already stored. */
 type EndedRun = {
   id: string;
   batch_export_id: string;
@@ -25,12 +25,12 @@ export type CoveringRun = {
 };
 
 /**
- * Plans what other runs left to a backfill's run that has now ended without delivering it.
- * Guarantee: whoever was planned after that run and did without its selection does not end with a
- * hole, unless they were cancelled; what nobody else would have delivered is left to a retry. The
- * caller holds the lock on the export's row. A run of the schedule is not made up for: it shows as
- * failed, and a retry delivers it. Nor is one that ended in doubt: the ledger leaves out what it
- * may have delivered. Nor is one that replaces a table: the next one brings everything.
+ * Plans a run for the rows that other runs left to a backfill's run, which has now ended without
+ * delivering them. Guarantee: runs planned later that left out its selection end without a gap,
+ * unless they were cancelled. Rows that no other run would have delivered wait for a retry. The
+ * caller holds the lock on the export's row. A scheduled run is not replaced: it shows as failed,
+ * and a retry delivers it. Neither is one that ended uncertain: the ledger leaves out what it may
+ * have delivered. Neither is one that replaces a table: the next run brings everything.
  */
 export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   const row = await tx.row(sql`
@@ -39,8 +39,8 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
       AND export.deleted_at IS NULL AND export.revision = run.revision
       AND export.write_rule ->> 'mode' IS DISTINCT FROM 'replace'`);
   if (row === undefined) return;
-  // Another make-up run left nothing to this one: it delivers from the selection of a run that was
-  // open together with this one, and open runs share nothing.
+  // Other make-up runs left no rows to this one: each delivers from a selection of a run that was
+  // open together with this one, and open runs do not overlap.
   const later = await tx.rows<CoveringRun>(sql`
     SELECT later.data_interval_start, later.data_interval_end,
       CASE WHEN backfill.id IS NOT NULL THEN json_build_object('selects_by', backfill.selects_by,
@@ -55,8 +55,8 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   const wanted = intersect(fromStored(run.selection), later.map(baseOf));
   const rest = await undelivered(tx, run.batch_export_id, run.revision, wanted);
   if (rest.length === 0) return;
-  // A delivery of its own: the selection is another one, and it is not the schedule's run of the
-  // interval.
+  // It gets a new delivery id, because its selection differs and it is not the interval's scheduled
+  // run.
   const span = { from: Date.parse(run.data_interval_start), to: Date.parse(run.data_interval_end) };
   const id = await insertRun(tx, {
     export: { id: run.batch_export_id, revision: run.revision },
@@ -73,7 +73,7 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   });
 }
 
-/** Returns the planned area of a run before subtraction; not for a make-up run. */
+/** Returns the planned area of a run before subtraction; not for make-up runs. */
 export function baseOf(run: CoveringRun): Rectangle {
   const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
   if (run.backfill === null)

@@ -10,14 +10,14 @@ import type { Rectangle } from '../../model/ledger/rectangles.ts';
 import type { ReplacedReceipt } from '../../model/run.ts';
 
 /**
- * The state of planning: everything before `planned_until` is planned; the next run covers
- * [planned_until, next_run_at), or does not exist if that is null.
+ * The state of planning: everything before `planned_until` is planned. The next run covers
+ * [planned_until, next_run_at); null: there is none.
  */
 export type Schedule = { planned_until: number; next_run_at: number | null };
 
 /**
- * The first scheduled run of an export: it covers the interval in which the later of `now` and
- * `start_at` lies. Null once that run would end after `end_at`.
+ * Returns the first scheduled run of an export: it covers the interval of the later of `now` and
+ * `start_at`. Null if that run would end after `end_at`.
  */
 export function firstSchedule(
   rhythm: Rhythm & { start_at: number | null; end_at: number | null },
@@ -32,8 +32,8 @@ export function firstSchedule(
 }
 
 /**
- * The scheduled run that follows what is planned already; it never leaves a gap, also when the
- * rhythm was changed in between.
+ * Returns the next scheduled run. It never leaves a gap, even if the interval was changed
+ * meanwhile.
  */
 export function nextSchedule(
   rhythm: Rhythm & { end_at: number | null },
@@ -43,7 +43,7 @@ export function nextSchedule(
 }
 
 /**
- * The schedule that plans again from the earliest of the given starts of scheduled runs that will
+ * Returns the schedule that plans again from the earliest given start of a scheduled run that will
  * not be delivered.
  */
 export function rewound(
@@ -60,38 +60,36 @@ function notAfter(boundary: number, end: number | null): number | null {
 }
 
 /**
- * A run as it is planned. Without a `delivery_id` its delivery bears its own id, by which a
- * schedule knows its run of an interval; one that makes up for a backfill's run (`is_make_up`)
- * bears a fresh one.
+ * A run to plan. Without a `delivery_id`, its delivery has the run's own id, by which a schedule
+ * finds its run of an interval. A run that replaces a backfill's run (`is_make_up`) has a new one.
  */
 export type PlannedRun = {
   export: { id: string; revision: number };
   backfill_id: string | null;
-  /** The data interval, milliseconds. */
+  /** The data interval in milliseconds. */
   from: number;
   to: number;
   selection: Rectangle[];
   delivery_id?: string;
   is_make_up?: boolean;
-  /** It is known to have few rows. */
+  /** True if it is known to have few rows. */
   is_small?: boolean;
-  /** No worker takes it before so many seconds are over, unless it was looked at before. */
+  /** Seconds before a worker may claim it without an earlier count. */
   look_seconds?: number;
-  /** It was looked at and has rows, or its end has to be told. */
+  /** True if a count found rows, or if its end must be reported. */
   needs_worker?: boolean;
-  /** See `ClaimedRun`; a worker is needed, also without rows. */
+  /** See `ClaimedRun`; needs a worker even without rows. */
   replaces?: ReplacedReceipt;
 };
 
-/** Writes one run as `insertRuns` does; undefined when it was there already. */
+/** Writes one run like `insertRuns`; undefined if it exists already. */
 export async function insertRun(tx: Transaction, run: PlannedRun): Promise<string | undefined> {
   return (await insertRuns(tx, [run]))[0];
 }
 
 /**
- * Writes planned runs, which then wait for a worker, in the caller's transaction, and gives the ids
- * of those that are new, in order. A scheduled run that exists already for its interval is left
- * alone.
+ * Writes planned runs, which then wait for a worker, in the caller's transaction, and returns the
+ * ids of the new ones in order. Skips a scheduled run whose interval already has one.
  */
 export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<string[]> {
   const hosts = await hostsOf(tx, [...new Set(runs.map((run) => run.export.id))]);
@@ -136,7 +134,7 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
 
 /**
  * Returns the hosts of the exports' runs if the number of runs per host is limited. The host is
- * part of the revision, so it holds for the whole life of a run.
+ * part of the revision, so it stays the same for the life of a run.
  */
 async function hostsOf(tx: Transaction, exportIds: string[]): Promise<Map<string, string>> {
   const rows = await tx.rows<{

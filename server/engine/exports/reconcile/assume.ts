@@ -6,14 +6,13 @@ import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import { addToLedger, beginAnew } from './enter_receipts.ts';
 import type { WaitingExport } from './found_receipts.ts';
 
-/** A person's statement about a destination that cannot answer itself. */
+/** A person's statement about a destination that cannot answer. */
 export type Assumption = 'delivered' | 'missing';
 
 /**
- * Settles an export by what a person assumes. `delivered`: what was open in the backup, and what
- * the schedule would have planned until now, counts as delivered. `missing`: open runs go on where
- * the backup has them, at the first slice that was not sent. The caller holds the lock on the
- * export's row.
+ * Resolves an export by a person's assumption. `delivered`: the backup's open runs, and everything
+ * the schedule would have planned until now, count as delivered. `missing`: open runs continue from
+ * the backup's state, at the first unsent slice. The caller holds the lock on the export's row.
  */
 export async function assume(
   tx: Transaction,
@@ -35,7 +34,7 @@ export async function assume(
       inserted_to: until,
     },
   ]);
-  // Its workers are gone and its rows are taken for delivered: nothing is left to be taken back.
+  // Its workers are gone and its rows count as delivered, so nothing is left to abort.
   await tx.run(sql`
     UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now(), last_updated_at = now(),
       committing_at = NULL, error_code = 'cancelled', latest_error = 'It was open in the backup ' ||

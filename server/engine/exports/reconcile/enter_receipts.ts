@@ -10,17 +10,17 @@ import type { Receipt } from '../runs/receipt.ts';
 import { markGenerations } from '../runs/generations.ts';
 import type { NewReceipt, WaitingExport } from './found_receipts.ts';
 
-/** A run of the backup that had not ended. */
+/** A run that was open in the backup. */
 type OpenRun = { id: string; delivery_id: string; selection: StoredRectangle[] };
 
 /** Counts of an export's runs: completed by receipts, and restarted. */
 export type Entered = { completed: number; restarted: number; backfills_cancelled: number };
 
 /**
- * Enters what was delivered after the backup, as if this server had completed it: a completed run
- * with its receipt for each delivery, and its selection in the ledger. A run that was open in the
- * backup is completed by the receipt of its delivery, or begins anew under the same delivery, of
- * which the destination shows nothing. The caller holds the lock on the export's row.
+ * Enters deliveries after the backup as if this server had completed them: for each, a completed
+ * run with its receipt, and its selection in the ledger. The receipt of its delivery completes a
+ * run that was open in the backup. Without a receipt at the destination, the run restarts under the
+ * same delivery. The caller holds the lock on the export's row.
  */
 export async function enterReceipts(
   tx: Transaction,
@@ -60,7 +60,7 @@ export async function enterReceipts(
   };
 }
 
-/** Adds an area to what the present revision of an export has delivered. */
+/** Adds an area to the ledger of an export's present revision. */
 export async function addToLedger(
   tx: Transaction,
   { id: batch_export_id, revision }: Pick<WaitingExport, 'id' | 'revision'>,
@@ -71,8 +71,8 @@ export async function addToLedger(
 }
 
 /**
- * A run with an id of its own: with that of the delivery it would be the schedule's run of the
- * interval, and what the delivery left out would never be planned.
+ * The run gets its own id: with the delivery's id it would be the scheduled run of the interval,
+ * and rows that the delivery left out would never be planned.
  */
 async function insertCompleted(
   tx: Transaction,
@@ -116,9 +116,9 @@ async function complete(
 }
 
 /**
- * The slices as `verify` reads them. A receipt does not say between which insertions they were cut:
- * those of a table become one, which stands for all rows; of files the first one does, and the
- * others for none, so that a comparison with the source sees each row once.
+ * Returns the slices that `verify` reads. A receipt does not contain the cuts by insertion. So the
+ * slices of a table become one for all rows. Of files, the first slice stands for all rows and the
+ * others for none. A comparison with the source then sees each row once.
  */
 function slicesOf(receipt: Receipt): StoredSlice[] {
   const [first, ...others] = receipt.slices;
@@ -137,9 +137,9 @@ function slicesOf(receipt: Receipt): StoredSlice[] {
 }
 
 /**
- * Lets runs begin anew, without what others have delivered. The rows that were counted may be lost
- * by now, so they are counted and cut again. The deliveries stay the same: whatever the old server
- * has left of them is found by its name, and replaced.
+ * Restarts runs without the rows that others have delivered. Counted rows may be lost, so runs are
+ * counted and cut again. The deliveries keep their ids: leftovers of the old server are found by
+ * name and replaced.
  */
 export async function beginAnew(
   tx: Transaction,
@@ -158,8 +158,8 @@ export async function beginAnew(
 }
 
 /**
- * A backfill that delivers what was delivered before would begin again with intervals that it had
- * been through by the time the old server ended, and nothing tells which those are.
+ * A backfill that delivers everything again would repeat intervals that the old server had finished
+ * after the backup, and nothing shows which ones.
  */
 async function cancelRepeating(tx: Transaction, exportId: string): Promise<number> {
   const cancelled = await tx.run(sql`

@@ -17,25 +17,22 @@ export type WaitingExport = LookedAtExport & {
   goes_on: boolean;
 };
 
-/** A receipt of a delivery that the control store does not have as completed. */
+/** A receipt of a delivery that the control store does not list as completed. */
 export type NewReceipt = { receipt: Receipt; text: string };
 
-/** The receipts and files that the destination has of an export. */
+/** The receipts and files of an export at the destination. */
 export type Found = {
   receipts: NewReceipt[];
-  /**
-   * Files that readers see and no receipt names: a delivery was being shown when the server
-   * stopped.
-   */
+  /** Files that readers see and no receipt names: the server stopped during a commit. */
   loose: string[];
-  /** Receipts in another shape than the export has: delivered after a change that is lost. */
+  /** Receipts with another shape than the export's: delivered after a lost change. */
   others: NewReceipt[];
 };
 
-/** After so long without a receipt or an answer a destination is given up. */
+/** After this long without a receipt or an answer, the reconciliation stops waiting. */
 const stall_milliseconds = 120_000;
 
-/** Reads from the destination what was delivered and is not known here. */
+/** Reads deliveries from the destination that this server does not know. */
 export async function findReceipts(
   engine: Engine,
   row: WaitingExport,
@@ -56,7 +53,7 @@ export async function findReceipts(
       timer.refresh();
       const receipt = text === undefined ? undefined : readReceipt(text, engine.secrets.public_key);
       if (text === undefined) found.loose.push(name);
-      // A receipt with a foreign signature, or none, says nothing about this server.
+      // A receipt without this server's signature proves nothing here.
       if (receipt?.batch_export_id !== row.id || receipt.team_id !== row.team_id) continue;
       if (known.has(receipt.delivery_id.slice(-12))) continue;
       const kind = isOfShape(receipt, row, definition) ? found.receipts : found.others;
@@ -68,7 +65,7 @@ export async function findReceipts(
   return { ...found, loose: await withoutOwn(engine, found.loose) };
 }
 
-/** Returns the names of slices that belong to no run here: runs replace their own. */
+/** Returns the names of slices that belong to no run of this server: runs replace their own. */
 async function withoutOwn(engine: Engine, names: string[]): Promise<string[]> {
   if (names.length === 0) return [];
   const endOf = (name: string) => /-([0-9a-f]{12})-\d+\./.exec(name)?.[1] ?? '';
@@ -79,7 +76,7 @@ async function withoutOwn(engine: Engine, names: string[]): Promise<string[]> {
   return names.filter((name) => !own.has(endOf(name)));
 }
 
-/** The ends of the ids by which deliveries are named that completed; a name holds no more of it. */
+/** Lists the id suffixes of completed deliveries; names contain no more of the id. */
 async function listKnown(engine: Engine, exportId: string): Promise<Set<string>> {
   const rows = await engine.db.rows<{ delivery: string }>(sql`
     SELECT right(delivery_id::text, 12) AS delivery FROM batch_export_runs
@@ -87,14 +84,14 @@ async function listKnown(engine: Engine, exportId: string): Promise<Set<string>>
   return new Set(rows.map(({ delivery }) => delivery));
 }
 
-/** A receipt has no revision: whether it is of the present one is told by what was delivered. */
+/** A receipt has no revision, so its content decides whether it belongs to the present one. */
 function isOfShape(
   receipt: Receipt,
   row: WaitingExport,
   definition: DestinationDefinition,
 ): boolean {
   const { include_events, exclude_events } = eventFilterOf(row.destination_config);
-  // A receipt has those typed columns that there were at its time.
+  // A receipt has the typed columns of its time.
   const typed = new Set((row.typed_columns ?? []).map(({ column }) => column));
   const isOwn = ({ name }: { name: string }) => !typed.has(name);
   const columns = columnsOf(row, definition.column_set)

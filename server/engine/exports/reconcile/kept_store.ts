@@ -7,9 +7,9 @@ import { nobody } from '../../ingest/insert.ts';
 import { storedErasedIds } from './stored_erased_ids.ts';
 
 /**
- * The control store was kept, and the analytics store is as old as the backup: takes out of it what
- * was removed after that, deleted projects and erased persons, and has retention look anew. Gives a
- * sentence for each thing that a person has to ask for again.
+ * Cleans up after a restore of the analytics store alone: removes the deleted projects and erased
+ * persons again that were removed after its backup, and lets retention check again. Returns a
+ * sentence for each thing that a person has to request again.
  */
 export async function removeAgain(
   engine: Engine,
@@ -42,8 +42,8 @@ export async function removeAgain(
 }
 
 /**
- * Projects that have rows in the analytics store, and that the control store does not know. Rows
- * that took the token of a batch are of none.
+ * Finds projects with rows in the analytics store that the control store does not know. Rows that
+ * hold the token of a batch belong to none.
  */
 async function strangeProjects({ clickhouse, db }: Engine): Promise<number[]> {
   const found = await clickhouse.rows<{ team_id: number | string }>({
@@ -57,7 +57,10 @@ async function strangeProjects({ clickhouse, db }: Engine): Promise<number[]> {
   return ids.filter((id) => !own.has(id)).sort((one, other) => one - other);
 }
 
-/** The statements name nobody: whom it is about is noted as an erasure does, and dropped again. */
+/**
+ * The statements contain no names: the persons are noted as in an erasure, and the notes are
+ * dropped again.
+ */
 async function removeErased(engine: Engine, team_id: number, signal: AbortSignal): Promise<void> {
   const { clickhouse } = engine;
   const erasure_id = randomUUID();
@@ -86,9 +89,9 @@ async function removeErased(engine: Engine, team_id: number, signal: AbortSignal
 }
 
 /**
- * The analytics store was kept, and the control store is as old as the backup: no project gets the
- * number of one that is not known any more. Gives the instant after which new rows may be inserted,
- * and a sentence for each such project, whose rows stay where nobody reaches them.
+ * After a restore of the control store alone, prevents a new project from getting the number of a
+ * lost one. Returns the instant after which new rows may be inserted, and a sentence for each lost
+ * project, whose rows stay unreachable.
  */
 export async function keepClear(engine: Engine): Promise<{ latest: string; said: string[] }> {
   const { clickhouse, clock, db } = engine;

@@ -9,16 +9,16 @@ import { countRecords } from '../source/source.ts';
 import type { WaitingExport } from './found_receipts.ts';
 
 /**
- * Rows that were delivered and that the restored store does not have: how many, between which
- * insertions, and where they lie at the destination.
+ * Delivered rows that the restored store lacks: their number, their insertion times, and their
+ * place at the destination.
  */
 export type LostRows = { rows: number; from: string; to: string; names: string[] };
 
 const count_ms_max = 600_000;
 
 /**
- * Finds the rows of an export's deliveries that the store has lost: deliveries that reach beyond
- * the backup are counted again. Undefined if nothing is missing.
+ * Finds the rows of an export's deliveries that the store has lost: counts deliveries again that
+ * reach beyond the backup. Undefined if no row is missing.
  */
 export async function findLost(engine: Engine, row: WaitingExport): Promise<LostRows | undefined> {
   const taken = Date.parse(row.taken_at);
@@ -55,7 +55,7 @@ async function countNow(engine: Engine, row: WaitingExport, receipt: Receipt): P
   );
 }
 
-/** The end of what was selected by insertion, not later than the receipt was created. */
+/** Returns the end of the selection by insertion, at most the receipt's creation time. */
 function endOf({ selection, created_at }: Receipt): number {
   const created = Date.parse(created_at);
   return Math.max(...selection.map(({ inserted_to }) => Math.min(inserted_to ?? created, created)));

@@ -22,12 +22,12 @@ export type Reconciled = {
   name: string;
   team_id: number;
   destination: string;
-  /** It stays paused, and its open runs wait; `detail` says why and what to do. */
+  /** True if it stays paused and its open runs wait; `detail` gives the reason and the action. */
   is_waiting: boolean;
-  /** It is active again. */
+  /** True if it is active again. */
   goes_on: boolean;
   detail: string | null;
-  /** Rows that were delivered after the backup, by receipts that are entered now. */
+  /** Rows delivered after the backup, by the entered receipts. */
   records: number;
   entered: Entered;
   lost: LostRows | null;
@@ -38,9 +38,9 @@ export type Reconciled = {
 };
 
 /**
- * Reconciles every export that waits for it since a restore, oldest first, or the one that is
- * named: what its destination says was delivered is entered in its ledger, and it goes on. One
- * whose destination does not answer, or cannot say, goes on waiting and keeps no other from it.
+ * Reconciles every export that waits since a restore, oldest first, or the named one: enters the
+ * deliveries at its destination in its ledger and resumes it. An export whose destination does not
+ * answer or cannot tell keeps waiting and blocks no other.
  */
 export async function reconcileAll(
   engine: Engine,
@@ -114,7 +114,7 @@ const ofAnotherVersion = (row: WaitingExport) =>
   `counts their rows as delivered; ${saying('missing', row)} delivers them again in the ` +
   'current form.';
 
-/** Asks the destination; undefined if it cannot answer, or does not and a person answers. */
+/** Asks the destination; undefined if it cannot answer, or if it does not and a person answers. */
 async function find(
   engine: Engine,
   row: WaitingExport,
@@ -163,8 +163,8 @@ async function settleBy(engine: Engine, row: WaitingExport, assumption: Assumpti
 }
 
 /**
- * The latest instant of insertion that was delivered. No new row may get an earlier one, whatever
- * the clock of the new machine says: it would never be delivered.
+ * Returns the latest delivered insertion time. No new row may get an earlier time, whatever the
+ * clock of the new machine says: it would never be delivered.
  */
 function latestOf(found: NewReceipt[], row: WaitingExport): string {
   const ends = found.flatMap(({ receipt }) =>
@@ -175,7 +175,7 @@ function latestOf(found: NewReceipt[], row: WaitingExport): string {
   return new Date(Math.max(Date.parse(row.taken_at), ...ends)).toISOString();
 }
 
-/** The export is as it was before it was set aside, and its ledger is right. */
+/** Restores the export's state before it was set aside; its ledger is correct. */
 async function goOn(tx: Parameters<typeof enterReceipts>[0], row: WaitingExport): Promise<void> {
   await tx.run(sql`DELETE FROM reconciliations WHERE batch_export_id = ${row.id}`);
   if (row.goes_on)

@@ -4,8 +4,8 @@ import { findErased } from '../../ingest/persons/erased_ids.ts';
 const ids_per_batch = 5_000;
 
 /**
- * Distinct ids that the analytics store has of a project, and that are of erased persons; with
- * `erasure_ids` of those of these erasures.
+ * Yields the stored distinct ids of a project that belong to erased persons; with `erasure_ids`,
+ * only of these erasures.
  */
 export async function* storedErasedIds(
   { clickhouse, db, secrets }: Engine,

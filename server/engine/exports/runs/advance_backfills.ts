@@ -16,37 +16,34 @@ import { noteElsewhere, open_runs_max, planSpans, takenFrom } from './plan_backf
 import type { BackfillRow, Stepped } from './plan_backfill_runs.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 
-/** With so many open or fewer, further ones are planned, several at once. */
+/** At this many open runs or fewer, several further ones are planned. */
 const refill_runs_max = 4;
 /**
- * Number of empty intervals that one step plans: enough for thousands in a second, few enough that
- * the lock on the export is short.
+ * Number of empty intervals that one step plans: enough for thousands in a second, few enough for a
+ * short lock on the export.
  */
 const spans_per_step_max = starts_max;
 const running_detail =
   'In progress: its runs are planned in order, those with rows a few at a time; those without ' +
   'rows complete at once.';
-/** After so long other backfills have their turn. */
+/** After this time, other backfills get their turn. */
 const turn_ms_max = 1_000;
 /** Number of backfills in one turn. */
 const backfills_per_turn_max = 200;
 /** Longest wait of one backfill for locks before the others get their turn. */
 const lock_seconds_max = 5;
-/**
- * After this many runs that failed for good, the rest would most likely fail alike: the backfill
- * stops.
- */
+/** After this many finally failed runs, the backfill stops: the rest would most likely fail too. */
 const failed_runs_max = 3;
 
 /**
- * Plans further runs of open backfills and closes those that are over; gives how many runs were
- * planned. Guarantee: each data interval of a backfill is planned once, in order; few are open at a
- * time, so the length of a backfill costs no memory; those without rows are completed as they are
- * planned, thousands in a second.
+ * Plans further runs of open backfills, closes finished ones, and returns the number of planned
+ * runs. Guarantees: each data interval of a backfill is planned once, in order; few are open at a
+ * time, so a long backfill needs no more memory; intervals without rows are completed during
+ * planning, thousands in a second.
  */
 export async function advanceBackfills(engine: Engine): Promise<number> {
-  // Those that have enough under way are left out, so that they do not keep later ones from their
-  // turn. Leans on batch_export_backfills_open and batch_export_runs_not_completed.
+  // Skips backfills with enough open runs, so that they do not delay later ones. Uses
+  // batch_export_backfills_open and batch_export_runs_not_completed.
   const open = await engine.db.rows<{ id: string; batch_export_id: string; team_id: number }>(sql`
     SELECT backfill.id, backfill.batch_export_id, export.team_id
       FROM batch_export_backfills backfill JOIN batch_exports export
@@ -62,8 +59,8 @@ export async function advanceBackfills(engine: Engine): Promise<number> {
     try {
       planned += await advanceOne(engine, backfill);
     } catch (error) {
-      // A wait that was too long (SQLSTATE 55P03) was most likely for ingestion, and the project's
-      // other backfills would wait for it as long.
+      // A lock timeout (SQLSTATE 55P03) most likely waited for ingestion, and the project's other
+      // backfills would wait as long.
       if (isDatabaseError(error) && error.code === '55P03') busyTeams.add(backfill.team_id);
       engine.log.warn(
         { err: error, backfill_id: backfill.id },
@@ -82,14 +79,14 @@ const backfillColumns = sql`backfill.id, backfill.batch_export_id, backfill.revi
   backfill.status, backfill.is_run_now`;
 
 /**
- * Step by step, each of which looks further ahead while there is nothing to deliver; other
- * backfills have their turn after a second.
+ * Each step looks further ahead while there is nothing to deliver; after a second, other backfills
+ * get their turn.
  */
 async function advanceOne(engine: Engine, key: BackfillKey): Promise<number> {
   const began = performance.now();
   let planned = 0;
   for (let wanted = open_runs_max; ; wanted = Math.min(4 * wanted, spans_per_step_max)) {
-    // Asked without a lock, so that nobody waits for the analytics store. The lock shows progress
+    // Reads without a lock, so that nobody waits for the analytics store. The lock shows progress
     // made meanwhile.
     const seen = await engine.db.row<BackfillRow & Looked>(sql`
       SELECT ${backfillColumns}, export.team_id, export.model, export.custom_query,
@@ -99,7 +96,7 @@ async function advanceOne(engine: Engine, key: BackfillKey): Promise<number> {
         AND backfill.finished_at IS NULL`);
     if (seen === undefined) return planned;
     const spans = spansOf(seen, Date.parse(seen.next_start_at), Date.parse(seen.end_at), wanted);
-    // Before the watermark has settled a look would see too little.
+    // Before the watermark has settled, a look would miss rows.
     const ahead =
       seen.status === 'Running'
         ? await lookAhead(engine, seen, spans, await takenFrom(engine.db, seen, spans))
@@ -141,7 +138,7 @@ async function advance(
     await finishBackfill(tx, backfill, 'Cancelled');
     return nothing;
   }
-  // Another process was here since, or the rhythm was changed.
+  // Another process was here since, or the interval was changed.
   if (backfill.next_start_at !== seen.next_start_at || !isSameRhythm(row, seen)) return nothing;
   const counts = await countRuns(tx, backfill.id);
   if (counts.open > refill_runs_max) return nothing;
@@ -186,15 +183,15 @@ async function countRuns(tx: Transaction, backfillId: string): Promise<RunCounts
 }
 
 /**
- * Returns the end of a backfill whose runs are all planned and over: a run that people cancelled is
- * no failure.
+ * Returns the end of a backfill whose runs are all planned and ended: a run that people cancelled
+ * is no failure.
  */
 function endOf({ not_completed, cancelled }: RunCounts): 'Completed' | 'Failed' | 'Cancelled' {
   if (not_completed === 0) return 'Completed';
   return not_completed === cancelled ? 'Cancelled' : 'Failed';
 }
 
-/** Says how many runs of a backfill failed, as a sentence behind others; empty if none did. */
+/** Returns a sentence with the number of failed runs, to append to others; empty if none failed. */
 function failureOf({ not_completed, cancelled }: RunCounts, leaves_rest: boolean): string {
   const failed = not_completed - cancelled;
   if (failed === 0) return '';
@@ -202,8 +199,8 @@ function failureOf({ not_completed, cancelled }: RunCounts, leaves_rest: boolean
 }
 
 /**
- * A backfill's area is final once no row can be inserted below its watermark any more, and stays
- * final: a `Running` backfill needs no further check.
+ * A backfill's area is final once no row can be inserted below its watermark. It stays final, so a
+ * `Running` backfill needs no further check.
  */
 async function isSettled(
   engine: Engine,
@@ -236,7 +233,7 @@ async function finishBackfill(
 }
 
 /**
- * Summarises a backfill's delivery in a sentence; for few rows or none, together with the rows
+ * Summarizes a backfill's delivery in a sentence; for few rows or none, it includes the rows
  * delivered before.
  */
 async function summaryOf(tx: Transaction, id: string): Promise<string> {

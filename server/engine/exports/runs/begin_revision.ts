@@ -6,8 +6,8 @@ import { rewound } from '../planning/plan.ts';
 import type { Schedule } from '../planning/plan.ts';
 
 /**
- * Ends a revision of an export, whose deliveries count no longer, and gives the schedule of the
- * next one: it begins with the earliest scheduled run that this takes back, so that no row is
+ * Ends a revision of an export, whose deliveries no longer count, and returns the schedule of the
+ * next one. It begins with the earliest scheduled run that this takes back, so that no row is
  * missed. The caller stores both and holds the lock on the export.
  */
 export async function beginRevision(
@@ -25,8 +25,8 @@ export async function beginRevision(
 }
 
 /**
- * Asks the workers to take back every open run of the export that has not begun to commit, and
- * gives where these runs began. The caller holds the lock on the export.
+ * Asks the workers to abort every open run of the export that has not begun to commit, and returns
+ * the starts of these runs. The caller holds the lock on the export.
  */
 export async function requestCancels(
   tx: Transaction,

@@ -7,29 +7,29 @@ import { selectionCondition } from '../../model/models/selection.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
-/** Exports of one rhythm share a window, so there are few of them; each costs a question. */
+/** Exports with one interval share a window, so there are few; each costs a query. */
 const windows_per_turn_max = 20;
 const question_seconds_max = 10;
 
-/** So few rows make a run small: it shares a slot with others. */
+/** A run with at most this many rows is small: it shares a slot with others. */
 export const few_records = 1_000;
 
-/** The insertions that runs of one model select at most, over all of their projects. */
+/** The bounds of insertion time for runs of one model, over all of their projects. */
 type Window = { table: ModelName; inserted_from: number; inserted_to: number };
 
 /** The fields of a run that bound its selection. */
 export type LookedAt = Pick<ClaimedRun, 'team_id' | 'model' | 'custom_query' | 'selection'>;
 
-/** Runs by what they select at most: no row, few rows, more than that or nobody knows. */
+/** Runs by an upper bound of their rows: none, few, or more or unknown. */
 export type Parted<Run> = { empty: Run[]; small: Run[]; busy: Run[] };
 
-/** Parts runs as `probe` does. */
+/** Splits runs like `probe`. */
 export type Look = <Run extends LookedAt>(runs: Run[]) => Promise<Parted<Run>>;
 
 /**
- * Parts runs by how many rows their project has in what they select, whatever filter comes on top.
- * Runs of queries, which can give rows of nothing, and runs whose selection has no bounds are busy.
- * Some runs are in no list when they have too many different windows for one turn.
+ * Splits runs by the number of their project's rows in the selection, before any filter. Runs of
+ * queries, which can return rows from nothing, and runs with an unbounded selection are busy. If
+ * the runs have too many different windows for one turn, some are in no list.
  */
 export async function probe<Run extends LookedAt>(
   clickhouse: ClickHouse,
@@ -67,7 +67,7 @@ export async function probe<Run extends LookedAt>(
   return { empty, small, busy };
 }
 
-/** Undefined where insertion time bounds nothing; an empty selection has an empty window. */
+/** Undefined if insertion time has no bounds; an empty selection has an empty window. */
 function windowOf({ model, selection }: LookedAt): Window | undefined {
   const sides = fromStored(selection);
   const inserted_from = sides.reduce(
@@ -82,7 +82,7 @@ function windowOf({ model, selection }: LookedAt): Window | undefined {
   return { table: model, inserted_from, inserted_to };
 }
 
-/** Counts the rows of each project in the window; projects without rows are left out. */
+/** Counts the rows of each project in the window; omits projects without rows. */
 async function countRows(
   clickhouse: ClickHouse,
   { table, inserted_from, inserted_to }: Window,

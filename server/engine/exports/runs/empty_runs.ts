@@ -9,44 +9,41 @@ import type { Ending } from './end_runs.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 import { no_typed_fields } from '../../model/schema/run_columns.ts';
 
-/**
- * Few enough that the locks of one turn are short, many enough that thousands are done in seconds.
- */
+/** Few enough for short locks in one turn, many enough for thousands in seconds. */
 const runs_per_turn_max = 1_000;
 
 /**
- * First key of the advisory locks of a turn; the second is its lane. Two processes that looked at
- * the same runs would do the same work.
+ * First key of the advisory locks of a turn; the second is its lane. Without it, two processes
+ * would do the same work on the same runs.
  */
 const empty_runs_lock_class = 7_301_022;
 
 /**
- * The exports are parted by a hash into lanes, a power of two of them: so many processes complete
- * runs at the same time, and the runs of one export stay in one lane.
+ * A hash assigns exports to lanes, a power of two of them. So this many processes complete runs at
+ * the same time, and the runs of one export stay in one lane.
  */
 const lane_count = 4;
 const lane = sql`uuid_hash(run.batch_export_id) & ${lane_count - 1}`;
 
 // The index batch_export_runs_unseen has these runs, of all lanes. A run that continues the commit
-// of another run is for a worker, because the destination may show that run's rows.
+// of another run needs a worker, because the destination may show that run's rows.
 const is_unseen = sql`run.status = 'Starting' AND run.attempt = 0 AND run.worker_id IS NULL
   AND run.backfill_id IS NULL AND NOT run.needs_worker AND run.committing_at IS NULL`;
 
 /**
- * Completes planned runs whose selection has no rows, many in one transaction and without the
- * destination; gives how many were completed or left to the workers. Guarantees: the end is the
- * same as a worker's, with receipt, ledger, log, health and notices; a run that has rows is left
- * to the workers, and is looked at once only; one that somebody has locked waits for the next
- * turn. Any number of processes may call this.
+ * Completes planned runs without rows, many in one transaction and without the destination. Returns
+ * how many were completed or left to the workers. Guarantees: the end equals a worker's, with
+ * receipt, ledger, log, health and notices; a run with rows is left to the workers after one look;
+ * a locked run waits for the next turn. Any number of processes may call this.
  *
- * The events and persons of a selection are final when its run is planned, so what the analytics
- * store is asked here stays true until the transaction ends.
+ * The events and persons of a selection are final when its run is planned, so the analytics store's
+ * answer stays true until the transaction ends.
  */
 export async function completeEmptyRuns(
   engine: Engine,
   look: Look = (runs) => probe(engine.clickhouse, runs),
 ): Promise<number> {
-  // In any order, so that processes seldom begin at the same one.
+  // In random order, so that processes seldom start with the same lane.
   const waiting = await engine.db.rows<{ lane: number }>(sql`
     SELECT ${lane} AS lane FROM batch_export_runs run WHERE ${is_unseen}
     GROUP BY 1 ORDER BY random()`);
@@ -94,8 +91,8 @@ async function listUnseen(tx: Transaction, number: number): Promise<ClaimedRun[]
 }
 
 /**
- * The ledger and the health of an export change by one run at a time, the earliest first; its
- * others have their turn next.
+ * One run at a time changes the ledger and the health of an export, the earliest first; the others
+ * follow in the next turn.
  */
 function onePerExport(planned: ClaimedRun[]): ClaimedRun[] {
   const first = new Map<string, ClaimedRun>();
@@ -111,8 +108,8 @@ function onePerExport(planned: ClaimedRun[]): ClaimedRun[] {
 }
 
 /**
- * The ends of runs without rows, with their receipts. A worker ends the run where none can be
- * created, with what is wrong.
+ * Returns the ends of runs without rows, with their receipts. If no receipt can be created, a
+ * worker ends the run with the reason.
  */
 function signAll(
   engine: Engine,
@@ -138,7 +135,7 @@ async function leaveToWorkers(
   { is_small }: { is_small: boolean },
 ): Promise<number> {
   if (runs.length === 0) return 0;
-  // SKIP LOCKED: a worker has just taken the row, or somebody cancels it.
+  // SKIP LOCKED: a worker has just claimed the row, or somebody cancels it.
   return tx.run(sql`
     UPDATE batch_export_runs SET needs_worker = true, is_small = ${is_small}, due_at = created_at
       WHERE id IN (

@@ -16,7 +16,7 @@ import type { ClaimedRun, RowAges, RunEnd } from '../../model/run.ts';
 import { step_rest_ms, writeRunLogs } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 
-/** The end of a run. `receipt`: of a run without rows that no worker has had. */
+/** The end of a run. `receipt`: for a run without rows that no worker has claimed. */
 export type Ending = { run: ClaimedRun; end: RunEnd; receipt?: string };
 
 /** Treatment of rows that another session has locked. */
@@ -39,9 +39,9 @@ type EndedRow = RowAges & {
 };
 
 /**
- * Ends a run of a worker, together with others that complete at the same time; throws
- * `LostRunError` where it is not in these hands any more. `show` is done in the transaction of the
- * end, before it: so it stands or falls with it, and the export is not locked meanwhile.
+ * Ends a worker's run, together with others that complete at the same time; throws `LostRunError`
+ * if the worker no longer holds it. `show` runs first in the transaction of the end and commits
+ * with it; the export is not locked meanwhile.
  */
 export async function endRun(
   engine: Engine,
@@ -82,7 +82,7 @@ async function endAlone(
   });
 }
 
-/** Counts runs that have ended, once their transaction is over, and the ages of their rows. */
+/** Counts ended runs and the ages of their rows, after their transaction. */
 export function countEnded({ metrics }: Engine, ended: EndedRun[]): void {
   for (const { run, end, oldest_row_seconds } of ended) {
     const destination = run.destination_type;
@@ -94,12 +94,12 @@ export function countEnded({ metrics }: Engine, ended: EndedRun[]): void {
 }
 
 /**
- * The one place where planned runs end, at most one of each export; gives those that did. Completed
- * adds its selection to the ledger; every other end gives the selection back, unless the commit had
- * begun: then it stays taken, because the destination may show it, and only a retry of this run
- * settles it. A run that shows nothing has delivered no rows. Ledgers, log and the health of the
- * exports stand or fall with the ends. Left, with nothing changed, is what is in other hands, and
- * of what no worker has had also what is not wanted any more.
+ * Ends planned runs, at most one of each export, and returns those that ended. No other code does.
+ * Completed adds the selection to the ledger. Every other end releases the selection, unless the
+ * commit had begun: then it stays taken, because the destination may show it, and only a retry of
+ * this run resolves it. A run that shows nothing has delivered no rows. Ledgers, log and health of
+ * the exports commit together with the ends. Skips, with nothing changed, runs that others hold,
+ * and unclaimed runs that are no longer wanted.
  */
 export async function endRuns(
   engine: Engine,
@@ -108,7 +108,8 @@ export async function endRuns(
   on_locked: OnLocked,
 ): Promise<EndedRun[]> {
   if (endings.length === 0) return [];
-  // The export's row is the lock of its ledger and health and is taken before the run's everywhere.
+  // The lock on the export's row protects its ledger and health; all code takes it before the run's
+  // lock.
   const exports = await tx.rows<LockedExport>(sql`
     SELECT id, revision, "interval", timezone, paused, deleted_at IS NOT NULL AS is_deleted
     FROM batch_exports WHERE id = ANY (${endings.map(({ run }) => run.batch_export_id)}::uuid[])
@@ -127,13 +128,13 @@ export async function endRuns(
   return ended;
 }
 
-/** A run whose row says how it has ended. `receipt`: as in `Ending`. */
+/** A run whose row records its end. `receipt`: as in `Ending`. */
 export type EndedRun = FollowedRun &
   Pick<Ending, 'receipt'> & { run: Pick<ClaimedRun, 'destination_type'> };
 
 /**
- * Applies the consequences of written ends, at most one of each export: ledgers, make-up runs,
- * lines of the log and the health of the exports. The caller holds the locks on their rows.
+ * Applies the consequences of stored ends, at most one of each export: ledgers, make-up runs, lines
+ * of the log and the health of the exports. The caller holds the locks on their rows.
  */
 export async function enterEnds(engine: Engine, tx: Transaction, ended: EndedRun[]): Promise<void> {
   if (ended.length === 0) return;
@@ -152,7 +153,7 @@ function unlocked(on_locked: OnLocked): ReturnType<typeof sql> {
   return on_locked === 'skips' ? sql`SKIP LOCKED` : sql``;
 }
 
-/** A worker ends what it has; what none has had ends only if one would deliver it. */
+/** A worker ends its runs in any case; an unclaimed run only ends if a worker would deliver it. */
 function isWanted(run: ClaimedRun, row: LockedExport | undefined): boolean {
   if (row === undefined) return false;
   return run.attempt > 0 || (!row.is_deleted && row.revision === run.revision);
@@ -168,7 +169,7 @@ async function writeEnds(
     ({ run, end }) =>
       end.status === 'Completed' || findDestination(run.destination_type)?.shows_as_written,
   );
-  // The attempt number fences a worker that was believed dead: its statement touches no row.
+  // The attempt number fences off a worker that was believed dead: its statement updates no row.
   return tx.rows<EndedRow>(sql`
     WITH ended AS MATERIALIZED (
       SELECT * FROM unnest(${endings.map(({ run }) => run.id)}::uuid[],

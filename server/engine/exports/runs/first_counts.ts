@@ -10,8 +10,8 @@ const ends: Record<RunEnd['status'], 0> = {
 };
 
 /**
- * Begins what alerts watch with 0. Prometheus sees no growth in a series whose first value is 1,
- * and of one that is not there yet it cannot say that it does not grow.
+ * Initializes the counters that alerts watch with 0. Prometheus sees no growth in a series that
+ * begins with 1, and cannot evaluate a missing one.
  */
 export function beginCounts(metrics: Metrics): void {
   for (const outcome of ['taken', 'duplicates', 'dropped', 'rejected'])

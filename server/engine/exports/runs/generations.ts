@@ -10,9 +10,9 @@ type CompletedRun = Pick<
 >;
 
 /**
- * Notes of runs that have completed and wrote the whole table which generation stands there: that
- * of the latest end. Earlier ones are replaced, and it no longer matters whether a run of theirs
- * that ended in doubt was shown. The caller holds the locks on the exports' rows.
+ * Marks the generation that now stands in each replaced table, that of the latest end, after runs
+ * that wrote the whole table. It replaces earlier ones, and uncertain runs of earlier generations
+ * no longer matter. The caller holds the locks on the exports' rows.
  */
 export async function markGenerations(tx: Transaction, completed: CompletedRun[]): Promise<void> {
   for (const run of completed) if (isHistory(fromStored(run.selection))) await mark(tx, run);
@@ -20,7 +20,7 @@ export async function markGenerations(tx: Transaction, completed: CompletedRun[]
 
 async function mark(tx: Transaction, run: CompletedRun): Promise<void> {
   const { id, batch_export_id, delivery_id, revision, data_interval_end: end } = run;
-  // Leans on batch_export_runs_standing.
+  // Uses batch_export_runs_standing.
   await tx.run(sql`
     UPDATE batch_export_runs SET generation = 'replaced'
     WHERE batch_export_id = ${batch_export_id} AND generation = 'stands'
@@ -33,7 +33,7 @@ async function mark(tx: Transaction, run: CompletedRun): Promise<void> {
           AND later.data_interval_end > ${end}::timestamptz)
       THEN 'replaced' ELSE 'stands' END
     WHERE id = ${id}`);
-  // Answered by batch_export_runs_taken.
+  // Uses batch_export_runs_taken.
   await tx.run(sql`
     UPDATE batch_export_runs SET committing_at = NULL, records_completed = 0, bytes_completed = 0,
       "cursor" = NULL, last_updated_at = now()
@@ -43,14 +43,14 @@ async function mark(tx: Transaction, run: CompletedRun): Promise<void> {
 }
 
 /**
- * Is this run, which writes the whole table, no longer needed? A later one has completed; or one is
- * open, and nothing of this one can be at the destination.
+ * Returns true if this run, which writes the whole table, is no longer needed. A later one has
+ * completed; or one is open, and nothing of this one can be at the destination.
  */
 export async function isSuperseded(db: Queryable, run: ClaimedRun): Promise<boolean> {
   const { batch_export_id, revision, data_interval_start: start, data_interval_end: end } = run;
   const isNowhere = run.committing_at === null && run.replaces === null;
   const statuses = isNowhere ? ['Starting', 'Running', 'Completed'] : ['Completed'];
-  // Leans on batch_export_runs_by_interval.
+  // Uses batch_export_runs_by_interval.
   const later = await db.row(sql`
     SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${batch_export_id}
       AND revision = ${revision} AND data_interval_start >= ${start}::timestamptz

@@ -5,12 +5,12 @@ import type { Database, Queryable } from '../../../platform/postgres/database.ts
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import type { PauseReason } from '../health/pause_automatically.ts';
 
-/** The instant for which the runs of an export wait until it is reconciled. */
+/** The instant until which the runs of an unreconciled export wait. */
 export const held_until = '2999-01-01T00:00:00Z';
 
 /**
- * Why an export that was set aside delivers nothing, and what to do; `detail` is what its
- * destination answered, null until somebody asked it.
+ * Returns why an export that was set aside delivers nothing, and the action; `detail` is its
+ * destination's answer, null until somebody asked it.
  */
 export function waitingSentence(taken_at: string, detail: string | null): string {
   return (
@@ -20,7 +20,7 @@ export function waitingSentence(taken_at: string, detail: string | null): string
   );
 }
 
-/** The same of an export as it is stored; undefined where it does not wait. */
+/** Returns the same for a stored export; undefined if it does not wait. */
 export async function findWaitingSentence(
   db: Queryable,
   exportId: string,
@@ -31,11 +31,10 @@ export async function findWaitingSentence(
 }
 
 /**
- * Keeps all exports of a server that was restored, or has lost commits, from delivering anything
- * until each is reconciled: nothing is planned for them, and their open runs are not due; erasures
- * that are under way begin anew. No batch gets an insertion time of before the backup was over,
- * whatever the clock of the new machine says. An export that was active says why it is paused.
- * Harmless when repeated.
+ * Stops all exports of a server that was restored, or has lost commits, until each is reconciled:
+ * plans no runs for them, and defers their open runs. Erasures in progress restart. No batch gets
+ * an insertion time before the end of the backup, whatever the clock of the new machine says. An
+ * export that was active shows why it is paused. Harmless when repeated.
  */
 export async function setAside(
   db: Database,
@@ -55,8 +54,8 @@ export async function setAside(
       UPDATE batch_exports SET paused = true, pause_reason = CASE WHEN paused THEN pause_reason
         ELSE ${JSON.stringify(pause_reason)}::jsonb END
       WHERE id IN (SELECT batch_export_id FROM reconciliations)`);
-    // Their workers are gone with the old server, and nobody's fault. `needs_worker` keeps those
-    // away who look for empty runs.
+    // Their workers ended with the old server, which is no run's fault. `needs_worker` hides them
+    // from the search for empty runs.
     await tx.run(sql`
       UPDATE batch_export_runs SET worker_id = NULL, silent_workers = '{}', needs_worker = true,
         due_at = ${held_until}
@@ -65,7 +64,7 @@ export async function setAside(
     await tx.run(sql`
       UPDATE batch_export_runs SET worker_id = NULL, silent_workers = '{}'
       WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL`);
-    // An erasure's notes in the analytics store are in no backup: it looks again.
+    // No backup contains an erasure's notes in the analytics store, so it searches again.
     await tx.run(sql`
       UPDATE erasures SET step = 'resolve', claim_id = NULL, claimed_at = NULL, due_at = now(),
         detail = 'It began anew: a backup was restored, or a failover lost commits.'

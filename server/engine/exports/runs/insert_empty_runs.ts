@@ -12,20 +12,20 @@ import { hostOf } from '../planning/plan.ts';
 import { openOrder, receiptText } from './run_input.ts';
 import type { Order } from './run_input.ts';
 
-/** Signing is work of this thread; after so many receipts others have a turn. */
+/** Signing blocks this thread; after this many receipts, other work gets a turn. */
 const receipts_per_turn = 100;
 
 /** A run that has no rows. */
 export type EmptyRun = { from: number; to: number; selection: Rectangle[] };
 
-/** Creates a run of an export that has no rows, with its receipt, as it is stored. */
+/** Creates a run without rows for an export, with its receipt, in stored form. */
 export type Receipts = {
   of: LockedExport;
   backfill_id: string | null;
   sign(run: EmptyRun): SignedRun;
 };
 
-/** A run without rows as it is stored: completed, with its receipt. */
+/** A run without rows in stored form: completed, with its receipt. */
 export type SignedRun = {
   id: string;
   of: Pick<LockedExport, 'id' | 'team_id' | 'revision'>;
@@ -38,9 +38,8 @@ export type SignedRun = {
 };
 
 /**
- * Opens the maker of receipts of runs without rows, of a backfill or of the schedule; it opens the
- * destination and its secrets once for all of them. Undefined if that fails: then a worker reports
- * the reason.
+ * Prepares receipts for runs without rows, of a backfill or the schedule; it opens the destination
+ * and its secrets once for all of them. Undefined if that fails: then a worker reports the reason.
  */
 export function openReceipts(
   engine: Engine,
@@ -49,9 +48,9 @@ export function openReceipts(
 ): Receipts | undefined {
   let order: Order;
   try {
-    // Each run is signed under its own names.
+    // Each run is signed with its own ids and times.
     const names = { id: '', delivery_id: '', data_interval_start: '', data_interval_end: '' };
-    // Without rows nothing is merged, and no column is filled.
+    // Without rows, nothing is merged, and no column is filled.
     const columns = { schema_number: null, typed_columns: null, known_columns: null };
     const unwritten = { batch_export_id: of.id, attempt: 0, write_rule: null, ...columns };
     order = openOrder(engine, { ...of, ...names, ...unwritten });
@@ -59,7 +58,7 @@ export function openReceipts(
     engine.log.info({ err: error, backfill_id }, 'runs without rows are left to workers');
     return undefined;
   }
-  // A backfill may have thousands of runs, and nobody asks where those that end at once would go.
+  // A backfill may have thousands of runs, and the host of runs that end at once does not matter.
   const host = backfill_id === null ? (hostOf(of) ?? null) : null;
   const sign = ({ from, to, selection: rectangles }: EmptyRun): SignedRun => {
     const [id, selection] = [uuidv7(), toStored(rectangles)];
@@ -82,9 +81,9 @@ export function openReceipts(
 }
 
 /**
- * Stores runs of a backfill that have no rows, as workers would leave them: completed, with
- * receipts and in the ledger, but without lines in the log. The destination is not contacted. The
- * caller holds the lock on the export's row.
+ * Stores runs of a backfill without rows as workers would leave them: completed, with receipts and
+ * in the ledger, but without lines in the log. It does not contact the destination. The caller
+ * holds the lock on the export's row.
  */
 export async function insertEmptyRuns(
   tx: Transaction,
@@ -97,7 +96,7 @@ export async function insertEmptyRuns(
   await addDelivered(tx, [{ batch_export_id: of.id, revision: of.revision, selection }]);
 }
 
-/** Signs runs without keeping the event loop to itself; left out is what `sign` does not sign. */
+/** Signs runs and yields to the event loop meanwhile; omits runs that `sign` does not sign. */
 export async function signAll<Run>(
   runs: Run[],
   sign: (run: Run) => SignedRun | undefined,
@@ -112,13 +111,12 @@ export async function signAll<Run>(
 }
 
 /**
- * Writes the rows of runs that have no rows at the source, completed and with their receipts, and
- * gives the ids of those that are new; what follows from their ends is the caller's. The schedule's
- * run of an interval that exists already is left alone.
+ * Writes completed runs without source rows, with their receipts, and returns the ids of the new
+ * ones. The caller applies the consequences. Skips a scheduled run whose interval already has one.
  */
 export async function insertSigned(tx: Transaction, runs: SignedRun[]): Promise<Set<string>> {
-  // As lines, because JSON text has no line feed in it and an array of texts would be escaped,
-  // which costs more than the receipts.
+  // As lines, because JSON text contains no line feed. An array of texts would be escaped, which
+  // costs more than the receipts.
   const lines = (value: (run: SignedRun) => string) => runs.map(value).join('\n');
   const inserted = await tx.rows<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, host, revision, backfill_id,

@@ -19,14 +19,14 @@ import { openSourceQuery } from '../source/source_query.ts';
 import { countRecords } from '../source/source.ts';
 
 /**
- * Number of open runs of one backfill: enough that the next ones wait ready, few enough that
- * scheduled runs of the project do not wait long behind them.
+ * Number of open runs of one backfill: enough that the next ones are ready, few enough that the
+ * project's scheduled runs do not wait long behind them.
  */
 export const open_runs_max = 8;
-/** Rows that are left out are counted for information only. */
+/** Omitted rows are only counted for information. */
 const count_ms_max = 10_000;
 
-/** A backfill that is not over, as it is stored. */
+/** An open backfill in stored form. */
 export type BackfillRow = {
   id: string;
   batch_export_id: string;
@@ -69,8 +69,8 @@ type Step = {
 };
 
 /**
- * Plans the spans in order, until as many runs with rows are open as may be. The spans do not
- * overlap, so what one of these runs takes is nothing to the others.
+ * Plans the spans in order, until the most runs with rows are open. The spans do not overlap, so
+ * these runs take no rows from each other.
  */
 export async function planSpans(
   engine: Engine,
@@ -86,7 +86,7 @@ export async function planSpans(
   const whole_from = spans[0]!.from;
   const whole = areaOf(whole_from, spans.at(-1)!.to);
   const taken = isReplaced ? [] : await takenFrom(tx, backfill, spans);
-  // A run that ended without delivering since the look has given back what the look took for taken.
+  // Since the look, a run may have ended without delivering, which releases its selection.
   const isTrue = ahead !== undefined && subtract(subtract([whole], taken), ahead.rest).length === 0;
   const sign = openReceipts(engine, row, backfill.id);
   const empty: EmptyRun[] = [];
@@ -126,8 +126,8 @@ export async function planSpans(
 }
 
 /**
- * Counts what runs of a backfill were planned without, for people who look for it; a count that
- * fails is left out.
+ * Counts the rows that runs of a backfill omit, for people who search for them; a failed count is
+ * skipped.
  */
 export async function noteElsewhere(
   engine: Engine,

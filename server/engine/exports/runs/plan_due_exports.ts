@@ -13,8 +13,8 @@ import { intervalOf, planScheduledRuns } from './plan_scheduled_runs.ts';
 import type { DueExport, Seen } from './plan_scheduled_runs.ts';
 
 /**
- * Number of due exports in one transaction: few enough that its locks are short, many enough that
- * thousands are planned in seconds.
+ * Number of due exports in one transaction: few enough for short locks, many enough for thousands
+ * in seconds.
  */
 const exports_per_transaction_max = 500;
 /** Every interval ends with a minute of the clock. */
@@ -27,30 +27,30 @@ const teams_per_turn_max = 500;
 const at_once_max = 2;
 /** Number of projects whose ingestion is awaited at a time. */
 const waits_at_once_max = 4;
-/** Longest wait of planning for a project's ingestion before it turns to the next one. */
+/** Longest wait of planning for a project's ingestion before it continues with the next one. */
 const lock_seconds_max = 5;
-/** Longest wait of many projects together for a lock on one of them. */
+/** Longest shared wait of many projects for a lock on one of them. */
 const shared_wait_seconds_max = 1;
 
-/** Instants below which the rows of projects are final, as a primary has promised them. */
+/** Instants below which the rows of projects are final, as a primary has promised. */
 type Settled = { epoch: number; final: Map<number, string> };
 
 type Options = {
-  /** Says which runs would have no rows. */
+  /** Finds the runs that would have no rows. */
   look?: Look;
-  /** Is told each time when runs have been written. */
+  /** Called each time runs have been written. */
   onPlanned?: () => void;
-  /** Is told that nothing is due, and in how many milliseconds the next intervals may be. */
+  /** Called if nothing is due, with the milliseconds until the next intervals may be. */
   onNothingDue?: (wait_ms: number) => void;
 };
 
 /**
- * Notes how late the oldest due export is, and plans none: so the metric grows in an API process
- * when no worker is there to plan.
+ * Records the delay of the oldest due export without planning. So the metric grows in an API
+ * process even if no worker plans.
  */
 export async function notePlannerLag(engine: Engine): Promise<void> {
   const settledBefore = await settledInstant(engine);
-  // Leans on batch_exports_due.
+  // Uses batch_exports_due.
   const due = await engine.db.row<{ oldest: string }>(sql`
     SELECT next_run_at AS oldest FROM batch_exports WHERE deleted_at IS NULL
       AND NOT paused AND next_run_at <= ${settledBefore} ORDER BY next_run_at LIMIT 1`);
@@ -68,12 +68,11 @@ async function settledInstant({ db, settle_seconds }: Engine): Promise<string> {
 }
 
 /**
- * Plans the next run of every export whose interval has settled, those that wait longest first,
- * many projects together; gives how many were planned. A run of which the source says that it has
- * no rows is completed as it is planned. Guarantees: a run is planned once however many processes
- * call this; an export that is several intervals behind gets one run for each, in order, over the
- * following calls; an export or a project that cannot be planned does not keep the others from it,
- * nor does an analytics store that does not answer.
+ * Plans the next run of every export whose interval has settled, the longest waiting first, many
+ * projects together; returns the number of planned runs. A run without source rows is completed as
+ * it is planned. Guarantees: a run is planned once, however many processes call this; an export
+ * that is several intervals behind gets one run for each, in order, over the following calls; an
+ * export, a project or an analytics store that fails does not block the others.
  */
 export async function planDueExports(
   engine: Engine,
@@ -110,8 +109,8 @@ export async function planDueExports(
 }
 
 /**
- * Runs in a transaction of its own, so that ingestion waits for no later step. If one project keeps
- * all waiting, none is ready: then each is awaited by itself.
+ * Runs in its own transaction, so that ingestion waits for no later step. If one project blocks all
+ * waiting ones, none is ready; then each is awaited alone.
  */
 async function settleAtOnce(engine: Engine, teamIds: number[]): Promise<Settled> {
   try {
@@ -151,7 +150,7 @@ async function settle(
   });
 }
 
-/** Plans what is due of projects whose rows are final. */
+/** Plans due exports of projects whose rows are final. */
 async function planSettled(
   engine: Engine,
   { epoch, final }: Settled,
@@ -177,7 +176,7 @@ async function planSettled(
   const isEmpty = ({ id }: DueExport) => seen.get(id)?.rows === 'empty';
   const waited_for = due.filter((of) => !isEmpty(of));
   let planned = 0;
-  // First what workers wait for.
+  // Runs that workers wait for come first.
   const parts = [...partsOf(waited_for), ...partsOf(due.filter(isEmpty))];
   const permits = openSemaphore(at_once_max);
   const planOne = async (part: DueExport[]): Promise<void> => {
@@ -189,7 +188,7 @@ async function planSettled(
   return planned;
 }
 
-/** In any order, because planners that go through them in one order would do the same work. */
+/** In random order, because planners in the same order would do the same work. */
 function partsOf(due: DueExport[]): DueExport[][] {
   const length = Math.ceil(due.length / exports_per_transaction_max);
   return Array.from({ length }, (_, part) => ({
@@ -201,8 +200,8 @@ function partsOf(due: DueExport[]): DueExport[][] {
 }
 
 /**
- * Counts the source rows of each export's next interval. An export missing from the answer is
- * planned all the same, and counted afterwards.
+ * Counts the source rows of each export's next interval. An export without a count is planned too,
+ * and counted afterwards.
  */
 async function lookAt(engine: Engine, due: DueExport[], look: Look): Promise<Map<string, Seen>> {
   const runs = due.map((of) => ({ ...of, of, selection: toStored([intervalOf(of)]) }));
@@ -220,7 +219,7 @@ async function lookAt(engine: Engine, due: DueExport[], look: Look): Promise<Map
   );
 }
 
-/** One that cannot be planned is found by halves; the others are planned without it. */
+/** Bisection finds an export that cannot be planned; the others are planned without it. */
 async function planPart(
   engine: Engine,
   due: DueExport[],

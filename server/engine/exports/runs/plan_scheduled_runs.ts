@@ -16,14 +16,13 @@ import { insertSigned, openReceipts, signAll } from './insert_empty_runs.ts';
 import type { EmptyRun, SignedRun } from './insert_empty_runs.ts';
 
 /**
- * Time for which a run that was planned without a count waits to be counted together with others
- * (`empty_runs.ts`), a matter of milliseconds, before a worker takes it all the same.
+ * How long a run that was planned without a count waits for a shared count (`empty_runs.ts`),
+ * usually milliseconds, before a worker may claim it.
  */
 const look_seconds_max = 5;
 
 /**
- * An export whose next run is due; `final`: the instant below which the rows of its project are
- * final.
+ * An export whose next run is due; `final`: the instant below which its project's rows are final.
  */
 export type DueExport = {
   id: string;
@@ -46,10 +45,12 @@ type Locked = LockedExport & {
   is_unreconciled: boolean;
 };
 
-/** A run that is to be planned; `rows`: what is known of its rows. */
+/** A run to plan; `rows`: the known class of its row count. */
 type Wanted = EmptyRun & { row: Locked; rows: Seen['rows'] | undefined };
 
-/** The next interval of an export: any event time, and the insertions since its last run. */
+/**
+ * Returns the next interval of an export: any event time, and the insertions since its last run.
+ */
 export function intervalOf(of: Pick<DueExport, 'planned_until' | 'next_run_at'>): Rectangle {
   return {
     event_from: -Infinity,
@@ -60,9 +61,9 @@ export function intervalOf(of: Pick<DueExport, 'planned_until' | 'next_run_at'>)
 }
 
 /**
- * Plans the next run of each of these exports, and completes those without rows as `endRuns` would.
- * Left, with nothing changed, is what somebody else has locked and what is not due any more; and
- * all of them where the primary is not that of `epoch`, which has promised what is final.
+ * Plans the next run of each of these exports, and completes runs without rows like `endRuns`.
+ * Skips, with nothing changed, exports that are locked or no longer due; and all of them if `epoch`
+ * is not the primary that promised the final instants.
  */
 export async function planScheduledRuns(
   engine: Engine,
@@ -113,10 +114,10 @@ export async function planScheduledRuns(
 
 /**
  * Returns the count of the interval if the export still has the counted one. An export that waits
- * for its reconciliation is planned as ever, and held afterwards.
+ * to be reconciled is planned as usual, and held afterwards.
  */
 function rowsOf(row: Locked, seen: Seen | undefined): Seen['rows'] | undefined {
-  // It reads more than the interval, and writes the table also where nothing is new.
+  // It reads more than the interval, and writes the table even without new rows.
   if (isReplacing(row.write_rule)) return 'busy';
   const isSame =
     seen !== undefined &&
@@ -136,7 +137,7 @@ async function planForWorkers(tx: Transaction, wanted: Wanted[]): Promise<void> 
       from,
       to,
       selection,
-      // Without rows, and all the same not completed: its end has to be told.
+      // Has no rows but needs a worker: its end has to be reported.
       is_small: rows === 'small' || rows === 'empty',
       needs_worker: rows !== undefined,
       look_seconds: rows === undefined ? look_seconds_max : 0,
@@ -144,7 +145,7 @@ async function planForWorkers(tx: Transaction, wanted: Wanted[]): Promise<void> 
   );
 }
 
-/** Completes those that are new; a run of the interval that is there already ends by itself. */
+/** Completes the new ones; an existing run of the interval ends separately. */
 async function complete(
   engine: Engine,
   tx: Transaction,

@@ -10,14 +10,14 @@ import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
 import { step_rest_ms, writeRunLog } from '../../model/run_log.ts';
 import { insertionsOf } from './row_ages.ts';
 
-/** The slices of a run in order; none when they have not been cut. */
+/** Returns the slices of a run in order; an empty list if they have not been cut. */
 export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
   return engine.db.rows<StoredSlice>(sql`
     SELECT number, inserted_from, inserted_to, key_from, key_to, partition, records, outcome
       FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
 }
 
-/** Stores the cut of a run once, with its total; a later attempt works from the same cut. */
+/** Stores the cut of a run once, with its total; later attempts use the same cut. */
 export async function storeSlices(
   engine: Engine,
   run: ClaimedRun,
@@ -27,9 +27,9 @@ export async function storeSlices(
 }
 
 /**
- * A step that many runs take at the same time: one statement for all of them gives those that it
- * has changed, and what somebody else is changing is waited for alone. False: the run is not in
- * these hands, or not in this state, any more.
+ * Batches a step that many runs take at the same time into one statement, which returns the changed
+ * ones. Only a locked row is waited for separately. False: the worker no longer holds the run, or
+ * the run has another state.
  */
 function step<Item extends { run: ClaimedRun }>(
   take: (db: Database, items: Item[], locking: Sql) => Promise<{ id: string; attempt: number }[]>,
@@ -40,7 +40,7 @@ function step<Item extends { run: ClaimedRun }>(
       const keys = new Set(taken.map(({ id, attempt }) => `${id} ${attempt}`));
       return items.map(({ run }) => (keys.has(`${run.id} ${run.attempt}`) ? true : undefined));
     },
-    // Without a lock of its own: the UPDATE waits, and looks at the row again as it is then.
+    // Without a lock of its own: the UPDATE waits and checks the row again.
     alone: async (db, item) => (await take(db, [item], sql``)).length > 0,
     rest_ms: step_rest_ms,
   });
@@ -55,7 +55,7 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
     total: slices.reduce((sum, slice) => sum + slice.records, 0),
     ...insertionsOf(slices),
   }));
-  // Fenced like `hold`: without the run's row there is nothing to insert beside.
+  // Fenced like `hold`: without the run's row, nothing is inserted.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid, attempt
@@ -82,8 +82,8 @@ const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking
 });
 
 /**
- * Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor
- * of the run follow from them.
+ * Stores which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor
+ * of the run derive from them.
  */
 export async function storeProgress(
   engine: Engine,
@@ -139,7 +139,7 @@ function progressOf(
   };
 }
 
-/** Forgets slices that did not survive at the destination, so that they are written again. */
+/** Removes slices that were lost at the destination, so that they are written again. */
 export async function resetProgress(
   engine: Engine,
   run: ClaimedRun,
@@ -163,8 +163,8 @@ export async function resetProgress(
 }
 
 /**
- * Stores the receipt and marks the point of no return: from here on the destination may show the
- * delivery. False when a cancel came first; then nothing was marked.
+ * Stores the receipt and marks the point of no return: from now on the destination may show the
+ * delivery. False if a cancel came first; nothing is marked then.
  */
 export async function beginCommit(
   engine: Engine,
@@ -183,7 +183,7 @@ const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => 
     items.map(({ receipt }) => receipt),
     items.map(({ run }) => JSON.stringify(run.steps)),
   ];
-  // One statement decides between a cancel and this: who changes the row first wins.
+  // One statement decides between a cancel and this one: the first to change the row wins.
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
       SELECT * FROM unnest(${ids}::uuid[], ${attempts}::int[], ${receipts}::text[],
@@ -204,16 +204,16 @@ const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => 
 });
 
 /**
- * Notes that the commit was refused and the destination shows nothing: the run can be cancelled
- * again, and its selection is given back when it ends. Only for the attempt that began the commit.
+ * Records that the commit was refused and the destination shows nothing: the run can be cancelled
+ * again, and its end releases the selection. Only for the attempt that began the commit.
  */
 export function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
   return hold(engine.db, run, sql`committing_at = NULL`);
 }
 
 /**
- * Notes that the destination does not show the delivery, whichever of its runs began to commit it:
- * the selection is given back when this run ends.
+ * Records that the destination does not show the delivery, whichever of its runs began the commit:
+ * the end of this run releases the selection.
  */
 export async function giveDeliveryBack({ db }: Engine, run: ClaimedRun): Promise<void> {
   await db.transaction(async (tx) => {
@@ -224,8 +224,8 @@ export async function giveDeliveryBack({ db }: Engine, run: ClaimedRun): Promise
 }
 
 /**
- * Gives back what the ended runs of a delivery hold that the destination does not show. The caller
- * holds the lock on the export's row.
+ * Releases the selections of a delivery's ended runs, which the destination does not show. The
+ * caller holds the lock on the export's row.
  */
 export async function releaseDelivery(
   tx: Transaction,
@@ -239,12 +239,12 @@ export async function releaseDelivery(
       AND status NOT IN ('Starting', 'Running', 'Completed')`);
 }
 
-/** The state of a run in hand and of its export at this moment. */
+/** The current state of a claimed run and of its export. */
 export type HeldRun = { is_committing: boolean; is_deleted: boolean; is_changed: boolean };
 
 /**
- * Finds the current state of the run; undefined if this worker no longer holds it: a fenced worker
- * must not touch the destination.
+ * Finds the current state of the run; undefined if this worker no longer holds it. A fenced-off
+ * worker must not touch the destination.
  */
 export function findHeld(engine: Engine, run: ClaimedRun): Promise<HeldRun | undefined> {
   return engine.db.row<HeldRun>(sql`
@@ -254,12 +254,12 @@ export function findHeld(engine: Engine, run: ClaimedRun): Promise<HeldRun | und
     WHERE run.id = ${run.id} AND run.attempt = ${run.attempt} AND run.status = 'Running'`);
 }
 
-/** Matches in a line of `retryLater` what stands before the error. */
+/** Matches the prefix before the error in a line of `retryLater`. */
 export const failed_attempt = '^Attempt \\d+ of \\d+ failed, the next follows in \\d+ s: ';
 
 /**
- * Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is
- * over (2 s doubling to 2 min).
+ * Records a failed attempt and returns the run to the queue after a growing pause (2 s doubling to
+ * 2 min).
  */
 export async function retryLater(
   engine: Engine,
@@ -269,8 +269,8 @@ export async function retryLater(
   const failures = run.failures + 1;
   const delay_seconds = Math.min(2 ** failures, 120);
   await engine.db.transaction(async (tx) => {
-    // The export's row before the run's, as everywhere: the log line's foreign key would ask for it
-    // afterwards.
+    // Lock order: the export's row before the run's. The log line's foreign key would lock it too
+    // late.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR KEY SHARE`);
     await hold(
       tx,
@@ -290,9 +290,9 @@ export async function retryLater(
   });
 }
 
-/** Changes the row of a run that is in these hands; throws `LostRunError` where it is not. */
+/** Changes the row of a run that this worker holds; otherwise throws `LostRunError`. */
 async function hold(db: Queryable, run: ClaimedRun, assignments: Sql): Promise<void> {
-  // The attempt number fences a worker that was believed dead: its statement touches no row.
+  // The attempt number fences off a worker that was believed dead: its statement updates no row.
   const touched = await db.run(sql`
     UPDATE batch_export_runs SET ${assignments}, last_updated_at = now() WHERE id = ${run.id}
       AND attempt = ${run.attempt} AND status = 'Running'`);

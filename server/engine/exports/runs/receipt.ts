@@ -8,7 +8,7 @@ import type { ReplacedReceipt } from '../../model/run.ts';
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import { parseJson } from '../../../platform/json/parse_json.ts';
 
-/** The record of a delivery, signed and left at the destination. */
+/** The receipt of a delivery, signed and left at the destination. */
 export type Receipt = {
   version: 1;
   delivery_id: string;
@@ -18,25 +18,25 @@ export type Receipt = {
   model: string;
   data_interval_start: string;
   data_interval_end: string;
-  /** The instant as of which the rows are the whole table; left out where they are a part. */
+  /** The instant as of which the rows are the whole table; absent if they are a part. */
   generation?: string;
   selection: StoredRectangle[];
-  /** Only events with these names were read, and none with those; empty: no such restriction. */
+  /** Only events with these names were read, and none with those; empty: no restriction. */
   include_events: string[];
   exclude_events: string[];
-  /** Rows counted at the source before anything was written. */
+  /** Rows counted at the source before the first write. */
   source_records: number;
   records: number;
-  /** Rows that the destination refused and that were set aside; left out where there are none. */
+  /** Rows that the destination refused and the run set aside; absent if none. */
   rejected_records?: number;
   bytes: number;
   encoding: Encoding;
-  /** The number of the schema that has the typed columns. */
+  /** The number of the schema that defines the typed columns. */
   schema_number?: number;
   columns: { name: string; type: string; nullable: boolean }[];
   /**
-   * `rows_digest` or `digest` is over the contents of a slice's rows, whatever their order and
-   * spelling (docs/decisions/0137, 0031); slices of files and of merged persons have none.
+   * `rows_digest` or `digest` covers the contents of a slice's rows in any order and notation
+   * (docs/decisions/0137, 0031); slices of files and of merged persons have none.
    */
   slices: {
     number: number;
@@ -48,7 +48,7 @@ export type Receipt = {
     rows_digest?: string;
     digest?: string;
   }[];
-  /** The receipt in whose place this one stands, and the erasure that it was replaced for. */
+  /** The receipt that this one replaces, and the erasure that caused it. */
   replaces?: ReplacedReceipt;
   created_at: string;
 };
@@ -57,7 +57,7 @@ type SignedReceipt = Receipt & {
   signature: { algorithm: 'Ed25519'; public_key: string; value: string };
 };
 
-/** The receipt of a delivery whose slices are all safe; rows and bytes are their sums. */
+/** Returns the receipt of a delivery whose slices are all safe; rows and bytes are their sums. */
 export function createReceipt(
   delivery: Delivery,
   facts: {
@@ -112,14 +112,14 @@ function rejectedIn(outcomes: SliceOutcome[]): { rejected_records?: number } {
 }
 
 /**
- * The receipt as signed JSON text. The signature is over the JSON text of the receipt without its
- * last key, `signature`.
+ * Returns the receipt as signed JSON text. The signature covers the JSON text of the receipt
+ * without its last key, `signature`.
  */
 export function signReceipt(receipt: Receipt, secrets: Secrets): string {
   return signedText(receipt, secrets);
 }
 
-/** The JSON text of a record, signed: the signature is its last key. */
+/** Returns the JSON text of a record with the signature as its last key. */
 export function signedText(record: object, secrets: Secrets): string {
   const text = JSON.stringify(record);
   const signature: SignedReceipt['signature'] = {
@@ -131,8 +131,8 @@ export function signedText(record: object, secrets: Secrets): string {
 }
 
 /**
- * Reads signed receipt text. Gives undefined when the text is not a receipt or was not signed with
- * the given public key, or was changed since.
+ * Reads signed receipt text. Returns undefined if the text is no receipt, has another signature
+ * than that of the public key, or was changed.
  */
 export function readReceipt(text: string, publicKey: string): Receipt | undefined {
   const parsed = parseJson(text) as Partial<SignedReceipt> | undefined;

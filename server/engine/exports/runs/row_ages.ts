@@ -3,8 +3,8 @@ import type { Sql } from 'sql-template-tag';
 import type { StoredSlice } from '../../model/run.ts';
 
 /**
- * SQL for the seconds from an insertion of the run until its rows were visible, in milliseconds;
- * null for a run that shows no rows.
+ * Returns SQL for the seconds from an insertion of the run until its rows were visible, with
+ * milliseconds; null for a run that shows no rows.
  */
 export function rowSeconds(run: Sql, inserted_at: Sql): Sql {
   return sql`CASE WHEN ${run}.status = 'Completed' AND ${run}.records_completed > 0
@@ -13,8 +13,8 @@ export function rowSeconds(run: Sql, inserted_at: Sql): Sql {
 }
 
 /**
- * Returns when the oldest row of the slices was inserted, and the end of the newest insertion; null
- * where a slice has no bounds.
+ * Returns the insertion of the oldest row of the slices, and the end of the newest insertion; null
+ * if a slice has no bounds.
  */
 export function insertionsOf(slices: StoredSlice[]): {
   oldest: string | null;
@@ -24,7 +24,7 @@ export function insertionsOf(slices: StoredSlice[]): {
     from === null || to === null ? [] : [{ from, to }],
   );
   if (bounds.length < slices.length) return { oldest: null, newest: null };
-  // In the store's own spelling, so that the order of the texts is that of the instants.
+  // In the store's own notation, so that the texts sort like the instants.
   const [oldest = null] = bounds.map(({ from }) => from).toSorted();
   return {
     oldest,

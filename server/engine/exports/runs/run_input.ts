@@ -17,7 +17,7 @@ import { columnsOf } from '../source/source_query.ts';
 import { createReceipt, signReceipt } from './receipt.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
 
-/** The input of a run: its rows and the destination with its full config, secrets included. */
+/** The input of a run: its rows, and the destination with its full config, secrets included. */
 export type Order = {
   definition: DestinationDefinition;
   config: Record<string, unknown>;
@@ -47,8 +47,8 @@ type OrderedRun = Pick<
 >;
 
 /**
- * Makes out what a run is to deliver. Throws a NonRetryableError where this server does not know
- * the destination, cannot open its secrets or does not understand its query any more.
+ * Reads what a run has to deliver. Throws a NonRetryableError if this server does not know the
+ * destination, cannot open its secrets or no longer understands its query.
  */
 export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Order {
   const definition = findDestination(run.destination_type);
@@ -79,8 +79,8 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Ord
 }
 
 /**
- * Marks the columns of a schema. A table may lack those that no delivery of the revision has filled
- * yet: they are not among the `known` ones.
+ * Marks the columns of a schema. A table may lack columns that no delivery of the revision has
+ * filled yet: they are not `known`.
  */
 export function withNewColumns(
   columns: Column[],
@@ -97,8 +97,8 @@ export function withNewColumns(
 }
 
 /**
- * The full config of a run's or an export's destination. Throws `secrets_unreadable` when the key
- * of this server does not open it.
+ * Returns the full config of the destination of a run or export. Throws `secrets_unreadable` if
+ * this server's key does not open it.
  */
 export function openConfig(
   engine: Pick<Engine, 'secrets'>,
@@ -117,7 +117,7 @@ export function openConfig(
   }
 }
 
-/** The signed receipt of what has been written of a run, slice by slice; none: it has no rows. */
+/** Returns the signed receipt of a run's written slices; without slices, it has no rows. */
 export function receiptText(
   engine: Pick<Engine, 'secrets' | 'clock'>,
   run: Pick<ClaimedRun, 'selection' | 'destination_config' | 'replaces'>,

@@ -4,28 +4,28 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 
-/** For how long it is kept: 90 days. */
+/** Retention of history: 90 days. */
 const kept_ms = 90 * 24 * 3_600_000;
 /**
- * Number of rows that one statement removes: few enough that its locks are held for milliseconds.
+ * Number of rows that one statement removes: few enough to hold its locks only for milliseconds.
  */
 const lot = 500;
 
 type Sweeping = { db: Database; clock: Clock };
 
 /**
- * Removes the history of exports that is older than 90 days, a lot at a time, until none is left or
- * `signal` stops it: lines of their logs and scheduled runs without rows. A run that delivered rows
- * or failed stays as long as its export: its receipt proves the delivery, and it can be retried.
- * The ledger covers runs without rows.
+ * Removes history of exports older than 90 days (log lines, and scheduled runs without rows), in
+ * batches, until none is left or `signal` stops it. A run that delivered rows or failed stays as
+ * long as its export: its receipt proves the delivery, and it can be retried. The ledger covers
+ * runs without rows.
  */
 export function sweepHistory(sweeping: Sweeping, signal?: AbortSignal): Promise<void> {
   return sweep(sweeping, [oldLines, emptyRuns], signal);
 }
 
 /**
- * Removes exports that were deleted more than 90 days ago, and those whose project was deleted,
- * with all of their history, as `sweepHistory` does.
+ * Removes exports that were deleted more than 90 days ago, and those of deleted projects, with all
+ * of their history, like `sweepHistory`.
  */
 export function sweepDeleted(sweeping: Sweeping, signal?: AbortSignal): Promise<void> {
   return sweep(sweeping, [runsOfDeleted, deletedExports], signal);
@@ -43,14 +43,14 @@ async function sweep(
   }
 }
 
-// Lines are numbered as they are written, so the oldest come first by the primary key.
+// Lines are numbered as they are written, so the primary key finds the oldest first.
 const oldLines = (before: string): Sql => sql`
   DELETE FROM batch_export_logs WHERE id IN (
     SELECT id FROM batch_export_logs ORDER BY id LIMIT ${lot})
     AND "timestamp" < ${before}::timestamptz`;
 
-// Leans on batch_export_runs_without_rows. The first run of a revision stays: from its interval on
-// the export wants everything, which retention asks.
+// Uses batch_export_runs_without_rows. The first run of a revision stays: it marks the start of
+// what the export needs, which retention reads.
 const emptyRuns = (before: string): Sql => sql`
   DELETE FROM batch_export_runs WHERE id IN (
     SELECT run.id FROM batch_export_runs run
@@ -63,7 +63,7 @@ const emptyRuns = (before: string): Sql => sql`
           AND first.data_interval_end < run.data_interval_end)
     ORDER BY run.finished_at LIMIT ${lot} FOR UPDATE SKIP LOCKED)`;
 
-// Open ones are being cancelled, and are removed when they have ended.
+// Open runs are being cancelled, and are removed after their end.
 const runsOfDeleted = (before: string): Sql => sql`
   DELETE FROM batch_export_runs WHERE id IN (
     SELECT run.id FROM batch_exports export

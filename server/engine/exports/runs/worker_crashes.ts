@@ -1,15 +1,15 @@
 /**
- * A run that broke off so often without getting further is taken up only by a worker that has no
- * other run: the next time it is known whose fault it was, and nobody is taken along.
+ * After this many crashes without progress, only a worker without other runs claims the run. The
+ * next crash is then certainly its own and ends no other run.
  */
 export const break_offs_alone = 2;
 
-/** A run that broke off so often without getting further is given up. */
+/** After this many crashes without progress, a run is given up. */
 export const break_offs_max = 5;
 
 /**
- * Seconds that a run waits after its first, second, ... break-off. At first none, because mostly it
- * was not the run; in the end long enough for somebody to look.
+ * Seconds that a run waits after its first, second, ... crash. None at first, because usually
+ * another run caused it; in the end long enough for somebody to investigate.
  */
 export const break_off_pauses_seconds = [0, 10, 60, 360] as const;
 

@@ -11,10 +11,7 @@ import type { SourceQuery } from './source_query.ts';
 import { ask } from './source.ts';
 import type { Store } from './source.ts';
 
-/**
- * Most partitions of a run: each is a file, and a question to the store that goes through the
- * columns that the rows are parted by.
- */
+/** Most partitions of a run: each is a file, and a query that scans the partition columns. */
 export const partitions_max = 1_000;
 
 type PartitionRow = {
@@ -25,13 +22,14 @@ type PartitionRow = {
   bytes: string | number;
 };
 
-/** The parts by which rows of these columns are cut; `is_whole`: a part is one slice. */
+/** The partitioning that cuts rows of these columns; `is_whole`: a partition is one slice. */
 export type Cut = { parting: Parting; columns: readonly Column[]; is_whole?: boolean };
 
 /**
- * Cuts a source into slices whose rows share the partition, in the order of their parts: a file is
- * read and written after the other. One that is too large for a slice is cut as `cutSlices` does,
- * unless it is to stay whole. Throws `too_many_partitions` for more than `partitions_max`.
+ * Cuts a source into slices whose rows share the partition, in the order of the partitions: files
+ * are written one after the other. Splits a partition that is too large for a slice like
+ * `cutSlices`, unless it must stay whole. Throws `too_many_partitions` for more than
+ * `partitions_max`.
  */
 export async function cutPartitions(
   store: Store,
@@ -66,7 +64,10 @@ export async function cutPartitions(
   return slices;
 }
 
-/** Without a part all rows are one partition; a source that cannot be cut has no insertions. */
+/**
+ * Without partition keys, all rows are one partition; a source that cannot be cut has no
+ * insertions.
+ */
 async function listPartitions(
   store: Store,
   reading: SourceQuery,
@@ -105,7 +106,7 @@ async function listPartitions(
   return rows;
 }
 
-/** The reading without the rows of other partitions. */
+/** Returns the reading restricted to a partition. */
 function within(
   reading: SourceQuery,
   partition: SlicePartition,

@@ -6,23 +6,20 @@ import type { StoredSlice } from '../../model/run.ts';
 import { ask, countRecords } from './source.ts';
 import type { Store } from './source.ts';
 
-/**
- * The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this
- * many.
- */
+/** The default bound on a slice's rows: a crash repeats at most about this many. */
 export const slice_records_default = 1_000_000;
 
 /**
- * The bound on the slices of a run, whatever size of files was asked for: each costs a row, a file
- * and a line of the receipt.
+ * The most slices of a run, whatever the requested file size: each costs a row, a file and a line
+ * of the receipt.
  */
 export const slices_max = 10_000;
 
 /**
- * Counts the selection and cuts it in its order into slices: by size as `cutBySize` says, otherwise
- * of about `slice_records_default` rows. Rows inserted at the same instant stay together, so a
- * slice may be larger by one batch. A selection that cannot be cut is one slice without bounds. No
- * rows give no slices. Aborting the signal kills the query.
+ * Counts the selection and cuts it in order into slices: by size like `cutBySize`, otherwise of
+ * about `slice_records_default` rows. Rows inserted at the same instant stay together, so a slice
+ * may be larger by one batch. A selection that cannot be cut is one slice without bounds. Without
+ * rows, there are no slices. Aborting the signal kills the query.
  */
 export async function cutSlices(
   store: Store,
@@ -49,8 +46,8 @@ export async function cutSlices(
   const total = Number(whole?.records ?? 0);
   if (whole === undefined || total === 0) return [];
   if (total <= slice_records_default) return storedSlices([whole]);
-  // A row's rank tells how many were inserted before its instant. Events are read in their order,
-  // and with a frame of one instant the store holds no other: what it needs does not grow.
+  // A row's rank is the number of rows inserted before its instant. Events are read in their order,
+  // and the frame of one instant bounds the store's memory.
   const rows = await ask<CutRow>(store, reading, {
     query: `
       SELECT ${cut_columns}, toUInt64(count()) AS records
@@ -68,7 +65,7 @@ export async function cutSlices(
 
 type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
 
-/** The bounds of rows by their insertion, for `utc`. */
+/** The insertion bounds of rows, for `utc`. */
 export const cut_columns =
   'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + ' +
   'toIntervalMicrosecond(1)) AS inserted_to';
@@ -95,7 +92,7 @@ function boundedSlices(slices: CutSlice[]): StoredSlice[] {
   }));
 }
 
-/** ClickHouse's `2024-01-02 03:04:05.678901` is UTC here; PostgreSQL is told so. */
+/** ClickHouse's `2024-01-02 03:04:05.678901` is UTC; the suffix tells PostgreSQL so. */
 export function utc(text: string): string {
   return text.endsWith('Z') ? text : `${text.replace(' ', 'T')}Z`;
 }

@@ -5,7 +5,7 @@ import type { Source } from './source_query.ts';
 
 const keys_per_batch = 20_000;
 
-/** The keys of all rows that a run reads, some at a time. Throws if its rows have no key. */
+/** Yields the keys of all rows that a run reads, in batches. Throws if its rows have no key. */
 export async function* deliveredKeys(
   engine: Engine,
   source: Source,

@@ -8,7 +8,7 @@ import { keysOf } from './keys.ts';
 /** The rows of one erasure. */
 type Erased = { erasure_id: string; model: ModelName; selection: StoredRectangle[] };
 
-/** The kind under which `erasing_rows` has the rows of a model. */
+/** The kind of a model's rows in `erasing_rows`. */
 export const kinds: Record<ModelName, string> = {
   events: 'event',
   persons: 'person',
@@ -20,8 +20,8 @@ export const kinds: Record<ModelName, string> = {
 const keys_per_batch = 2_000;
 
 /**
- * The condition on `erasing_rows` that finds the rows which a selection of a model was made from;
- * the erasure is the parameter `erasure_id`.
+ * Returns the condition on `erasing_rows` that finds the source rows of a model's selection; its
+ * parameter `erasure_id` is the erasure.
  */
 export function erasedCondition({ model, selection }: Omit<Erased, 'erasure_id'>): string {
   const kind = kinds[model];
@@ -29,7 +29,7 @@ export function erasedCondition({ model, selection }: Omit<Erased, 'erasure_id'>
   return `kind = '${kind}' AND ${selectionCondition(fromStored(selection), columns)}`;
 }
 
-/** The keys of the rows of an erasure that a selection had, each once, some at a time. */
+/** Yields the distinct keys of an erasure's rows in a selection, in batches. */
 export function erasedKeys(
   engine: Pick<Engine, 'clickhouse'>,
   erased: Erased,
@@ -40,7 +40,7 @@ export function erasedKeys(
   return keysOf(engine, { query, ...asked(erased), count: keys_per_batch }, signal);
 }
 
-/** The distinct ids of the persons of an erasure, each once, some at a time. */
+/** Yields the distinct ids of an erasure's persons, each once, in batches. */
 export function erasedPersons(
   engine: Pick<Engine, 'clickhouse'>,
   { erasure_id }: Pick<Erased, 'erasure_id'>,
@@ -51,7 +51,7 @@ export function erasedPersons(
   return keysOf(engine, { query, ...asked({ erasure_id }), count: keys_per_batch }, signal);
 }
 
-/** Parameters of a question about an erasure, whose condition may be long. */
+/** Parameters of a query about an erasure, whose condition may be long. */
 const asked = ({ erasure_id }: Pick<Erased, 'erasure_id'>) => ({
   query_params: { erasure_id },
   clickhouse_settings: { max_query_size: '16000000' },

@@ -1,12 +1,12 @@
 import type { QueryParams } from '@clickhouse/client';
 import type { Engine } from '../engine.ts';
 
-/** A question whose rows have a text `key`; `count` keys are given at a time. */
+/** A query whose rows have a text `key`; `count` keys form a batch. */
 type Asked = Pick<QueryParams, 'query' | 'query_params' | 'clickhouse_settings'> & {
   count: number;
 };
 
-/** Gives the keys that the analytics store answers, some at a time; memory is bounded by these. */
+/** Yields the keys from the analytics store in batches, which bound the memory. */
 export async function* keysOf(
   { clickhouse }: Pick<Engine, 'clickhouse'>,
   { count, ...asked }: Asked,

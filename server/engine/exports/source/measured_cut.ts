@@ -6,8 +6,8 @@ import { ask } from './source.ts';
 import type { Store } from './source.ts';
 
 /**
- * The bound on a slice's bytes, as rows of these columns are written in this encoding before
- * compression; `is_rough` where the lengths of their values are enough.
+ * The bound on a slice's bytes, as rows of these columns in this encoding before compression;
+ * `is_rough` if the lengths of their values are enough.
  */
 export type SizeBound = {
   bytes_max: number;
@@ -19,15 +19,13 @@ export type SizeBound = {
 /** The beginning of a slice: the first row of an instant (`key` null), or one row of it. */
 type Start = { at: string; key: string | null };
 
-/** Rows that follow each other and are not parted. `to` is the microsecond after the last. */
+/** Consecutive rows that stay together. `to` is the microsecond after the last. */
 type Piece = Start & { to: string; records: number; bytes: number };
 
-/** A slice as it is cut; the instants are as the store writes them. */
+/** A slice after the cut; the instants are in the store's notation. */
 export type CutSlice = { from: Start; to: Start; records: number };
 
-/**
- * Pieces of one slice: so many that it is nearly full, few enough that a long run has few of them.
- */
+/** Pieces per slice: enough to fill it nearly, few enough for a short list in a long run. */
 const pieces_per_slice = 32;
 
 type PieceRow = {
@@ -40,11 +38,10 @@ type PieceRow = {
 };
 
 /**
- * Cuts a source into slices, in its order, none of which has more than `bytes_max` bytes as it is
- * written (before compression, without a Parquet file's own frame) or more than `records_max` rows,
- * but for a single row that is larger, and where the bound is rough. With more than `slices_max`
- * slices they are as large as it takes. Reads the source twice at most; what the store keeps
- * meanwhile grows with the instants at which rows were inserted.
+ * Cuts a source in order into slices of at most `bytes_max` bytes (before compression, without a
+ * Parquet file's own frame) and `records_max` rows. A single larger row and a rough bound are
+ * exceptions. If there would be more than `slices_max` slices, they become larger. It reads the
+ * source at most twice; the store's memory grows with the number of insertion instants.
  */
 export async function cutBySize(
   store: Store,
@@ -72,7 +69,7 @@ export async function cutBySize(
   const size_max = Math.max(bytes_max, Number(rows[0]?.size_max ?? 0));
   const pieces: Piece[] = [];
   for (const piece of rows.map(pieceOf)) {
-    // Rows of one insertion: they are parted where they are too many for one slice.
+    // Rows of one insertion are split if they exceed a slice.
     if (piece.bytes > size_max || piece.records > most.records_max)
       pieces.push(...(await listPieces('row', piece)).map(pieceOf));
     else pieces.push(piece);
@@ -91,8 +88,8 @@ function pieceOf(row: PieceRow): Piece {
 }
 
 /**
- * ClickHouse text that puts units (insertions or rows) that follow each other into pieces of a
- * fraction of a slice; one that is larger than that is a piece of its own.
+ * Returns ClickHouse text that groups consecutive units (insertions or rows) into pieces of a
+ * fraction of a slice; a larger unit is its own piece.
  */
 function piecesQuery(
   reading: SourceQuery,

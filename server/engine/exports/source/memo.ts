@@ -1,24 +1,24 @@
-/** Recent answers by their question. The memory of a store disappears with it. */
+/** A cache of recent answers by question. The entries of a store disappear with it. */
 export type Memo<Value> = {
   /**
-   * Gives what is known, or asks. A caller with the same question meanwhile waits for the answer,
-   * and asks only if there was none (undefined, or a failure).
+   * Returns the cached answer, or asks. A concurrent caller with the same question waits for the
+   * answer, and asks only if there is none (undefined, or a failure).
    */
   once(
     store: object,
     question: string,
     ask: () => Promise<Value | undefined>,
   ): Promise<Value | undefined>;
-  /** Keeps the answer; the oldest ones make room for it. */
+  /** Stores an answer and evicts the oldest ones for it. */
   keep(store: object, question: string, value: Value, weight?: number): void;
 };
 
-/** The exports of a project that are due together are taken within seconds. */
+/** Exports of a project that are due together start within seconds. */
 const lifetime_ms = 10_000;
 
 type Kept<Value> = { value: Value; weight: number; kept_at: number };
 
-/** Opens a memo that keeps answers for ten seconds, and of each store up to this weight. */
+/** Opens a cache that keeps answers for ten seconds, up to this weight for each store. */
 export function openMemo<Value>(weight_max: number): Memo<Value> {
   const stores = new WeakMap<object, { answers: Map<string, Kept<Value>>; weight: number }>();
   const asked = new WeakMap<object, Map<string, Promise<Value | undefined>>>();
@@ -30,7 +30,7 @@ export function openMemo<Value>(weight_max: number): Memo<Value> {
   return {
     once: async (store, question, ask) => {
       const waits = asked.get(store)?.get(question);
-      // Nothing may come between the look and the question.
+      // No await between lookup and request.
       const known = find(store, question) ?? (waits && (await waits));
       if (known !== undefined) return known;
       const answer = ask();
@@ -52,7 +52,7 @@ export function openMemo<Value>(weight_max: number): Memo<Value> {
       forget(question);
       kept.answers.set(question, { value, weight, kept_at: performance.now() });
       kept.weight += weight;
-      // A Map keeps the order of its entries: the first one is the oldest.
+      // A Map keeps the order of its entries, so the first one is the oldest.
       for (const [oldest, answer] of kept.answers) {
         if (kept.weight <= weight_max && !isOld(answer)) break;
         forget(oldest);

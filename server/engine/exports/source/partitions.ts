@@ -23,13 +23,13 @@ type Reading = Pick<SourceQuery, 'query'>;
 /** Conditions on the rows of a reading, and their parameters. */
 export type Conditions = { conditions: string[]; parameters: Record<string, string> };
 
-/** The way in which rows are parted: ClickHouse text of each part, and what its values mean. */
+/** A partitioning of rows: ClickHouse text of each key, and the meaning of its values. */
 export type Parting = {
   expressions: string[];
   partitionOf(values: (string | null)[]): SlicePartition;
 };
 
-/** Parts rows by the folders of their files. */
+/** Partitions rows by the folders of their files. */
 export function folderParting(reading: Reading, { keys, timezone }: Partitioning): Parting {
   return {
     expressions: keys.map((key) => partitionExpression(reading, key, timezone)),
@@ -40,7 +40,7 @@ export function folderParting(reading: Reading, { keys, timezone }: Partitioning
   };
 }
 
-/** Parts rows by the fields of a table. */
+/** Partitions rows by the fields of a table. */
 export function tableParting(columns: readonly Column[], fields: TableField[]): Parting {
   return {
     expressions: fields.map((field) => fieldExpression(columns, field)),
@@ -49,8 +49,8 @@ export function tableParting(columns: readonly Column[], fields: TableField[]): 
 }
 
 /**
- * ClickHouse text of the part that a row belongs to: NULL for a row without one, and for an event
- * that is empty, no UTF-8, or longer than the name of a folder may be.
+ * Returns ClickHouse text for the partition of a row: NULL for a row without one, and for an event
+ * that is empty, no UTF-8, or too long for a folder's name.
  */
 function partitionExpression(reading: Reading, key: PartitionKey, timezone: string): string {
   const own = ownColumn(reading, key);
@@ -68,8 +68,8 @@ function ownColumn({ query }: Reading, key: PartitionKey): string {
 }
 
 /**
- * The conditions by which rows are those of a partition, and their parameters. An event is compared
- * as it is stored, and a day by instants around it first: that is what the store reads least for.
+ * Returns the conditions for the rows of a partition, and their parameters. Compares an event in
+ * its stored form, and first narrows a day by instants: the store then reads least.
  */
 export function partitionConditions(
   reading: Reading,
@@ -109,7 +109,9 @@ function folderConditions(reading: Reading, { timezone, ...partition }: Partitio
   return { conditions, parameters };
 }
 
-/** Is an event, which happened so many microseconds after 1970, in the partition? */
+/**
+ * Returns true if an event, which happened this many microseconds after 1970, is in the partition.
+ */
 export function isInPartition(
   { event, happened_us }: { event: string; happened_us: number },
   { timezone, ...partition }: Partition,

@@ -5,8 +5,8 @@ import type { ResolvedQuery } from '../../query/query.ts';
 import type { QueryLimits } from '../../query/settings.ts';
 
 /**
- * Errors of the store that lie in the query or in its values: each attempt would meet them again.
- * Any other error may pass, and is retried.
+ * Errors of the store that the query or its values cause: each attempt would meet them again. Other
+ * errors may pass and are retried.
  */
 const own_faults = new Set([
   'ARGUMENT_OUT_OF_BOUND',
@@ -41,9 +41,9 @@ const own_faults = new Set([
 ]);
 
 /**
- * Translates a failed query for its run: `query_too_expensive` at a limit, `query_failed` for a
- * fault of the query or of a value, both final and in words for the query's author. Every other
- * error stays unchanged, such as a store that is short of memory by itself.
+ * Translates the error of a failed query: `query_too_expensive` at a limit, `query_failed` for a
+ * fault of the query or a value. Both are final and phrased for the query's author. Every other
+ * error stays unchanged, such as a lack of memory of the store itself.
  */
 export function queryFailure(query: ResolvedQuery, limits: QueryLimits, error: unknown): unknown {
   if (!isEngineError(error)) return error;
@@ -55,13 +55,13 @@ export function queryFailure(query: ResolvedQuery, limits: QueryLimits, error: u
   });
 }
 
-/** The error of a query for whose rows the reader waited longer than it may take. */
+/** Returns the error of a query whose reader waited too long for rows. */
 export function queryTookTooLong(limits: QueryLimits, error: unknown): NonRetryableError {
   return tooExpensive(takesTooLong(limits), error);
 }
 
 /**
- * The error of an answer that broke off although the store gives the same rows when it is asked
+ * Returns the error of an interrupted answer, although the store returns the same rows when asked
  * again.
  */
 export function queryInterrupted(cause: unknown): RetryableError {
@@ -97,7 +97,7 @@ function limitReached(limits: QueryLimits, error: EngineError): string | undefin
         'it, or have the operator raise SLUICE_QUERY_ROWS_MAX.'
       );
     case 'MEMORY_LIMIT_EXCEEDED':
-      // The same name says that the store as a whole is short of memory, which passes.
+      // The same error name also covers a temporary lack of memory of the whole store.
       return /\bquery memory limit\b|\(for query\)/i.test(error.message)
         ? `The query takes more than the ${Math.floor(limits.memory_bytes / 1024 / 1024)} MiB ` +
             'of memory that it may: narrow it, group by less, or have the operator raise ' +

@@ -8,10 +8,10 @@ import type { Store } from './source.ts';
 const remembered = openMemo<StoredSlice[]>(1_000);
 
 /**
- * Cuts as `cutSlices` does, and remembers small answers for some seconds: exports of one project
- * with the same rhythm select the same events, and the store is asked once for all of them. Events
- * of a selection are final when a run is planned, so the answer stays true; persons move on, and a
- * query is its own, so they are counted each time.
+ * Cuts like `cutSlices`, and caches small answers for some seconds: exports of one project with the
+ * same interval select the same events, so the store is asked once for all of them. Events of a
+ * selection are final when a run is planned, so the answer stays true. Persons change, and queries
+ * differ, so these are counted each time.
  */
 export async function cutSlicesOnce(
   store: Store,

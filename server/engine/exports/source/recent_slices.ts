@@ -8,8 +8,7 @@ import { streamSlice } from './source.ts';
 import type { Store } from './source.ts';
 
 /**
- * Larger answers are read each time: there the store's work lies in the rows, not in the planning
- * of the query.
+ * Larger answers are read each time: their cost is in the rows, not in the planning of the query.
  */
 const records_max = 1_000;
 const slice_bytes_max = 256 * 1024;
@@ -18,11 +17,11 @@ const remembered_bytes_max = 8 * 1024 * 1024;
 const remembered = openMemo<Buffer>(remembered_bytes_max);
 
 /**
- * Streams as `streamSlice` does, and remembers small answers for some seconds, 8 MiB of them at
- * most: exports of one project with the same rhythm, format and columns deliver the same bytes, and
- * the store, which needs 20 ms to understand the question, is asked once for all of them. Events of
- * a selection are final when a run is planned, so the bytes stay true; persons move on, and a query
- * is its own, so they are read each time.
+ * Streams like `streamSlice`, and caches small answers for some seconds, 8 MiB of them at most.
+ * Exports of one project with the same interval, format and columns deliver the same bytes, so the
+ * store, which needs 20 ms to plan the query, is asked once. Events of a selection are final when a
+ * run is planned, so the bytes stay true. Persons change, and queries differ, so these are read
+ * each time.
  */
 export async function streamSliceOnce(
   store: Store,
@@ -64,8 +63,8 @@ export async function streamSliceOnce(
 }
 
 /**
- * Reads the source to its end, or to more than is remembered. So who waits for the bytes does not
- * wait for the destination of another run.
+ * Reads the source to its end, or to more than the cache keeps. So a waiting run does not depend on
+ * another run's destination.
  */
 async function readHead(source: Readable): Promise<{ head: Buffer[]; is_whole: boolean }> {
   const head: Buffer[] = [];
@@ -78,7 +77,7 @@ async function readHead(source: Readable): Promise<{ head: Buffer[]; is_whole: b
   return { head, is_whole: true };
 }
 
-/** The source from its beginning, of which the head was read. */
+/** Returns the whole source, after its head was read. */
 function continued(head: Buffer[], source: Readable): Readable {
   const whole = Readable.from(
     (async function* () {
@@ -88,8 +87,8 @@ function continued(head: Buffer[], source: Readable): Readable {
     { objectMode: false },
   );
   source.once('error', (error) => whole.destroy(error));
-  // A generator that nobody has begun to read ends without its body, and the source would keep its
-  // connection to the store for ever.
+  // An unread generator ends without its body, and the source would keep its connection to the
+  // store for ever.
   whole.once('close', () => source.destroy());
   return whole;
 }

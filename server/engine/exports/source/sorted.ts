@@ -5,8 +5,8 @@ import { typedValue } from '../../destinations/formats/typed_value.ts';
 import type { SourceQuery } from './source_query.ts';
 
 /**
- * The reading with its rows in the order of these columns, as a file has their values, nulls last;
- * rows that are equal keep their own order. The store sorts on disk if they are many.
+ * Returns the reading with its rows in the order of these columns, by the values in the file, nulls
+ * last; equal rows keep their order. The store sorts large results on disk.
  */
 export function sorted(
   reading: SourceQuery,

@@ -12,23 +12,23 @@ import type { ResolvedQuery } from '../../query/query.ts';
 import type { SourceQuery } from './source_query.ts';
 import type { StoredSlice } from '../../model/run.ts';
 
-/** So few rows are read by one thread: creating more takes longer than they save. */
+/** One thread reads up to this many rows: more threads take longer to create than they save. */
 const few_records = 10_000;
 
 /**
- * While rows are streamed the store's own clock counts the reader's time too, so it is set to what
- * no delivery needs; `cancel_...` makes a ClickHouse server end a query whose reader has left.
+ * During streaming, the store's own limit counts the reader's time too, so it is set higher than
+ * any delivery needs. `cancel_...` makes ClickHouse end a query whose reader has disconnected.
  */
 const streaming_settings = {
   max_execution_time: 86_400,
   cancel_http_readonly_queries_on_client_close: 1,
 };
 
-/** The store, and what its queries may take. */
+/** The store, and the limits of its queries. */
 export type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
 /**
- * ClickHouse text with the parameters and settings beside those of the reading; aborting the signal
+ * ClickHouse text, with parameters and settings in addition to the reading's. Aborting the signal
  * kills the query.
  */
 export type Question = {
@@ -36,7 +36,7 @@ export type Question = {
   parameters?: Record<string, string | number>;
   settings?: Record<string, string | number>;
   signal: AbortSignal;
-  /** True where the answer is worth a way of its own. */
+  /** True if the answer is large enough to stream. */
   is_large?: boolean;
 };
 
@@ -54,9 +54,8 @@ export async function countRecords(
 }
 
 /**
- * Streams one slice as the bytes that ClickHouse writes itself, final but for marks and
- * compression, which `encodeStage` sees to. The stream errors when the query does; aborting the
- * signal kills the query.
+ * Streams one slice in ClickHouse's own encoding, final except for marks and compression, which
+ * `encodeStage` adds. The stream fails with the query; aborting the signal kills the query.
  */
 export async function streamSlice(
   store: Store,
@@ -85,8 +84,8 @@ export async function streamSlice(
 }
 
 /**
- * The condition by which a reading's rows are those of a slice, and its parameters: from its first
- * instant, or row of it, up to the first of the next one.
+ * Returns the condition for a reading's rows in a slice, and its parameters: from its first instant
+ * (or row) up to the first of the next slice.
  */
 export function boundsOf(
   reading: Pick<SourceQuery, 'key' | 'query'>,
@@ -130,8 +129,8 @@ export function boundsOf(
 }
 
 /**
- * The source's first rows in their order, in the bytes of the encoding before compression;
- * undefined for more than `bytes_max`, of which no more are held.
+ * Returns the source's first rows in order, encoded but uncompressed; undefined for more than
+ * `bytes_max`, which bounds the memory.
  */
 export async function readFirst(
   store: Store,
@@ -161,9 +160,9 @@ export async function readFirst(
 }
 
 /**
- * The bytes of a query's answer. Rejects with what `queryFailure` makes of an error: an answer that
- * has begun can only break off, so then the store is asked for the same rows once more, without
- * their bytes, and says why. The time that the store keeps the reader waiting is bounded.
+ * Yields the bytes of a query's answer. Rejects with the error that `queryFailure` returns. An
+ * answer that has begun can only be cut off, so the same query runs again without its bytes to get
+ * the reason. The reader's waiting time for the store is bounded.
  */
 async function* streamQuery(
   store: Store,
@@ -200,7 +199,7 @@ async function* streamQuery(
   }
 }
 
-/** The memory that the query may take of the store, once it is free. */
+/** Reserves the query's memory in the store and waits until it is free. */
 function takeMemory(
   { query_budget, query_limits }: Store,
   { team_id }: SourceQuery,
@@ -216,8 +215,8 @@ function unhurried(reading: SourceQuery): SourceQuery {
 }
 
 /**
- * The rows that a question about a reading has for its answer. Rejects with what `queryFailure`
- * makes of an error where the reading is a query.
+ * Returns the rows of a question's answer. For a query, it rejects with the error that
+ * `queryFailure` returns.
  */
 export async function ask<Row>(
   store: Store,
@@ -230,7 +229,7 @@ export async function ask<Row>(
 }
 
 async function exec(store: Store, reading: SourceQuery, question: Question): Promise<Readable> {
-  // The columns are those of a `selectFor`: text, numbers and instants.
+  // The columns come from `selectFor`: text, numbers and instants.
   if (question.is_large === true)
     return streamAnswer(store.clickhouse, asked(reading, question), { is_plain: true });
   const { stream } = await store.clickhouse.exec(asked(reading, question));
@@ -242,16 +241,16 @@ function asked(reading: SourceQuery, { query, parameters, settings, signal }: Qu
     query,
     query_params: { ...reading.parameters, ...parameters },
     clickhouse_settings: { ...settings, ...reading.settings },
-    // The literals of a query can exceed the address length of some proxies. A streamed query
-    // (`exec`) keeps them in its address all the same: the client offers no other way.
+    // The literals of a query can exceed the URL length of some proxies. A streamed query (`exec`)
+    // still has them in its URL, because the client offers no other way.
     use_multipart_params_auto: true,
     abort_signal: signal,
   };
 }
 
 /**
- * The result of one question: for a query, once its memory is free, and with its errors in words
- * for its author.
+ * Returns the result of one question. For a query, it first waits for memory and translates errors
+ * for the author.
  */
 async function explained<Result>(
   store: Store,

@@ -30,17 +30,17 @@ export type Source = {
   model: ModelName;
   selection: StoredRectangle[];
   custom_query: string | null;
-  /** The columns that properties have of their own; left out or null: properties are JSON. */
+  /** The typed columns; absent or null: properties are JSON. */
   typed_columns?: TypedColumn[] | null;
-  /** Says in `include_events` and `exclude_events` which events are read. */
+  /** Its `include_events` and `exclude_events` select the events. */
   destination_config: Record<string, unknown> | null;
-  /** ISO 8601; what `now()` is in a query. */
+  /** ISO 8601; the value of `now()` in a query. */
   data_interval_end: string;
 };
 
 /**
- * A source as ClickHouse is asked for it: `FROM <text>` gives its rows and `ORDER BY <order>` puts
- * them in their one order.
+ * A source in ClickHouse's terms: `FROM <text>` returns its rows, and `ORDER BY <order>` puts them
+ * in their total order.
  */
 export type SourceQuery = {
   team_id: number;
@@ -48,19 +48,19 @@ export type SourceQuery = {
   parameters: QueryParameters;
   order: string;
   /**
-   * Has the relation `inserted_at` and this column, the model's key, for each row? Without it the
-   * rows cannot be cut into slices or told apart.
+   * The model's key, if the relation has it and `inserted_at` for each row. Without it, the rows
+   * cannot be cut into slices or told apart.
    */
   key: ModelKey | undefined;
-  /** Go with every question: for a query they are what keeps it within its limits. */
+  /** Sent with every question: they enforce the limits of a query. */
   settings: Record<string, string | number>;
   query: ResolvedQuery | undefined;
 };
 
 /**
- * The columns of an export: those of its query, or the model's own in the set of its destination.
- * Tables have JSON for lists and maps. Throws `query_failed` for a query that is not understood any
- * more.
+ * Returns the columns of an export: its query's, or the model's own in the set of its destination.
+ * Tables have JSON for lists and maps. Throws `query_failed` for a query that is no longer
+ * understood.
  */
 export function columnsOf(
   source: Pick<Source, 'model' | 'custom_query' | 'typed_columns'>,
@@ -82,9 +82,9 @@ function withoutNesting({ nested, ...column }: Column): Column {
 }
 
 /**
- * Makes a source readable. Guarantee: the same source gives the same rows in the same order
- * whenever it is asked; the text of a query has passed the last gate. Throws `query_failed` for a
- * query that is not understood any more.
+ * Opens a source for reading. Guarantee: the same source returns the same rows in the same order at
+ * any time; the text of a query has passed the last check of the gate. Throws `query_failed` for a
+ * query that is no longer understood.
  */
 export async function openSourceQuery(store: QueryStore, source: Source): Promise<SourceQuery> {
   const { relation, order, key, settings: own = {} } = models[source.model];
@@ -130,7 +130,7 @@ export async function openSourceQuery(store: QueryStore, source: Source): Promis
   };
 }
 
-/** All of the past leaves a state: what was deleted by its end is not a part of it. */
+/** A history is a state: rows deleted before its end are not part of it. */
 function standing(model: ModelName, { text, ...rows }: QueryText, selection: Rectangle[]) {
   const hasDeleted = models[model].columns.tables.some(({ name }) => name === 'is_deleted');
   if (!hasDeleted || !isHistory(selection)) return { text, ...rows };

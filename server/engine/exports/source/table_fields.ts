@@ -7,8 +7,8 @@ const hour_micros = 3_600_000_000;
 const day_micros = 24 * hour_micros;
 
 /**
- * ClickHouse text of the partition of a row, as text: made of the value that its file has, so that
- * readers find it there. Null stays null.
+ * Returns ClickHouse text for the partition of a row, as text: computed from the value in its file,
+ * so that readers find it there. Null stays null.
  */
 export function fieldExpression(
   columns: readonly Column[],
@@ -38,14 +38,14 @@ function longBytes(value: string): string {
   return `reinterpretAsFixedString(toInt64(${value}))`;
 }
 
-/** Rounded down, also before 1970. ClickHouse's positiveModulo is wrong for such large numbers. */
+/** Rounds down, also before 1970. ClickHouse's positiveModulo is wrong for such large numbers. */
 function floored(micros: string, unit: number): string {
   return `intDiv(if(${micros} < 0, ${micros} - ${unit - 1}, ${micros}), ${unit})`;
 }
 
 /**
- * Conditions on a model's own instants that hold for every row of a partition: by them the store
- * reads less.
+ * Returns conditions on a model's own instants that hold for every row of a partition, so that the
+ * store reads less.
  */
 export function rangeConditions(
   columns: readonly Column[],

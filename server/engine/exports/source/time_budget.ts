@@ -1,18 +1,17 @@
 /**
- * A bound on the time that is spent waiting, over several waits. The time between them does not
- * count.
+ * A bound on the total waiting time over several waits. The time between the waits does not count.
  */
 export type TimeBudget = {
   /** Aborted when the time is used up. */
   signal: AbortSignal;
   /**
-   * The result of what is waited for, whose wait counts. It is for the work itself to end when the
-   * signal is aborted.
+   * Waits for the result of `work` and counts the time. The work itself must end when the signal
+   * aborts.
    */
   wait<Result>(work: () => Promise<Result>): Promise<Result>;
 };
 
-/** A fresh bound of so many seconds. */
+/** Opens a budget of this many seconds. */
 export function openTimeBudget(seconds: number): TimeBudget {
   const controller = new AbortController();
   let left_ms = seconds * 1000;

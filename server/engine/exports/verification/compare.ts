@@ -38,31 +38,31 @@ export type Comparing = {
   definition: DestinationDefinition;
   /** Ends the comparison. */
   signal: AbortSignal;
-  /** Called for each row that is read, on either side. */
+  /** Called for each row that is read, at the source or the destination. */
   onRow(): void;
 };
 
 /**
- * The result for some deliveries. It is filled as they are read, so that the numbers of the
- * receipts are known even if the destination cannot be read.
+ * The result for some deliveries. It is filled during reading, so that the receipts' numbers are
+ * known even if the destination cannot be read.
  */
 export type Comparison = {
   /** Deliveries with slices. */
   deliveries: number;
   records: number;
   differences: Difference[];
-  /** Comparisons that were not row by row, in sentences. */
+  /** Sentences about comparisons that were not row by row. */
   notes: string[];
-  /** True where something could not be compared. */
+  /** True if something could not be compared. */
   is_unproven: boolean;
 };
 
-/** A comparison of nothing yet. */
+/** Returns an empty comparison. */
 export function newComparison(): Comparison {
   return { deliveries: 0, records: 0, differences: [], notes: [], is_unproven: false };
 }
 
-/** Chooses deliveries whose contents are read, and how; the others are told by their seals. */
+/** Chooses the deliveries whose contents are read, and how; seals judge the others. */
 export type Choose = (
   delivered: DeliveredSlices[],
   source: ContentSource,
@@ -71,8 +71,8 @@ export type Choose = (
 ) => Promise<{ delivered: DeliveredSlices[]; by: 'all' | 'areas' }>;
 
 /**
- * Compares deliveries with their receipts and with the destination, and fills the comparison. All
- * deliveries at once, unless the destination can be read in parts, or a look leaves some out.
+ * Compares deliveries with their receipts and the destination, and fills the comparison. Compares
+ * all deliveries at once, unless the destination can be read in parts, or a look skips some.
  */
 export async function compareDeliveries(
   comparing: Comparing,
@@ -86,7 +86,7 @@ export async function compareDeliveries(
   const known = new Map<string, KnownDelivery>();
   const slices_of = await listSlicesOf(engine.db, runs);
   for (const run of runs) {
-    // A delivery that is only told by its seal was signed when it was read.
+    // The signature of a delivery that only its seal judges was checked when it was read.
     const receipt =
       look?.reads_all !== false
         ? signedBy(engine, run)
@@ -101,18 +101,18 @@ export async function compareDeliveries(
     known.set(run.delivery_id, { receipt, slices, typed_columns });
     comparison.records += receipt.records;
     const outcomes = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
-    // A table has the columns of all its deliveries, a file those of its own.
+    // A table has the columns of all its deliveries, a file only its own.
     const laid_out = definition.column_set === 'tables' ? row : { ...row, typed_columns };
     const delivery = deliveryOf(laid_out, { ...run, run_id: run.id }, definition);
     if (outcomes.length > 0) delivered.push({ delivery, outcomes, manifest: run.receipt });
   }
   comparison.deliveries += delivered.length;
-  // Rows that cannot be read again have receipts, which are checked all the same.
+  // If rows cannot be read again, their receipts are still checked.
   if (definition.not_verifiable !== undefined) {
     comparison.is_unproven = true;
     comparison.notes.push(definition.not_verifiable);
   }
-  // Without a delivery nothing was created at the destination that could be missing there.
+  // Without a delivery, nothing at the destination can be missing.
   else if (delivered.length > 0) await readAgain(comparing, comparison, delivered, known, look);
 }
 
@@ -173,7 +173,7 @@ async function readAgain(
   }
 }
 
-/** The columns as a delivery of these typed columns filled them; a table may have more. */
+/** Returns the columns that a delivery with these typed columns filled; a table may have more. */
 function columnsIn(
   row: LookedAtExport,
   typed_columns: TypedColumn[] | null,
@@ -199,7 +199,7 @@ function removedNotes(removed: Removed, known: Map<string, KnownDelivery>): stri
   ];
 }
 
-/** Names rows in a sentence: `1,200 rows of about 5,000`. */
+/** Formats row counts in a sentence: `1,200 rows of about 5,000`. */
 export function rowsSentence(rows: number, records: number): string {
   return `${rows} of about ${counted(2 * records, 'row')} read on both sides.`;
 }

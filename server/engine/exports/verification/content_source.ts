@@ -14,16 +14,16 @@ import type { Receipt } from '../runs/receipt.ts';
 import type { StoredSlice } from '../../model/run.ts';
 import { countRecords, streamSlice } from '../source/source.ts';
 
-/** A delivery as the server has kept it. */
+/** A delivery in the server's records. */
 export type KnownDelivery = {
   receipt: Receipt;
   slices: StoredSlice[];
-  /** Those of its run. */
+  /** The typed columns of its run. */
   typed_columns: TypedColumn[] | null;
 };
 
 type Reader = Pick<ContentSource, 'note' | 'onRow'> & {
-  /** The columns to compare of a delivery with these typed columns. */
+  /** Returns the columns to compare for a delivery with these typed columns. */
   columns(typed_columns: TypedColumn[] | null): Column[];
   /** The rows of the project that retention has removed. */
   removed: Removed | undefined;
@@ -31,8 +31,8 @@ type Reader = Pick<ContentSource, 'note' | 'onRow'> & {
 };
 
 /**
- * The rows of one export's deliveries, read from the analytics store as they would be delivered
- * now.
+ * Opens the rows of one export's deliveries, read from the analytics store as they would be
+ * delivered now.
  */
 export function openContentSource(
   engine: Engine,
@@ -78,7 +78,7 @@ export function openContentSource(
 }
 
 function contentsOf({ receipt, slices }: KnownDelivery): ReturnType<ContentSource['contents']> {
-  // Slices that were put together after a restore have no digest of their own.
+  // Slices that were joined after a restore have no own digest.
   const isCutSo = slices.length === receipt.slices.length;
   const signed = new Map(
     isCutSo ? receipt.slices.map((slice) => [slice.number, slice] as const) : [],
@@ -88,7 +88,7 @@ function contentsOf({ receipt, slices }: KnownDelivery): ReturnType<ContentSourc
     columns: receipt.columns.map(({ name }) => name),
     slices: slices.map(({ number, records, inserted_from, inserted_to }) => ({
       number,
-      // Without those that the destination refused.
+      // Excludes rows that the destination refused.
       records: signed.get(number)?.records ?? records,
       inserted_from,
       inserted_to,
@@ -99,9 +99,10 @@ function contentsOf({ receipt, slices }: KnownDelivery): ReturnType<ContentSourc
 }
 
 /**
- * True if a count says too little. A query may answer with as many rows as before, but different
- * ones. The current version of a person may lie in a delivery that is no longer whole, beside an
- * older version in a whole one. A session or a group may be made of fewer events.
+ * Returns true if a count is not enough. A query may return as many rows as before, but different
+ * ones. The current version of a person may lie in a delivery that is incomplete at the source,
+ * beside an older version in a complete one. A session or a group may be computed from fewer
+ * events.
  */
 function mayMisjudge(
   { custom_query, model }: Pick<Source, 'custom_query' | 'model'>,

@@ -5,13 +5,13 @@ import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import type { StoredSlice } from '../../model/run.ts';
 import type { BackfillBy } from '../planning/backfill_area.ts';
 
-/** The newest completed run of a delivery: what stands at the destination is what it signed. */
+/** The newest completed run of a delivery, which signed what stands at the destination. */
 export type DeliveryRun = {
   id: string;
   delivery_id: string;
   data_interval_start: string;
   data_interval_end: string;
-  /** The time that the data interval is about. */
+  /** The time that the data interval refers to. */
   selects_by: BackfillBy;
   selection: StoredRectangle[];
   records: number;
@@ -20,7 +20,7 @@ export type DeliveryRun = {
   receipt: string;
 };
 
-/** The deliveries of an export's revision whose data interval touches a range; null: no bound. */
+/** The deliveries of an export's revision whose data interval overlaps a range; null: no bound. */
 export type DeliveryRange = {
   id: string;
   revision: number;
@@ -28,12 +28,12 @@ export type DeliveryRange = {
   end_at: string | null;
 };
 
-/** A delivery in the order of `listDeliveries`, to go on behind it. */
+/** A delivery's position in the order of `listDeliveries`, as a cursor. */
 export type Position = Pick<DeliveryRun, 'data_interval_start' | 'delivery_id'>;
 
 /**
- * The newest completed runs with receipts. Leans on batch_export_runs_by_interval, and on
- * batch_export_runs_repeats for what took their place.
+ * Selects the newest completed runs with receipts. Uses batch_export_runs_by_interval, and
+ * batch_export_runs_repeats for their replacements.
  */
 const ofRange = ({ id, revision, start_at, end_at }: DeliveryRange): Sql => sql`
   r.batch_export_id = ${id} AND r.revision = ${revision} AND r.status = 'Completed'
@@ -56,7 +56,7 @@ export async function countDeliveries(
     FROM batch_export_runs r WHERE ${ofRange(range)}`))!;
 }
 
-/** Lists the deliveries of a range that come after a position, the newest interval first. */
+/** Lists the deliveries of a range after a position, the newest interval first. */
 export function listDeliveries(
   db: Queryable,
   range: DeliveryRange,
@@ -80,7 +80,7 @@ export function listDeliveries(
     ORDER BY r.data_interval_start DESC, r.delivery_id DESC LIMIT ${limit}`);
 }
 
-/** The names of all slices of the export's deliveries in the range. */
+/** Lists the slice names of the export's deliveries in the range. */
 export async function listSliceNames(db: Queryable, range: DeliveryRange): Promise<string[]> {
   const rows = await db.rows<{ name: string }>(sql`
     SELECT slice.outcome ->> 'name' AS name FROM batch_export_runs r
@@ -89,7 +89,7 @@ export async function listSliceNames(db: Queryable, range: DeliveryRange): Promi
   return rows.map(({ name }) => name);
 }
 
-/** The slices of runs, in order, by the runs' ids. */
+/** Lists the slices of runs in order, by run id. */
 export async function listSlicesOf(
   db: Queryable,
   runs: { id: string }[],

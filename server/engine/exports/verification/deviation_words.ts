@@ -11,10 +11,10 @@ export type ShownDeviation = {
 
 type Place = Pick<LookedAtExport, 'destination_type' | 'destination_config'>;
 
-/** Findings that one notice spells out. */
+/** Findings that one notice lists one by one. */
 const told_max = 3;
 
-/** Says what differs, as `2 rows of 14 November 2026 are missing from events: ...`. */
+/** Describes a difference, as `2 rows of 14 November 2026 are missing from events: ...`. */
 export function deviationSentence(
   place: Place,
   { kind, differences, day }: ShownDeviation,
@@ -48,7 +48,7 @@ export function deviationSentence(
   }
 }
 
-/** Says what a part has found, in one text. */
+/** Describes the findings of a part in one text. */
 export function noticeSentence(place: Place, told: ShownDeviation[]): string {
   const sentences = told.slice(0, told_max).map((one) => deviationSentence(place, one));
   const more = told.length - told_max;
@@ -64,7 +64,7 @@ function dayOf(instant: string): string {
   });
 }
 
-/** The things that an export delivers, and what people call their place. */
+/** Returns the noun for what an export delivers, and the name of its place. */
 function placeOf({ destination_type, destination_config }: Place): { thing: string; name: string } {
   const config = destination_config ?? {};
   const given = (...names: string[]) =>
@@ -73,7 +73,7 @@ function placeOf({ destination_type, destination_config }: Place): { thing: stri
   if (typeof table === 'string')
     return { thing: given('table') === undefined ? 'row' : 'file', name: table };
   const folder = given('bucket_name', 'container', 'prefix');
-  // The folder before the first one that depends on the time of a delivery.
+  // The folders before the first one that depends on the time of a delivery.
   const name = typeof folder === 'string' ? folder.replace(/\/?[^/{]*\{.*$/s, '') : '';
   return { thing: 'file', name: name === '' ? destination_type : name };
 }

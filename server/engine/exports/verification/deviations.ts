@@ -12,26 +12,29 @@ import type { Judged } from './judge.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
 import type { Verification } from './verification.ts';
 
-/** The result of a part: faults, and the deliveries that it has looked at. */
+/** The result of a part: faults, and the checked deliveries. */
 export type Found = {
   judged: Judged[];
   /** Deliveries that were compared, with or without a difference. */
   compared: string[];
-  /** Deliveries with a difference from before, which the place still shows. */
+  /** Deliveries with an earlier difference that the place still shows. */
   carried: string[];
-  /** True where rows or files of no delivery were looked for, and all deliveries looked at. */
+  /**
+   * True if rows or files outside all deliveries were searched too, and all deliveries were
+   * checked.
+   */
   is_complete: boolean;
   is_last: boolean;
 };
 
 type Open = { id: string; kind: string; delivery_id: string | null; mark: string };
 
-/** Differences of one kind in one delivery, or of none. */
+/** Differences of one kind in one delivery, or in none. */
 type Group = { kind: Judged['kind']; delivery_id: string | null; faults: [Judged, ...Judged[]] };
 
 /**
- * Enters what a part has found into the findings of the export: the new ones are told once, those
- * that are still there are kept, and those that were found whole are resolved. The caller holds the
+ * Updates the findings of the export after a part: notifies once about new ones, keeps existing
+ * ones, and resolves those of deliveries that were found correct. The caller has claimed the
  * verification.
  */
 export async function enterDeviations(
@@ -170,8 +173,8 @@ function markOf({ faults }: Group): string {
 }
 
 /**
- * Returns the earliest insertion, in milliseconds, that an open finding makes doubtful which nobody
- * has accepted; null: none.
+ * Returns the earliest doubtful insertion, in milliseconds, of open findings that nobody has
+ * accepted; null: none.
  */
 export async function openDoubt(
   tx: Transaction,

@@ -17,8 +17,8 @@ import { verifyPartsOf } from './verify_parts.ts';
 const stall_milliseconds = 600_000;
 
 /**
- * Names the rows of a table that lie outside of everything that its export has delivered, is
- * delivering, or had delivered before a person took the delivery out of the ledger.
+ * Finds the rows of a table outside everything that its export has delivered, is delivering, or had
+ * delivered before a person took the delivery out of the ledger.
  */
 export async function findStrangers(
   { engine, row, definition, signal }: Omit<Comparing, 'onRow'>,
@@ -43,8 +43,8 @@ async function listForgotten(
 }
 
 /**
- * Names the objects in the folders of the range's deliveries that no delivery accounts for. None
- * where a comparison of deliveries has looked for them already.
+ * Finds the objects in the folders of the range's deliveries that belong to no delivery. Empty if a
+ * comparison of deliveries has already searched for them.
  */
 export async function findForeign(
   { engine, row, definition, signal }: Omit<Comparing, 'onRow'>,

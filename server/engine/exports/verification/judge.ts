@@ -12,7 +12,7 @@ import { listPlannedSince, listUnsettled } from './unsettled.ts';
 import type { Unsettled } from './unsettled.ts';
 import type { finding_kinds } from './verification.ts';
 
-/** A difference that is a fault, with the delivery that it is part of, as far as it is known. */
+/** A difference that is a fault, with its delivery if known. */
 export type Judged = Pick<
   Difference,
   'name' | 'detail' | 'column' | 'expected' | 'found' | 'rows'
@@ -21,11 +21,11 @@ export type Judged = Pick<
   run: DeliveryRun | undefined;
 };
 
-/** The moment at which a look at deliveries began, and what was in progress then. */
+/** The start of a look at deliveries, and the deliveries that were in progress then. */
 export type Moment = { since: string; unsettled: Unsettled[] };
 
 /**
- * Gives each difference its delivery, and leaves out those that come from deliveries in progress: a
+ * Assigns each difference to its delivery, and ignores differences of deliveries in progress: a
  * destination shows their rows before they count as delivered.
  */
 export async function judge(
@@ -50,7 +50,7 @@ export async function judge(
   const isComing = (difference: Difference): boolean => {
     const { delivery } = parseDeliveryName(difference.name) ?? {};
     if (delivery !== undefined && names.has(delivery)) return true;
-    // A later version of a person takes the place of the delivered one.
+    // A later version of a person replaces the delivered one.
     const mayCome =
       difference.kind === 'added' ||
       difference.about === 'repetition' ||
@@ -77,7 +77,7 @@ function kindOf({ kind, about }: Difference): Judged['kind'] {
   return kind === 'added' ? 'foreign' : kind;
 }
 
-/** Finds the run of a difference: by its delivery, else by the newest version of its row. */
+/** Finds the run of a difference: by its delivery, otherwise by the newest version of its row. */
 function openFinder(
   runs: DeliveryRun[],
   stored: Map<string, StoredAt[]>,
@@ -97,7 +97,7 @@ function openFinder(
   };
 }
 
-/** The earliest insertion, in milliseconds, that a fault makes doubtful; null: none. */
+/** Returns the earliest insertion, in milliseconds, that a fault makes doubtful; null: none. */
 export function doubtfulFrom({ kind, run }: Judged, range_start: string | null): number | null {
   if (kind === 'foreign') return null;
   if (run !== undefined) return earliestOf(fromStored(run.selection));

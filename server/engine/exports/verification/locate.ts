@@ -5,7 +5,7 @@ import { isUuid } from '../../../platform/uuid.ts';
 import type { Engine } from '../engine.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
 
-/** The instants of a stored row, in milliseconds; `happened` is null where the model has none. */
+/** The instants of a stored row, in milliseconds; `happened` is null if the model has none. */
 export type StoredAt = { key: string; happened: number | null; inserted: number };
 
 const everything = {
@@ -29,7 +29,7 @@ export async function locateRows(
   ].filter(isKey);
   if (keys.length === 0) return new Map();
   const { text, parameters } = versions(team_id, [everything], every_event);
-  // Leans on the projection `uuids` for events.
+  // Uses the projection `uuids` for events.
   const named =
     key === 'uuid'
       ? 'toUInt128(uuid) IN (SELECT toUInt128(toUUID(arrayJoin({keys:Array(String)}))))'

@@ -5,7 +5,7 @@ import type { DeliveredSlices, Delivery, Seal } from '../../model/destination/de
 import type { Choose, Comparing } from './compare.ts';
 import type { DeliveryRun } from './deliveries.ts';
 
-/** The seal that the destination showed of a delivery when it was seen last. */
+/** The last seal that the destination returned for a delivery. */
 type StoredSeal = {
   delivery_id: string;
   run_id: string;
@@ -18,34 +18,34 @@ type StoredSeal = {
 export type Looked = {
   delivery_id: string;
   run_id: string;
-  /** Undefined where the place cannot be asked for seals. */
+  /** Undefined if the place cannot return seals. */
   seal: string | undefined;
   is_read: boolean;
-  /** True where a difference was found before, and the place shows the same as then. */
+  /** True if a difference was found before, and the seal is unchanged since. */
   is_known_to_differ: boolean;
-  /** True where this very seal is kept already. */
+  /** True if this very seal is stored already. */
   is_kept: boolean;
 };
 
-/** Decides what a look reads: a suspicion always, the rest as far as its budget goes. */
+/** Decides what a look reads: a suspicion always, the rest within its budget. */
 export type Look = {
   choose: Choose;
-  /** True where a person asked: everything is read, and its seals are kept. */
+  /** True if a person asked: it reads everything and stores the seals. */
   reads_all: boolean;
   looked: Looked[];
   rows_read: number;
-  /** False where the place gave no seals. */
+  /** False if the place returned no seals. */
   is_sealed: boolean;
-  /** A delivery to a table whose rows say their deliveries. */
+  /** A delivery to a table whose rows identify their deliveries. */
   of_table?: Delivery;
 };
 
-/** Deliveries that one question asks for their seals. */
+/** Deliveries per query for seals. */
 export const sealed_deliveries_max = 500;
 
 /**
- * Opens a look that reads every delivery. It asks for the seals before, so that what changes while
- * it reads is told by the next look.
+ * Opens a look that reads every delivery. It fetches the seals first, so that the next look detects
+ * changes during the reading.
  */
 export function openWholeLook({ definition }: Pick<Comparing, 'definition'>): Look {
   const look: Look = { choose, reads_all: true, looked: [], rows_read: 0, is_sealed: true };
@@ -70,13 +70,13 @@ export function openWholeLook({ definition }: Pick<Comparing, 'definition'>): Lo
   }
 }
 
-/** The seal of a delivery as it is kept. Another receipt gives another one. */
+/** Returns the stored form of a delivery's seal. Another receipt changes it. */
 const sealText = (seal: Seal | undefined, receipt: string) =>
   seal && hash('sha256', `${seal.text}\n${receipt}`);
 
 /**
- * Opens a look at deliveries that may read `rows_max` rows beside the rows of suspicions. With
- * `needs_seals` nothing is read where the place gives none.
+ * Opens a look at deliveries that may read `rows_max` rows in addition to the rows of suspicions.
+ * With `needs_seals`, it reads nothing if the place returns none.
  */
 export async function openLook(
   { engine, row, definition }: Comparing,
@@ -103,7 +103,7 @@ export async function openLook(
   async function isRead({ delivery: { delivery_id } }: DeliveredSlices, seal: Seal | undefined) {
     const run = by_id.get(delivery_id)!;
     const text = sealText(seal, run.receipt);
-    // A run that wrote the delivery again, as for an erasure, has changed its seal on purpose.
+    // A run that rewrote the delivery, as for an erasure, has changed its seal on purpose.
     const seen = stored.get(delivery_id);
     const before = seen?.run_id === run.id ? seen : undefined;
     const is_same = text !== undefined && before?.seal === text;
@@ -133,7 +133,7 @@ async function storedSeals(
   return new Map(rows.map((row) => [row.delivery_id, row]));
 }
 
-/** Keeps the seals of a look; `differing` are the deliveries with a difference. */
+/** Stores the seals of a look; `differing` are the deliveries with a difference. */
 export async function keepSeals(
   tx: Transaction,
   batch_export_id: string,

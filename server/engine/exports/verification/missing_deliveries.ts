@@ -17,7 +17,7 @@ import type { WriteRule } from '../../model/destination/write_mode.ts';
 import type { TypedColumn } from '../../model/schema/typed_relation.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
-/** The export whose deliveries are looked for. */
+/** The export whose missing deliveries are searched. */
 export type LookedAtExport = {
   id: string;
   name: string;
@@ -26,7 +26,7 @@ export type LookedAtExport = {
   model: ModelName;
   custom_query: string | null;
   write_rule: WriteRule | null;
-  /** The columns that its table can have by its deliveries; null: properties are JSON. */
+  /** The columns that its deliveries may have added to the table; null: properties are JSON. */
   typed_columns: TypedColumn[] | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
@@ -35,9 +35,9 @@ export type LookedAtExport = {
 };
 
 /**
- * A delivery that holds its rows back from later runs. `uncertain`: its run ended while it was
- * committed; otherwise its run completed. `is_there`: its receipt is at the destination; null where
- * the destination does not say it.
+ * A delivery whose rows later runs leave out. `uncertain`: its run ended during its commit;
+ * otherwise its run completed. `is_there`: its receipt is at the destination; null if the
+ * destination cannot tell.
  */
 export type HeldDelivery = UncertainDelivery & { uncertain: boolean; is_there: boolean | null };
 
@@ -45,8 +45,8 @@ const stall_milliseconds = 120_000;
 
 /**
  * Finds the export's deliveries that the ledger counts and whose receipt is missing at the
- * destination, and all uncertain ones. If the destination has no receipt at all, completed
- * deliveries are not judged: their table of receipts is gone, and the rows may still exist.
+ * destination, and all uncertain ones. If the destination has no receipt, completed deliveries are
+ * not judged: their table of receipts is gone, and the rows may still exist.
  */
 export async function findHeldDeliveries(
   engine: Engine,
@@ -68,7 +68,7 @@ export async function findHeldDeliveries(
   ];
 }
 
-/** The ends of the ids of the deliveries that the destination has; undefined if it cannot say. */
+/** Lists the id suffixes of the deliveries at the destination; undefined if it cannot tell. */
 async function listReceipts(
   engine: Engine,
   row: LookedAtExport,
@@ -79,7 +79,7 @@ async function listReceipts(
   const timer = openStallTimer(stall_milliseconds, 'It gave no answer for two minutes.');
   try {
     const deps = destinationDeps(engine, timer.signal, timer.refresh);
-    // Every one counts as known, so that none is read.
+    // Reports every receipt as known, so that none is read.
     const isKnown = (delivery: string) => found.add(delivery.slice(-12)).size > 0;
     const wanted = { batch_export_id: row.id, timezone: row.timezone, isKnown };
     for await (const _ of definition.receipts(openConfig(engine, row.id, row), deps, wanted))
@@ -90,7 +90,7 @@ async function listReceipts(
   }
 }
 
-/** The newest run of each completed delivery with rows, of the present revision. */
+/** Lists the newest run of each completed delivery with rows, of the present revision. */
 function listCompleted({ db }: Engine, row: LookedAtExport): Promise<UncertainDelivery[]> {
   return db.rows<UncertainDelivery>(sql`
     SELECT DISTINCT ON (delivery_id) id AS run_id, batch_export_id, delivery_id,
@@ -102,9 +102,9 @@ function listCompleted({ db }: Engine, row: LookedAtExport): Promise<UncertainDe
 }
 
 /**
- * Takes deliveries that are not at the destination out of the ledger, so that a backfill brings
- * their rows. Each uncertain one is looked for once more first, under the lock of its delivery, and
- * what waits of it is removed. Gives those that were taken out.
+ * Removes missing deliveries from the ledger, so that a backfill delivers their rows. Checks each
+ * uncertain one again first, under the lock of its delivery, and removes its uncommitted parts.
+ * Returns the removed ones.
  */
 export async function forgetDeliveries(
   engine: Engine,
@@ -133,7 +133,7 @@ const missing_sentence =
   'A backfill brings its rows.';
 
 /**
- * Takes a completed delivery out of the ledger: its rows count as not delivered from now on. The
+ * Removes a completed delivery from the ledger: its rows count as undelivered from now on. The
  * caller holds the lock on the export's row.
  */
 export async function forgetDelivered(
@@ -185,7 +185,7 @@ async function isShownAfterAll(
   }
 }
 
-/** A run's delivery as its destination knows it. */
+/** Returns a run's delivery as its destination knows it. */
 export function deliveryOf(
   row: LookedAtExport,
   run: Pick<

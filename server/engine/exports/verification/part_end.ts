@@ -16,11 +16,11 @@ import type { Verification } from './verification.ts';
 import { verifiedThrough } from './verified_through.ts';
 import { endLook, isRound, noteLook, pauseCycle } from './watches.ts';
 
-/** More findings of one verification than this are counted, not kept. */
+/** Further findings of one verification are counted, not stored. */
 export const kept_findings_max = 10_000;
 const kept_notes_max = 50;
 
-/** A part that was compared. */
+/** A compared part. */
 export type PartEnd = {
   comparison: Comparison;
   runs: DeliveryRun[];
@@ -28,16 +28,16 @@ export type PartEnd = {
   /** The counts of the whole, if this was the first part. */
   counted: { deliveries: number; records: number } | undefined;
   is_last: boolean;
-  /** The seals that the place showed. */
+  /** The seals that the place returned. */
   look: Look;
   took_ms: number;
-  /** Processor time of this process meanwhile. */
+  /** Processor time that this process used meanwhile. */
   took_cpu_ms: number;
 };
 
 /**
- * Records a part with what it found, and the end of the verification with its last part; nothing
- * where another process has it by now.
+ * Stores a part with its findings, and ends the verification with its last part; does nothing if
+ * another process has claimed it.
  */
 export async function endPart(
   engine: Engine,
@@ -52,7 +52,7 @@ export async function endPart(
   const notes = [...new Set([...one.notes, ...comparison.notes])].slice(0, kept_notes_max);
   const is_unproven = one.is_unproven || comparison.is_unproven;
   await engine.db.transaction(async (tx) => {
-    // Requests lock the export before its verification.
+    // Lock order: requests lock the export before its verification.
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${row.id} FOR NO KEY UPDATE`);
     if (!(await lockHeld(tx, one))) return;
     if (!one.is_scheduled) await insertFindings(tx, one, judged);
@@ -120,7 +120,7 @@ function endMessage({ deliveries, records, differences }: Totals): string {
   return `Verified ${verified}: ${found}`;
 }
 
-/** Keeps seals and findings of a part. */
+/** Stores the seals and findings of a part. */
 async function enter(
   tx: Transaction,
   engine: Engine,
@@ -131,7 +131,7 @@ async function enter(
   const ids = look.reads_all
     ? runs.map(({ delivery_id }) => delivery_id)
     : look.looked.filter((of) => !of.is_known_to_differ).map((of) => of.delivery_id);
-  // A fault of the whole place is one of every delivery.
+  // A fault of the whole place affects every delivery.
   const is_of_place = judged.some(({ kind, run }) => run === undefined && kind !== 'foreign');
   const carried = look.looked.filter((of) => of.is_known_to_differ);
   await enterDeviations(tx, engine, row, one, {

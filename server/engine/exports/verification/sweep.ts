@@ -9,8 +9,8 @@ const kept_of_export = 100;
 const lot = 20;
 
 /**
- * Removes verifications that ended more than 400 days ago, and of an export all but the newest
- * hundred, until none is left or `signal` stops it. The newest complete one stays: it says up to
+ * Removes verifications that ended more than 400 days ago, and all but the newest hundred of each
+ * export, until none is left or `signal` stops it. The newest complete one stays: it shows up to
  * when the export is verified.
  */
 export async function sweepVerifications(

@@ -1,27 +1,27 @@
-/** The state of an export that decides about its next look. */
+/** The state of an export that decides its next look. */
 export type Watched = {
-  /** The start of the earliest interval that was delivered since the last look; null: none. */
+  /** The start of the earliest interval delivered since the last look; null: none. */
   new_from: string | null;
-  /** When the latest look ended, and the latest part of one at all deliveries. */
+  /** When the latest look ended, and the latest part of a look at all deliveries. */
   verified_at: string | null;
   cycle_looked_at: string | null;
   cycle_ended_at: string | null;
   balance_ms: number;
-  /** The way in which looks ask the destination; null: none has ended. */
+  /** How looks read the destination; null: no look has ended. */
   asks: 'seals' | 'contents' | null;
 };
 
 /** A look at all deliveries begins a day after the last one, if the budget allows it. */
 const cycle_seconds = 86_400;
 /**
- * Without a budget, because an export delivers next to nothing, new deliveries are looked at after
- * a week, and a part of all. It is no bound where a look has to read all contents.
+ * If the budget stays empty, because an export delivers almost nothing, new deliveries are checked
+ * after a week, and a part of all. This does not apply if a look has to read all contents.
  */
 const starved_seconds = 7 * 86_400;
 
 /**
- * The deliveries that an export wants looked at now. New ones and all take turns, so that neither
- * has the whole budget.
+ * Returns the deliveries that an export wants checked now. New ones and all alternate, so that each
+ * gets a share of the budget.
  */
 export function wantedOf(due: Watched, now: number): 'new' | 'all' | undefined {
   const { new_from, cycle_ended_at, cycle_looked_at, balance_ms, verified_at, asks } = due;

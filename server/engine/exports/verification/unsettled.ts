@@ -7,8 +7,8 @@ import type { LookedAtExport } from './missing_deliveries.ts';
 export type Unsettled = { batch_export_id: string; delivery: string; selection: StoredRectangle[] };
 
 /**
- * Returns true if deliveries or rows of the export's project were changed on purpose at any time
- * since the instant: by an erasure, by retention, or by a run that writes a delivery once more.
+ * Returns true if an erasure, retention or a run that rewrites a delivery has changed the project's
+ * deliveries or rows since the instant.
  */
 export async function isMoving(
   db: Queryable,
@@ -29,9 +29,9 @@ export async function isMoving(
 const columns = sql`run.batch_export_id, right(run.delivery_id::text, 12) AS delivery,
   run.selection`;
 
-/** Lists the deliveries of all exports that are in progress or in doubt. */
+/** Lists the deliveries of all exports that are in progress or uncertain. */
 export function listUnsettled(db: Queryable): Promise<Unsettled[]> {
-  // Leans on batch_export_runs_taken.
+  // Uses batch_export_runs_taken.
   return db.rows<Unsettled>(sql`
     SELECT ${columns} FROM batch_export_runs run
     WHERE run.status IN ('Starting', 'Running')
@@ -40,7 +40,7 @@ export function listUnsettled(db: Queryable): Promise<Unsettled[]> {
 
 /** Lists the deliveries of an export whose runs were planned since the instant. */
 export function listPlannedSince(db: Queryable, id: string, since: string): Promise<Unsettled[]> {
-  // Leans on batch_export_runs_by_export.
+  // Uses batch_export_runs_by_export.
   return db.rows<Unsettled>(sql`
     SELECT ${columns} FROM batch_export_runs run
     WHERE run.batch_export_id = ${id} AND run.created_at >= ${since}::timestamptz

@@ -4,7 +4,7 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { Engine } from '../engine.ts';
 import type { Position } from './deliveries.ts';
 
-/** Kinds of what can be wrong at a destination. */
+/** Kinds of faults at a destination. */
 export const finding_kinds = [
   'missing',
   'doubled',
@@ -24,7 +24,7 @@ export const verification_statuses = [
   'Cancelled',
 ] as const;
 
-/** A verification in the hands of one process; `claim_id` is its hold. */
+/** A verification that one process has claimed; `claim_id` identifies the claim. */
 export type Verification = {
   id: string;
   batch_export_id: string;
@@ -44,13 +44,13 @@ export type Verification = {
   started_at: string;
   claim_id: string;
   is_scheduled: boolean;
-  /** Processor time that a look on a schedule may use, in milliseconds. */
+  /** Processor time that a scheduled look may use, in milliseconds. */
   balance_ms: number;
   /** Measured processor time of looks, as a multiple of the estimate. */
   look_factor: number;
 };
 
-/** The parts of a verification that a paused look at all deliveries continues from. */
+/** The fields from which a paused look at all deliveries continues. */
 export type PausedCycle = Pick<
   Verification,
   | 'started_at'
@@ -64,13 +64,13 @@ export type PausedCycle = Pick<
   | 'is_unproven'
 >;
 
-/** A process that has said nothing for so long was killed. */
+/** After this silence, a process counts as dead. */
 const claim_seconds = 20;
 const renew_ms = 1_000;
 
 /**
- * Adds a verification of deliveries in a range; a worker takes it. One of a person takes the place
- * of one on schedule. False: another one is open.
+ * Adds a verification of the deliveries in a range for a worker. A person's verification replaces a
+ * scheduled one. False: another one is open.
  */
 export async function insertVerification(
   tx: Transaction,
@@ -81,7 +81,7 @@ export async function insertVerification(
     start_at: string | null;
     end_at: string | null;
     is_scheduled?: boolean;
-    /** A look at all deliveries that was paused: it continues behind the last one. */
+    /** A paused look at all deliveries, to continue after its last one. */
     paused?: PausedCycle | null;
   },
 ): Promise<boolean> {
@@ -107,7 +107,7 @@ export async function insertVerification(
   return inserted === 1;
 }
 
-/** Ends a verification; what it found stays. False where it is over. */
+/** Ends a verification and keeps its findings. False if it has ended already. */
 export async function cancelVerification(tx: Transaction, id: string): Promise<boolean> {
   const ended = await tx.run(sql`
     UPDATE batch_export_verifications SET status = 'Cancelled', detail = NULL, finished_at = now(),
@@ -115,14 +115,14 @@ export async function cancelVerification(tx: Transaction, id: string): Promise<b
   return ended === 1;
 }
 
-/** The server or bucket of an export `e`: exports to the same one are looked at in turn. */
+/** The server or bucket of an export `e`: exports to the same one take turns. */
 const place = sql`concat_ws(' ', e.destination_type, coalesce(e.connection_id::text,
   e.destination_config ->> 'host', e.destination_config ->> 'endpoint_url'),
   e.destination_config ->> 'bucket_name')`;
 
 /**
- * Takes the verification that waits longest for a worker, and lets no other have it; undefined
- * where none waits. Of those on schedule, one at a time asks the same destination.
+ * Claims the longest waiting verification exclusively; undefined if none waits. Of the scheduled
+ * ones, only one at a time reads the same destination.
  */
 export function claimVerification(
   { db }: Engine,
@@ -155,9 +155,9 @@ export function claimVerification(
 }
 
 /**
- * Works while the hold is renewed, with a signal that ends when the hold is lost: the verification
- * was cancelled, its export is gone, or another process has it. `records` tells how many rows of
- * the part in hand were compared; they are shown, and forgotten when the part is done.
+ * Runs `work` and renews the claim. Its signal aborts when the claim is lost: the verification was
+ * cancelled, its export is gone, or another process has claimed it. `records` returns the number of
+ * compared rows of the current part, which is shown until the part is done.
  */
 export async function whileHeld<Result>(
   { db, log }: Engine,
@@ -181,7 +181,7 @@ export async function whileHeld<Result>(
   }, renew_ms);
   try {
     const stopped = AbortSignal.any([signal, lost.signal]);
-    // Not every destination notices the signal while it reads.
+    // Not every destination heeds the signal while it reads.
     return await Promise.race([work(stopped), rejectedBy(stopped)]);
   } finally {
     clearInterval(timer);
@@ -195,7 +195,7 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
   return promise;
 }
 
-/** Locks a verification that this process still holds; false where it lost it. */
+/** Locks a verification that this process still holds; false if it lost it. */
 export async function lockHeld(
   tx: Transaction,
   { id, claim_id }: Pick<Verification, 'id' | 'claim_id'>,
@@ -205,7 +205,7 @@ export async function lockHeld(
   return row !== undefined;
 }
 
-/** Gives a verification back for a later try, with the reason. */
+/** Releases a verification for a later try, with the reason. */
 export async function postpone(
   { db }: Engine,
   { id, claim_id, tries }: Verification,

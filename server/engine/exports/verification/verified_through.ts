@@ -7,16 +7,15 @@ import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import { coveredSpans } from '../../model/ledger/spans.ts';
 import type { Verification } from './verification.ts';
 
-/** Facts of a verification that is complete. */
+/** Facts of a complete verification. */
 export type Verified = Pick<
   Verification,
   'batch_export_id' | 'revision' | 'start_at' | 'end_at' | 'started_at' | 'is_unproven'
 > & { doubtful_from: number | null };
 
 /**
- * Returns the instant up to which everything that was ingested since the first interval of the
- * schedule has been delivered, and was found so; null: none. One of a range carries on what the
- * verification before it has found.
+ * Returns the instant up to which everything ingested since the schedule's first interval was
+ * delivered and verified; null: none. A verification of a range extends the previous result.
  */
 export async function verifiedThrough(db: Queryable, one: Verified): Promise<string | null> {
   if (one.is_unproven) return null;
@@ -25,14 +24,16 @@ export async function verifiedThrough(db: Queryable, one: Verified): Promise<str
   if (whole === undefined) return null;
   const known = before === null ? -Infinity : Date.parse(before);
   const reached = Math.min(await reachedBy(db, one, whole, known), whole.to);
-  // A look at all deliveries takes days where its budget is small: others have reached further.
+  // A look at all deliveries takes days with a small budget; others may have reached further.
   const later = known > reached ? await wholeUntil(db, { ...one, started_at: 'infinity' }) : whole;
   const kept = Math.min(known, later?.to ?? -Infinity);
   const through = Math.min(Math.max(reached, kept), one.doubtful_from ?? Infinity);
   return through > whole.from ? isoInstant(through) : null;
 }
 
-/** End of what verifications have looked at without a gap, be there findings or not. */
+/**
+ * Returns the end of the gapless range that verifications have checked, with or without findings.
+ */
 async function reachedBy(
   db: Queryable,
   one: Verified,
@@ -41,7 +42,8 @@ async function reachedBy(
 ): Promise<number> {
   const { start_at, end_at } = one;
   if (start_at === null && end_at === null) return whole.to;
-  // The range is of data intervals: those of backfills by event time say nothing of ingestion.
+  // The range refers to data intervals: those of backfills by event time say nothing about
+  // ingestion.
   if (await hasEventTime(db, one)) return known;
   const from = start_at === null ? -Infinity : Date.parse(start_at);
   const to = end_at === null ? Infinity : Date.parse(end_at);
@@ -61,7 +63,7 @@ async function hasEventTime(
   return row !== undefined;
 }
 
-/** The latest result of the export's revision; null where none is known. */
+/** Returns the latest result of the export's revision; null if there is none. */
 async function findVerifiedThrough(
   db: Queryable,
   { batch_export_id, revision }: Pick<Verified, 'batch_export_id' | 'revision'>,
@@ -73,8 +75,8 @@ async function findVerifiedThrough(
 }
 
 /**
- * The span of insertion time, from the first interval of the schedule on, of which the ledger has
- * everything: without what was delivered after the verification began.
+ * Returns the span of insertion time, from the schedule's first interval, that the ledger covers
+ * completely, without deliveries after the start of the verification.
  */
 async function wholeUntil(
   db: Queryable,
@@ -91,7 +93,7 @@ async function wholeUntil(
       later.flatMap(({ selection }) => fromStored(selection)),
     ),
   );
-  // Leans on batch_export_runs_compared.
+  // Uses batch_export_runs_compared.
   const first = await db.row<{ at: string | null }>(sql`
     SELECT min(data_interval_start) AS at FROM batch_export_runs WHERE batch_export_id = ${id}
       AND revision = ${revision} AND backfill_id IS NULL AND id = delivery_id`);

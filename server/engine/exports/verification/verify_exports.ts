@@ -17,12 +17,12 @@ import { verifyPartsOf } from './verify_parts.ts';
 import type { HeldDelivery, LookedAtExport } from './missing_deliveries.ts';
 
 const progress_milliseconds = 10_000;
-/** Number of deliveries that are compared at a time where a destination can be read in parts. */
+/** Number of deliveries that are compared at a time if a destination can be read in parts. */
 export const part_deliveries_max = 200;
 
 /**
  * The result for one export's destination. `fault` says why it could not be compared; null if it
- * was.
+ * could.
  */
 export type Finding = {
   batch_export_id: string;
@@ -33,12 +33,12 @@ export type Finding = {
   is_readable: boolean;
   fault: string | null;
   differences: Difference[];
-  /** Comparisons that were not row by row, in sentences. */
+  /** Sentences about comparisons that were not row by row. */
   notes: string[];
   held: HeldDelivery[];
 };
 
-/** Finds the destination of a stored type; throws `unknown_destination` where there is none. */
+/** Finds the destination of a stored type; throws `unknown_destination` if there is none. */
 export function getDestination(type: string): DestinationDefinition {
   const definition = findDestination(type);
   if (definition !== undefined) return definition;
@@ -48,7 +48,7 @@ export function getDestination(type: string): DestinationDefinition {
   );
 }
 
-/** A finding for each export that is not deleted, or for the one that is named, oldest first. */
+/** Returns a finding for each export that is not deleted, or for the named one, oldest first. */
 export async function verifyExports(
   engine: Engine,
   exportId: string | undefined,
@@ -132,7 +132,7 @@ async function compareAll(
   comparison.differences.push(...(await findForeign(comparing, range)));
 }
 
-/** Counts rows, and tells how many they are every ten seconds. */
+/** Counts rows, and reports the number every ten seconds. */
 function rowCounter(tell: (rows: number) => void): () => void {
   let rows = 0;
   let told_at = performance.now();
@@ -144,7 +144,7 @@ function rowCounter(tell: (rows: number) => void): () => void {
   };
 }
 
-/** Why an export could not be compared, in a sentence without secrets. */
+/** Returns why an export could not be compared, in a sentence without secrets. */
 function faultOf(engine: Engine, row: LookedAtExport, error: unknown): string {
   const reason = loggedReason(engine, row, error, 'an export could not be verified');
   return (
@@ -154,8 +154,8 @@ function faultOf(engine: Engine, row: LookedAtExport, error: unknown): string {
 }
 
 /**
- * The same as `reasonOf`, for a command. A known fault is in the log only at the level `debug`: the
- * command says its sentence, which stacks would bury.
+ * Returns the same as `reasonOf`, for a command. Logs a known fault only at the level `debug`: the
+ * command prints its sentence, which stacks would hide.
  */
 export function loggedReason(
   { log }: Pick<Engine, 'log'>,
@@ -167,7 +167,7 @@ export function loggedReason(
   return reasonOf(error);
 }
 
-/** The reason of a fault, in a sentence without secrets. */
+/** Returns the reason of a fault, in a sentence without secrets. */
 export function reasonOf(error: unknown): string {
   return error instanceof KnownError
     ? `${error.message} (${error.code})`

@@ -2,8 +2,8 @@ import type { DestinationDefinition } from '../../model/destination/destination.
 import type { WriteRule } from '../../model/destination/write_mode.ts';
 
 /**
- * The halves of `verify` of an export; undefined where all deliveries are compared at once. A merge
- * changes what earlier deliveries wrote, so none has objects of its own.
+ * Returns the halves of `verify` of an export; undefined if all deliveries are compared at once. A
+ * merge changes rows of earlier deliveries, so no delivery has its own objects.
  */
 export function verifyPartsOf(
   { verify_parts }: Pick<DestinationDefinition, 'verify_parts'>,

@@ -11,16 +11,16 @@ import { fail, insertVerification } from './verification.ts';
 import type { PausedCycle, Verification } from './verification.ts';
 import { reasonOf } from './verify_exports.ts';
 
-/** The schedule decides about an export again after so many seconds. */
+/** The pause before the schedule checks an export again. */
 const pause_seconds = 60;
-/** A budget that is not used adds up to so many milliseconds. */
+/** The most milliseconds that an unused budget accumulates. */
 const balance_ms_max = 600_000;
-/** A look at new deliveries reaches back to a finding over so many deliveries. */
+/** A look at new deliveries includes a finding at most this many deliveries back. */
 const held_deliveries_max = 200;
 const failed_pause_seconds_max = 3_600;
 const exports_per_turn = 100;
 
-/** An export about which the schedule decides. */
+/** An export that the schedule checks. */
 type Due = Watched & {
   id: string;
   revision: number;
@@ -31,9 +31,9 @@ type Due = Watched & {
 };
 
 /**
- * Begins looks at the exports that are due, and gives their number: at new deliveries as soon as
- * the budget of the export allows it, and at all deliveries a day after the last such look. An
- * export at which this fails holds back no other one; the first failure is thrown in the end.
+ * Starts looks at the exports that are due, and returns their number: at new deliveries as soon as
+ * the export's budget allows it, and at all deliveries a day after the last such look. An export
+ * that fails delays no other one; the first failure is thrown at the end.
  */
 export async function planLooks(engine: Engine): Promise<number> {
   await followExports(engine.db);
@@ -50,7 +50,7 @@ export async function planLooks(engine: Engine): Promise<number> {
   return begun;
 }
 
-/** Begins the look that the export wants now. */
+/** Starts the look that the export wants now. */
 async function beginLook({ db }: Engine, due: Due, now: number): Promise<boolean> {
   const why = findDestination(due.destination_type)?.not_verifiable ?? null;
   const is_readable = why === null;
@@ -75,8 +75,8 @@ async function beginLook({ db }: Engine, due: Due, now: number): Promise<boolean
 }
 
 /**
- * The start of the range of a look at new deliveries: `verified_through`, unless an open finding
- * holds that back over many deliveries, which looks at all deliveries see.
+ * Returns the start of a look at new deliveries: `verified_through`, unless an open finding holds
+ * that back over many deliveries, which looks at all deliveries cover.
  */
 async function startOfNew(
   db: Queryable,
@@ -93,7 +93,7 @@ async function startOfNew(
   return row!.is_held ? new_from : verified_through;
 }
 
-/** Watches every export, from the beginning again after a new revision. */
+/** Adds every export to the watched ones, and restarts after a new revision. */
 async function followExports(db: Database): Promise<void> {
   await db.run(sql`
     INSERT INTO batch_export_watches (batch_export_id, revision, balance_ms)
@@ -114,10 +114,10 @@ async function followExports(db: Database): Promise<void> {
     WHERE batch_export_seals.batch_export_id = changed.batch_export_id`);
 }
 
-/** When the newest deliveries were looked at: also the first part of a look at all does so. */
+/** When the newest deliveries were checked: the first part of a look at all includes them. */
 const seen_at = sql`greatest(w.verified_at, w.cycle_started_at)`;
 
-/** Takes exports whose turn it is, and adds the share of what they delivered to their budget. */
+/** Selects due exports, and adds the share of their deliveries to their budget. */
 function takeDue({ db }: Engine): Promise<Due[]> {
   return db.rows<Due>(sql`
     WITH due AS (
@@ -151,7 +151,7 @@ function takeDue({ db }: Engine): Promise<Due[]> {
         WHERE waiting.batch_export_id = w.batch_export_id) AS is_waiting`);
 }
 
-/** Sets the metrics of verification: how far it is, and what it has found. */
+/** Sets the metrics of verification: its progress and its findings. */
 export async function noteVerified({ db, metrics }: Engine): Promise<void> {
   const rows = await db.rows<{ destination_type: string; at: number; deviations: number }>(sql`
     SELECT e.destination_type, min(extract(epoch FROM w.verified_through))::float8 AS at,
@@ -168,8 +168,8 @@ export async function noteVerified({ db, metrics }: Engine): Promise<void> {
 }
 
 /**
- * Notes a part: a finding takes back what was verified at once, and a look its cost. Returns what
- * is left of the budget.
+ * Records a part: a finding withdraws verified time at once, and a look pays its cost. Returns the
+ * rest of the budget.
  */
 export async function noteLook(
   tx: Transaction,
@@ -199,8 +199,8 @@ export async function noteLook(
 }
 
 /**
- * Has a look at all deliveries wait for its budget: the schedule continues it. Looks at new
- * deliveries come in between.
+ * Pauses a look at all deliveries until it has budget; the schedule continues it. Looks at new
+ * deliveries run in between.
  */
 export async function pauseCycle(tx: Transaction, one: Verification): Promise<void> {
   await tx.run(sql`
@@ -212,14 +212,14 @@ export async function pauseCycle(tx: Transaction, one: Verification): Promise<vo
   await tx.run(sql`DELETE FROM batch_export_verifications WHERE id = ${one.id}`);
 }
 
-/** Instants before the first one that can have rows stand for all of the past. */
+/** Instants before the first possible row stand for the whole past. */
 const boundOf = (milliseconds: number) => isoInstant(Math.max(0, milliseconds));
 
 /** Looks at all deliveries have no range. */
 export const isRound = ({ start_at, end_at }: Pick<Verification, 'start_at' | 'end_at'>) =>
   start_at === null && end_at === null;
 
-/** Enters the result of a verification that has looked at all that it was asked for. */
+/** Stores the result of a verification that has checked everything requested. */
 export async function endLook(
   tx: Transaction,
   one: Verification,
@@ -241,7 +241,7 @@ export async function endLook(
         AND finished_at IS NOT NULL`);
 }
 
-/** Has the schedule look at all deliveries of an export at its next turn, whatever its budget. */
+/** Schedules a look at all deliveries of an export for its next turn, whatever its budget. */
 export async function lookSoon(tx: Transaction, { id }: { id: string }): Promise<void> {
   await tx.run(sql`UPDATE batch_export_watches SET due_at = now(), cycle_ended_at = NULL,
       cycle_looked_at = NULL, paused_cycle = NULL,
@@ -249,7 +249,9 @@ export async function lookSoon(tx: Transaction, { id }: { id: string }): Promise
     WHERE batch_export_id = ${id}`);
 }
 
-/** Ends a look that could not ask the destination: `verified_through` stays, and says why. */
+/**
+ * Ends a look that could not read the destination: `verified_through` stays, and shows the reason.
+ */
 export async function standStill(engine: Engine, one: Verification, error: unknown): Promise<void> {
   const { db, log } = engine;
   log.warn(

@@ -29,9 +29,9 @@ import { verifyPartsOf } from './verify_parts.ts';
 
 /** Rows of one part, unless a single delivery has more. */
 const part_records_max = 500_000;
-/** Waits after a part that failed, in seconds; after the last one the verification ends. */
+/** Waits after failed parts, in seconds; after the last one the verification ends. */
 const waits = [5, 15, 30, 60] as const;
-/** So often a part with differences is compared again while rows are changed on purpose. */
+/** How often a part with differences is compared again while rows are changed on purpose. */
 const moving_tries_max = 40;
 const moving_wait_seconds = 15;
 const moving_detail =
@@ -42,11 +42,11 @@ const moving_note =
   'differences may come from there. Verify again when it is over.';
 
 /**
- * Compares the next part of each verification that waits, until none does, and gives the number of
- * parts. Guarantees: after a kill another process repeats the part in hand and no other one; two
- * processes never record the same part; one part at a time is read in a process, the newest
- * deliveries first; a destination that cannot be read is tried again, and the reason shown. Looks
- * on schedule are worked on apart from verifications of people.
+ * Compares the next part of each waiting verification until none waits, and returns the number of
+ * parts. Guarantees: after a kill, another process repeats only the current part; two processes
+ * never store the same part; a process reads one part at a time, the newest deliveries first; a
+ * failing destination is retried, and the reason is shown. Scheduled looks run separately from
+ * verifications of people.
  */
 export async function workVerifications(
   engine: Engine,
@@ -129,7 +129,7 @@ async function comparePart(
   return { comparison, runs, judged, counted, is_last, look };
 }
 
-/** Compares the deliveries of the next part; one on a schedule reads what its seals call for. */
+/** Compares the deliveries of the next part; a scheduled look reads what its seals require. */
 async function compareNext(
   comparing: Comparing,
   one: Verification,
@@ -156,11 +156,11 @@ async function compareNext(
     return compare(limit);
   const sealed =
     row.write_rule?.mode === 'merge' ? undefined : await compare(sealed_deliveries_max);
-  // Rows of a merged or shared table do not say their delivery: all are compared at once.
+  // Rows of a merged or shared table do not identify their delivery, so all are compared at once.
   return sealed?.look.is_sealed === true ? sealed : compare(null);
 }
 
-/** The deliveries of the next part: all of them where the destination is read as a whole. */
+/** Returns the deliveries of the next part: all of them if the destination is read as a whole. */
 async function nextRuns(
   { engine, row }: Comparing,
   one: Verification,
@@ -181,7 +181,7 @@ async function nextRuns(
   return { runs, is_last: listed.length < limit && runs.length === listed.length };
 }
 
-/** Foreign objects, which were there at two looks: others were about to get their receipt. */
+/** Returns foreign objects that two looks found; others may get their receipt soon. */
 async function foreignNow(
   comparing: Comparing,
   range: Parameters<typeof findForeign>[1],
@@ -199,7 +199,7 @@ async function foreignNow(
   return again.filter(({ name }) => names.has(name));
 }
 
-/** Deliveries that the destination may or may not show. */
+/** Lists deliveries that the destination may or may not show. */
 async function listDoubts({ db }: Engine, id: string): Promise<Judged[]> {
   return (await listUncertain(db, id)).map((one) => ({
     kind: 'uncertain',

@@ -5,56 +5,54 @@ import { remembered_attempts_max } from '../../model/run.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 import { schema_number, typed_fields } from '../../model/schema/run_columns.ts';
 
-/** Bounds on concurrent runs over all workers: of one project, and against one host. */
+/** Bounds on concurrent runs over all workers: of one project, and to one host. */
 export type RunBounds = { project_runs_max: number; host_runs_max: number };
 
 /** A worker that asks for runs. */
 export type Claimant = {
   worker_id: string;
-  /** Those of its runs whose destination shows no progress: they take nobody's slot. */
+  /** Its runs whose destination shows no progress: they occupy no slot. */
   stalled_run_ids: string[];
   /**
-   * The runs that it is working on; whatever else it holds was never begun or has broken off, and
-   * waits again.
+   * The runs that it is working on. Its other claims never began or have crashed, and are released.
    */
   run_ids: string[];
-  /** The project that it served last; the next ones get their turn first. */
+  /** The project that it served last; the next ones come first. */
   last_team_id: number;
 };
 
 /**
- * Returns the number of a worker's slots that a run takes. A small run mostly waits for the control
- * store and its destination, so several share a slot, and their statements.
+ * Returns the number of a worker's slots that a run occupies. A small run mostly waits for the
+ * control store and its destination, so several share a slot and their statements.
  */
 export function slotsOf({ is_small }: { is_small: boolean }): number {
   return is_small ? 0.25 : 1;
 }
 
 /**
- * The advisory lock under which one worker claims at a time, so that what it counts stays true
- * until it has claimed.
+ * The advisory lock that lets one worker claim at a time, so that its counts stay true until it has
+ * claimed.
  */
 const claim_lock = 7_301_020;
 
 /**
- * A run that broke off without a word is not taken again at once, so that a fault that comes back
- * at once does not keep a worker busy.
+ * A run that crashed is not claimed again at once, so that an immediate crash does not keep a
+ * worker busy.
  */
 const broken_off_pause_seconds = 2;
 
 /**
- * Distance of the attempt number of a run that is claimed under another primary than before: that
- * primary may lack claims with the next numbers, whose workers may still live.
+ * Step of the attempt number when another primary claims a run: it may lack claims with the next
+ * numbers, whose workers may still live.
  */
 const epoch_step = 100;
 
 /**
- * Takes runs that wait, for as many `slots` as are free (`slotsOf`). Guarantees: no project and
- * no host has more runs under way than the bounds say, over all workers; projects are served in
- * turn, in each the run that waits longest first, so that none keeps another waiting, however many
- * runs it has; what the claimant's stalled runs hold of their project's bound is free, until the
- * project has twice the bound; a run that may not begin yet takes nobody's slot; a run that broke
- * off `break_offs_alone` times is alone in its worker until it gets further.
+ * Claims waiting runs for the free `slots` (`slotsOf`). Guarantees: no project and no host exceeds
+ * its bound of concurrent runs over all workers; projects take turns, the longest waiting run of
+ * each first, so that no project delays another; the claimant's stalled runs free their share of
+ * the project's bound, up to twice the bound; a run that may not start yet occupies no slot; a run
+ * that crashed `break_offs_alone` times is alone in its worker until it makes progress.
  */
 export async function claimRuns(
   db: Database,
@@ -109,9 +107,9 @@ export async function claimRuns(
 type WorkerStanding = { is_alone: boolean; is_eldest: boolean; is_noted: boolean };
 
 /**
- * Reports whether the worker has a run that must be alone, and whether it makes itself free for
- * those that wait: the eldest worker does, so that the others continue. Any other worker takes them
- * if it happens to be free. `is_noted`: the loss of this primary has been checked.
+ * Returns whether the worker has a run that must be alone, and whether it drains its slots for such
+ * runs: the oldest worker does, so that the others continue. Any other worker claims them if it
+ * happens to be free. `is_noted`: the loss of this primary has been checked.
  */
 async function standingOf(
   tx: Transaction,
@@ -127,7 +125,7 @@ async function standingOf(
   return row!;
 }
 
-/** `break_offs_max`: how often a run may have broken off to be taken; null: any number of times. */
+/** `break_offs_max`: how often a claimable run may have crashed; null: any number of times. */
 type Wanted = {
   bounds: RunBounds;
   locked: string[];
@@ -144,8 +142,7 @@ type NextRun = {
 };
 
 /**
- * Returns the next runs in order that can be taken at once; `isLast` if no further run may follow
- * them.
+ * Returns the next runs in order that can start now; `isLast` if no further run may follow them.
  */
 function fitting(
   next: NextRun[],
@@ -156,12 +153,11 @@ function fitting(
   const hosts = new Set<string>();
   let free = slots;
   for (const run of next) {
-    // The next run needs the worker alone, or a whole slot: nothing else is taken until the worker
-    // has that.
+    // The next run needs the worker alone, or a whole slot: nothing else is claimed until the
+    // worker has room.
     if (slotsOf(run) > free || (run.is_for_alone && !isFree)) return { runs, isLast: true };
     if (run.is_for_alone) return { runs: runs.length === 0 ? [run] : runs, isLast: false };
-    // A run taken now counts against the bound of its host, so the next one to it is searched
-    // again.
+    // A claimed run counts against the bound of its host, so the next one to it is searched again.
     if (run.host !== null && hosts.has(run.host)) return { runs, isLast: false };
     runs.push(run);
     if (run.host !== null) hosts.add(run.host);
@@ -171,18 +167,17 @@ function fitting(
 }
 
 /**
- * The runs whose turn it is: one of each of the first projects after `lastTeamId` that may begin
- * another one, for as many slots at most.
+ * Lists the next runs: one of each of the first projects after `lastTeamId` with a free bound, for
+ * at most this many slots.
  */
 async function listNext(
   tx: Transaction,
   lastTeamId: number,
   { bounds, locked, stalled_run_ids, break_offs_max, slots }: Wanted,
 ): Promise<NextRun[]> {
-  // The index batch_export_runs_waiting is read from project to project and not through the runs of
-  // each: `project` jumps to the next one that has a waiting run, only as far as LIMIT asks it to.
-  // Within a project the index gives the oldest first, and its columns `host` and `break_offs` what
-  // must be passed over.
+  // `project` skips over the index batch_export_runs_waiting from project to project instead of
+  // through the runs of each, only as far as LIMIT needs. Within a project, the index lists the
+  // oldest first, and its columns `host` and `break_offs` show which runs to skip.
   return tx.rows<NextRun>(sql`
     WITH RECURSIVE held AS MATERIALIZED (
       SELECT team_id, host, id = ANY (${stalled_run_ids}::uuid[]) AS is_stalled
@@ -217,8 +212,8 @@ async function listNext(
 }
 
 /**
- * Puts a waiting run into a worker's hands and fences every earlier worker off; undefined when it
- * does not wait any more, or somebody is changing it at this moment.
+ * Claims a waiting run for a worker and fences off every earlier worker; undefined if it no longer
+ * waits or its row is locked.
  */
 export async function claimRun(
   queryable: Queryable,
@@ -232,17 +227,14 @@ const rejection = sql`jsonb_build_object('rejected_rows', export.rejected_rows,
   'rejected_rows_max', export.rejected_rows_max,
   'rejected_percent_max', export.rejected_percent_max)`;
 
-/**
- * Puts those of the runs that still wait into a worker's hands, as `claimRun` does each, and gives
- * them in the given order.
- */
+/** Claims those runs that still wait, like `claimRun`, and returns them in the given order. */
 async function claimAll(
   queryable: Queryable,
   runIds: string[],
   workerId: string,
 ): Promise<ClaimedRun[]> {
   if (runIds.length === 0) return [];
-  // SKIP LOCKED: whoever waits for a row here would keep all workers waiting.
+  // SKIP LOCKED: a wait for a row here would block all workers.
   const taken = await queryable.rows<ClaimedRun>(sql`
     WITH waiting AS MATERIALIZED (
       SELECT id, batch_export_id, CASE WHEN attempt = 0 THEN created_at

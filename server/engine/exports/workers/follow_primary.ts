@@ -7,18 +7,18 @@ import { setAside } from '../runs/hold_until_reconciled.ts';
 import type { Beat } from './heartbeat.ts';
 
 /**
- * Follows the primary from heartbeat to heartbeat. A promoted standby is recorded, and no worker
- * claims runs there before. If it lacks commits that the previous primary had confirmed, which a
- * synchronous standby never does, exports wait until their destinations have been asked for their
- * receipts; otherwise the latest deliveries would be delivered again.
+ * Follows the primary from heartbeat to heartbeat. Records a promoted standby before any worker
+ * claims runs there. If it lacks commits that the previous primary had confirmed, which a
+ * synchronous standby never does, exports wait until their destinations were asked for receipts.
+ * Otherwise the latest deliveries would be delivered again.
  */
 export function followPrimary(engine: Engine): (beat: Beat) => Promise<void> {
   let confirmed: Beat | undefined;
   return async (beat) => {
-    // One that was promoted since the process started is noted by nobody else, should it be alone.
+    // A single process must record a primary that was promoted after the process started.
     if (confirmed === undefined) await notePrimary(engine.db);
     else if (beat.epoch > confirmed.epoch) await meetPrimary(engine, confirmed, beat);
-    // Only now: what failed is tried again at the next heartbeat, with the evidence of before.
+    // Set last: a failed step is retried at the next heartbeat, with the earlier evidence.
     confirmed = beat;
   };
 }

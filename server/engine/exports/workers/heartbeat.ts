@@ -3,14 +3,14 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import { break_off_pauses_seconds } from '../runs/worker_crashes.ts';
 
 /**
- * A worker that was not heard of for so long is dead, and others take its runs over. It says that
- * it lives about once a second.
+ * A worker without a heartbeat for this long counts as dead, and others claim its runs. It sends
+ * one about every second.
  */
 export const heartbeat_age_seconds_max = 8;
 
 /**
- * A run that waits again because its worker is gone. `is_counted`: it broke off with it;
- * `break_offs`: how many workers ended so while they had it, since it last got further.
+ * A run that waits again because its worker is gone. `is_counted`: this counts as a crash.
+ * `break_offs`: number of workers that crashed with it since its last progress.
  */
 export type ReleasedRun = {
   id: string;
@@ -22,11 +22,11 @@ export type ReleasedRun = {
 
 /**
  * The position of the control store at a heartbeat: its timeline, and the end of its log (null: not
- * reported). Once the heartbeat is answered, everything up to there is confirmed.
+ * reported). The answer to the heartbeat confirms everything up to there.
  */
 export type Beat = { epoch: number; position: string | null };
 
-/** Says that the worker lives; also brings one back that was believed dead. */
+/** Sends the worker's heartbeat; it also revives one that counted as dead. */
 export async function beat(db: Database, workerId: string): Promise<Beat> {
   const row = await db.row<Beat>(
     sql`INSERT INTO workers (id) VALUES (${workerId}) ON CONFLICT (id) DO UPDATE
@@ -37,11 +37,10 @@ export async function beat(db: Database, workerId: string): Promise<Beat> {
 }
 
 /**
- * Takes the worker off the runs that seemed to have broken off with it: it lives, so it was only
- * slow or cut off.
+ * Takes back the worker's crash marks on its runs: it is alive and was only slow or disconnected.
  */
 export async function stillLives(db: Database, workerId: string): Promise<void> {
-  // SKIP LOCKED: what is being changed is looked at again a second later. The index
+  // SKIP LOCKED: locked rows are checked again a second later. The index
   // batch_export_runs_broken_off has the few rows.
   await db.run(sql`
     UPDATE batch_export_runs SET silent_workers = array_remove(silent_workers, ${workerId}::uuid)
@@ -51,14 +50,13 @@ export async function stillLives(db: Database, workerId: string): Promise<void> 
 }
 
 /**
- * Says that the worker was told to stop, so that no run is blamed for what it does not finish in
- * time.
+ * Records that the worker was told to stop, so that its unfinished runs do not count as crashed.
  */
 export async function beginStop(db: Database, workerId: string): Promise<void> {
   await db.run(sql`UPDATE workers SET is_stopping = true WHERE id = ${workerId}`);
 }
 
-/** Marks of a worker crash in a run: the worker's id, and a pause after several. */
+/** Marks a worker crash in a run: the worker's id, and a pause after several crashes. */
 const broken_off = sql`silent_workers = array_append(run.silent_workers, run.worker_id),
   due_at = greatest(run.due_at, now() + make_interval(secs =>
     coalesce((${[...break_off_pauses_seconds]}::int[])[run.break_offs + 1], 0)))`;
@@ -66,14 +64,14 @@ const released = sql`run.id, run.batch_export_id, run.break_offs, ceil(greatest(
   FROM run.due_at - now())))::int AS pause_seconds`;
 
 /**
- * Lets the runs of dead workers wait for others again, and gives them. Each counts as broken off,
- * unless the worker had been told to stop. Harmless when a worker lives after all: the next claim
- * of the run fences it off, and it takes itself off the run.
+ * Releases the runs of dead workers, and returns them. Each counts as a crash, unless the worker
+ * had been told to stop. Harmless if a worker is still alive: the next claim of the run fences it
+ * off, and it removes its mark.
  */
 export async function releaseDead(db: Database): Promise<ReleasedRun[]> {
   return db.transaction(async (tx) => {
-    // SKIP LOCKED: other workers look at the same time, and what is being changed is looked at
-    // again a second later. The index batch_export_runs_held has the few rows.
+    // SKIP LOCKED: other workers check at the same time, and locked rows are checked again a second
+    // later. The index batch_export_runs_held has the few rows.
     const held = sql`
       FROM batch_export_runs run LEFT JOIN workers worker ON worker.id = run.worker_id
       WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NOT NULL
@@ -88,7 +86,7 @@ export async function releaseDead(db: Database): Promise<ReleasedRun[]> {
         WHERE run.id IN (SELECT run.id ${held} AND NOT worker.is_stopping
         FOR UPDATE OF run SKIP LOCKED)
       RETURNING ${released}, true AS is_counted`);
-    // A worker is forgotten after its runs: by what it left, others know how it ended.
+    // Deletes a worker after its runs were released: its row shows the others how it ended.
     await tx.run(sql`
       DELETE FROM workers
       WHERE heartbeat_at < now() - make_interval(secs => ${heartbeat_age_seconds_max})
@@ -99,9 +97,8 @@ export async function releaseDead(db: Database): Promise<ReleasedRun[]> {
 }
 
 /**
- * Lets everything that the worker holds wait for others, at once, and forgets the worker. With
- * `is_fault` its process ends because of a fault that nobody handled, and each of the runs counts
- * as broken off.
+ * Releases all claims of the worker at once, and deletes the worker. With `is_fault`, its process
+ * ends because of an unhandled fault, and each of the runs counts as crashed.
  */
 export async function leave(
   db: Database,
@@ -118,7 +115,7 @@ export async function leave(
   });
 }
 
-/** A run that is to be taken back does not sit out the pause before its next attempt. */
+/** A cancelled run skips the pause before its next attempt. */
 export async function hurryCancelled(db: Database): Promise<void> {
   // SKIP LOCKED as above. The index batch_export_runs_cancelling has the few rows.
   await db.run(sql`

@@ -5,10 +5,10 @@ import type { ClaimedRun } from '../../model/run.ts';
 import { heartbeat_age_seconds_max } from './heartbeat.ts';
 
 /**
- * Removes from destinations what runs had begun that were deleted with their project, one after
- * another; gives how many. Guarantees: what a living worker still has is left to that worker; what
- * a killed one left is found by others; several processes may do this. A destination that cannot be
- * reached within a minute keeps what is there, invisible, and the log of the process says so.
+ * Removes leftovers from destinations of runs that were deleted with their project, one after
+ * another; returns their number. Guarantees: a living worker keeps its own runs; others find the
+ * leftovers of a killed one; several processes may do this. A destination that is unreachable for a
+ * minute keeps its invisible leftovers, and the log of the process says so.
  */
 export async function removeLeftovers(engine: Engine): Promise<number> {
   let removed = 0;
@@ -18,7 +18,8 @@ export async function removeLeftovers(engine: Engine): Promise<number> {
 
 async function removeOne(engine: Engine): Promise<boolean> {
   return engine.db.transaction(async (tx) => {
-    // SKIP LOCKED: who has the row is removing it. A process that dies meanwhile lets go of it.
+    // SKIP LOCKED: the lock's holder is removing it. A process that dies meanwhile releases the
+    // lock.
     const run = await tx.row<ClaimedRun>(sql`
       SELECT run_id AS id, batch_export_id, delivery_id, revision, attempt, 0 AS failures,
         0 AS break_offs, false AS is_small, data_interval_start, data_interval_end,

@@ -15,8 +15,8 @@ import {
 import type { ReleasedRun } from './heartbeat.ts';
 
 /**
- * The runs in this process. One can be there twice for a moment: as it was lost to another worker,
- * and as it was taken anew.
+ * The runs in this process. A run may briefly be there twice: lost to another worker, and claimed
+ * again.
  */
 export type Active = Map<
   ClaimedRun,
@@ -24,9 +24,8 @@ export type Active = Map<
 >;
 
 /**
- * One turn of what must not wait for planning: the worker says that it lives, its runs that were
- * cancelled, deleted or taken over are told to stop, and those of workers that are not heard of any
- * more are released.
+ * Runs one turn of the duties that must not wait for planning: sends the heartbeat, stops runs that
+ * were cancelled, deleted or claimed by others, and releases the runs of dead workers.
  */
 export function lookAfter(engine: Engine, workerId: string, active: Active): () => Promise<void> {
   let beaten_at = -Infinity;
@@ -39,8 +38,8 @@ export function lookAfter(engine: Engine, workerId: string, active: Active): () 
     await stillLives(engine.db, workerId);
     await stopUnwanted(engine, active);
     await hurryCancelled(engine.db);
-    // After a break of its own, such as a restart of the control store, it does not judge others
-    // before they could say that they live.
+    // After its own break, such as a restart of the control store, it judges others only after they
+    // could send a heartbeat.
     if (beaten_at - before > (heartbeat_age_seconds_max * 1000) / 2) return;
     for (const run of await releaseDead(engine.db)) await tellReleased(engine, run);
   };

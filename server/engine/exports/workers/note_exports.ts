@@ -3,7 +3,7 @@ import { noteDeliveredThrough } from '../health/delivered_through.ts';
 import { noteStates } from '../health/state.ts';
 import { notePlannerLag } from '../runs/plan_due_exports.ts';
 
-/** Sets the metrics of all exports: how late they are planned, their states, their progress. */
+/** Sets the metrics of all exports: planning delay, states and progress. */
 export async function noteExports(engine: Engine): Promise<void> {
   await Promise.all([notePlannerLag(engine), noteStates(engine), noteDeliveredThrough(engine)]);
 }

@@ -20,36 +20,36 @@ import { beat, beginStop, leave } from './heartbeat.ts';
 
 /** Interval of planning and of checks on active runs. */
 const tick_ms = 1_000;
-/** Interval at which an idle worker asks for runs that others have planned. */
+/** Interval at which an idle worker looks for runs that others have planned. */
 const claim_pause_ms = 500;
 
 /**
  * Capacity of a worker: the slots of its own runs (`slotsOf`), within the bounds over all workers.
- * Runs whose destination shows no progress do not count, up to `stalled_runs_factor` times as many:
- * they only wait.
+ * Runs whose destination shows no progress do not count, up to `stalled_runs_factor` times as many,
+ * because they only wait.
  */
 export type WorkerLimits = RunBounds & { runs_max: number };
 
-/** They are bounded all the same: each has a connection and buffers, and all may go on at once. */
+/** They are bounded too: each has a connection and buffers, and all may continue at once. */
 const stalled_runs_factor = 4;
 
-/** A running worker: plans due exports and executes runs until it is stopped. */
+/** A running worker: it plans due exports and executes runs until it is stopped. */
 export type Worker = {
-  /** Makes the next plans at once instead of at the next tick. */
+  /** Plans at once instead of at the next tick. */
   wake(): void;
   /**
-   * Takes no new runs, asks the active ones to stop at a safe point, and resolves once they have.
-   * Another worker continues unfinished runs. With `is_fault` the process ends because of an
-   * unhandled fault: an active run may be its cause, and counts as a worker crash.
+   * Claims no new runs, asks the active ones to stop at a safe point, and resolves once they have.
+   * Another worker continues unfinished runs. With `is_fault`, the process ends because of an
+   * unhandled fault: an active run may be its cause, so it counts as a worker crash.
    */
   stop(end?: { is_fault: boolean }): Promise<void>;
 };
 
 /**
- * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run
- * within about two seconds; the runs of a worker that dies are taken over after at most
- * `heartbeat_age_seconds_max` and two seconds; the bounds hold over all workers, and projects are
- * served in turn; runs whose destination shows no progress keep no others waiting.
+ * Starts a worker. Guarantees: a cancel, a deletion or a claim by another worker reaches the run
+ * within about two seconds; the runs of a dead worker are claimed again after at most
+ * `heartbeat_age_seconds_max` and two seconds; the bounds hold over all workers, and projects take
+ * turns; runs whose destination shows no progress delay no others.
  */
 export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
   const worker = openDuties(engine, limits, {
@@ -82,8 +82,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     },
     stop: async (end = { is_fault: false }) => {
       worker.leave();
-      // First of all: a process that is not given the time to stop in order must not look like one
-      // that died.
+      // Sent first: a process that gets no time for an orderly stop must not look dead.
       const announced = end.is_fault ? undefined : announceStop(engine, worker_id);
       await Promise.all([announced, ...Object.values(loops).map((loop) => loop.stop())]);
       await stopRuns(worker.active);
@@ -105,19 +104,18 @@ type Duty =
   | 'look'
   | 'claim';
 
-/** The duties of one worker, each of them one turn, and the runs that it has. */
+/** The duties of one worker, one turn each, and its runs. */
 export type Duties = {
   worker_id: string;
   active: Active;
   duties: Record<Duty, () => Promise<unknown>>;
-  /** From now on it begins nothing new. */
+  /** Stops it from starting anything new. */
   leave(): void;
 };
 
 /**
- * Opens the duties of a worker that does nothing by itself: the caller gives each its turns,
- * one at a time. `wake` is told of a duty that has something to do at once, `planIn` when an
- * interval may be due.
+ * Opens the duties of a passive worker: the caller runs each turn, one at a time. `wake` is called
+ * for a duty with immediate work, `planIn` when an interval may be due.
  */
 export function openDuties(
   engine: Engine,
@@ -175,7 +173,7 @@ export function openDuties(
   };
 }
 
-/** Begins to work on a run. `onRoom` is told of each instant from which another one may fit. */
+/** Starts work on a run. Calls `onRoom` at each instant from which another run may fit. */
 function takeOn(
   engine: Engine,
   active: Active,
@@ -225,8 +223,8 @@ function sumOfSlots(runs: ClaimedRun[]): number {
 }
 
 /**
- * Never rejects. The next claim finds a run that ended without a word to the control store, because
- * no worker has it.
+ * Never rejects. If the control store does not learn of its end, the next claim finds the run,
+ * because no worker has it.
  */
 async function work(
   engine: Engine,

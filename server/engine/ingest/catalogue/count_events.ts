@@ -12,10 +12,10 @@ const turn_ms_max = 500;
 type Parts = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
 
 /**
- * Adds events that came in to the catalogues of their projects, a window of a project after the
- * other, until none waits or the turn is over; returns how many windows. Guarantees: each stored
- * event counts once, however many processes do this and whenever they are killed; ingestion waits
- * for none of it. A window that cannot be counted is retried after its claim.
+ * Adds new events to the catalogues of their projects, one window of a project after the other,
+ * until none waits or the turn is over; returns the number of windows. Guarantees: each stored
+ * event counts once, in any number of processes and after any kill; ingestion does not wait for the
+ * counts. A window that cannot be counted is retried after its claim expires.
  */
 export async function countEvents(
   { db, clickhouse, clock, log }: Parts,

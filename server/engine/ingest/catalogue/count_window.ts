@@ -2,19 +2,21 @@ import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { kindOf, pairsOf } from './value_kind.ts';
 import type { ValueKind } from './value_kind.ts';
 
-/** A window has at most so many events, and bytes of properties unless one batch has more. */
+/** The most events of a window, and bytes of properties unless one batch has more. */
 const window_max = { events: 20_000, bytes: 32 * 1024 * 1024 };
-/** Properties of one event that are looked at. */
+/** Most properties of one event that are counted. */
 const pairs_max = 1_000;
-/** Different names of a window that the store tells apart; further ones are left out. */
+/** Most different names of a window that the store groups; further ones are omitted. */
 const groups_max = 50_000;
 const question_seconds_max = 60;
 
 /** Insertions of a project: instants in milliseconds, half open. */
 export type Window = { team_id: number; from: number; to: number };
 
-/** Events of a name and a day; instants in milliseconds. An event is seen when it happened, and not
- * after it came in. */
+/**
+ * Events of a name and a day; instants in milliseconds. An event counts at its own time, but not
+ * later than its ingestion.
+ */
 export type EventCount = {
   event: string;
   day: string;
@@ -36,7 +38,7 @@ export type PropertyCount = {
 /** The counts of a window. */
 export type WindowCounts = {
   window: Window;
-  /** All events, also those that `events` has no row for. */
+  /** All events, including those without a row in `events`. */
   total: number;
   events: EventCount[];
   properties: PropertyCount[];
@@ -48,9 +50,8 @@ const within = `team_id = {team_id:Int64}
 const seen = 'toUnixTimestamp64Milli(least(timestamp, inserted_at))';
 
 /**
- * Counts the events of the window, or of a first part of it if it is long: whole batches, at least
- * one. It takes one thread of the store. Rows below `to` must be final, and the replica must have
- * them.
+ * Counts the events of the window, or of its first part if it is long: whole batches, at least one.
+ * It uses one thread of the store. Rows below `to` must be final, and the replica must have them.
  */
 export async function countWindow(
   clickhouse: ClickHouse,
@@ -85,8 +86,8 @@ export async function countWindow(
   };
 }
 
-// The batches that fit, else the first one. The last batch of the limit may be cut off, and then it
-// is beyond the bound.
+// Returns the batches that fit, or the first one. The limit may cut off the last batch, which then
+// exceeds the bound.
 const boundedBy = (most: typeof window_max) => `
   SELECT toUInt32(countIf(fits) AS fitting) AS fitting_batches,
     toUnixTimestamp64Milli(if(fitting = 0, min(inserted_at), maxIf(inserted_at, fits))) + 1 AS to,

@@ -2,18 +2,18 @@ import { widens } from '../../model/schema/property_type.ts';
 import type { PropertyType } from '../../model/schema/property_type.ts';
 import type { ValueKind } from './value_kind.ts';
 
-/** Fewer values say nothing of a type, least of all one. */
+/** Fewer values do not show a type, least of all one. */
 const proposed_values_min = 10;
-/** A type other than `json` is proposed only if so large a share of the values fits it. */
+/** A type other than `json` is proposed only if this share of the values fits it. */
 const fitting_share_min = 0.9;
 
 /** The number of a property's values of each kind. */
 export type KindCounts = Partial<Record<ValueKind, number>>;
 
-/** A type for a property: of `values`, `misfits` would go into the rest column. */
+/** A proposed type for a property: of `values`, `misfits` would go into the rest column. */
 export type Proposal = { type: PropertyType; values: number; misfits: number };
 
-/** The kinds whose values a column of the type keeps as they are. */
+/** The kinds whose values a column of the type stores unchanged. */
 const fitting: Record<PropertyType, readonly ValueKind[]> = {
   boolean: ['boolean'],
   integer: ['integer', 'long_integer'],
@@ -33,7 +33,7 @@ const fitting: Record<PropertyType, readonly ValueKind[]> = {
   ],
 };
 
-/** Returns how many values a column has to take: all but null, which no type takes. */
+/** Returns the number of values for a column: all except null, which no type accepts. */
 export function valuesOf(kinds: KindCounts): number {
   return sum(kinds, fitting.json);
 }
@@ -44,10 +44,10 @@ export function misfitsOf(type: PropertyType, kinds: KindCounts): number {
 }
 
 /**
- * Returns the type that the values of a property speak for; undefined while there are too few. A
- * number is an integer only if all numbers were: 10 and 10.0 are one number to their sender. What
- * only looks like another type is text: "true", "007", dates. Lists, objects and mixtures are JSON.
- * Pure.
+ * Returns the type that fits the values of a property; undefined if there are too few. A number
+ * counts as an integer only if all numbers are: for their sender, 10 and 10.0 are one number.
+ * Values that only look like another type are text: "true", "007", dates. Lists, objects and
+ * mixtures are JSON.
  */
 export function propose(kinds: KindCounts): Proposal | undefined {
   const values = valuesOf(kinds);
@@ -62,8 +62,8 @@ export function propose(kinds: KindCounts): Proposal | undefined {
 }
 
 /**
- * Returns the types that a person may choose in place of one: those that take more of the values,
- * and dates where all texts are.
+ * Returns the types that a person may choose instead: those that fit more of the values, and dates
+ * if all texts are dates.
  */
 export function otherTypes(type: PropertyType, kinds: KindCounts): PropertyType[] {
   const misfits = misfitsOf(type, kinds);

@@ -7,16 +7,16 @@ import type { KindCounts } from './propose.ts';
 import { withinBounds } from './within_bounds.ts';
 import type { BoundedCounts, KnownNames } from './within_bounds.ts';
 
-/** Days of which the events of each are counted; a month of them is shown. */
+/** Days with event counts; a month of them is shown. */
 const days_kept = 32;
 const day_ms = 24 * 3_600_000;
-/** A process that says nothing for so long was killed, or its window could not be counted. */
+/** After this silence, the process counts as dead or its window as uncountable. */
 const claim_seconds = 90;
 
 /**
- * Claims the project that waited longest for its turn among those with events that are not counted,
- * and returns the insertions to count: all below `to` are final, since a batch of a project comes
- * after the fate of the one before is known, and gets a later instant. Undefined if none waits.
+ * Claims the longest waiting project with uncounted events, and returns the insertions to count.
+ * All below `to` are final, because a project's next batch begins after the previous one has ended,
+ * and gets a later instant. Undefined if none waits.
  */
 export async function claimWindow(db: Database): Promise<Window | undefined> {
   const row = await db.row<{ team_id: number; counted_until: string; final_until: string }>(sql`
@@ -45,13 +45,14 @@ export async function claimWindow(db: Database): Promise<Window | undefined> {
 }
 
 /**
- * Adds the counts of a window and notes that it is counted, in one transaction. Nothing happens if
- * another process has counted it meanwhile, or the project is gone.
+ * Adds the counts of a window and marks it as counted, in one transaction. Does nothing if another
+ * process has counted it meanwhile, or the project is gone.
  */
 export async function addCounts(db: Database, counts: WindowCounts, now_ms: number): Promise<void> {
   const { team_id, from, to } = counts.window;
   await db.transaction(async (tx) => {
-    // The first of several processes that counted the same finds the instant; the others wait.
+    // The first of several processes that counted the same window matches the instant; the others
+    // wait and find another.
     const noted = await tx.run(sql`
       UPDATE event_catalogue_states SET counted_until = ${isoInstant(to)}::timestamptz,
         counted_at = clock_timestamp(), claimed_until = NULL
@@ -113,16 +114,16 @@ const added = sql`events = c.events + excluded.events,
   first_seen_at = least(c.first_seen_at, excluded.first_seen_at),
   last_seen_at = greatest(c.last_seen_at, excluded.last_seen_at)`;
 
-/** Removes the counts of days that are shown no longer. Leans on event_catalogue_days_by_age. */
+/** Removes the counts of days that are no longer shown. Uses event_catalogue_days_by_age. */
 export async function sweepDays(db: Queryable, now_ms: number): Promise<void> {
   const before = new Date(now_ms - days_kept * day_ms).toISOString().slice(0, 10);
   await db.run(sql`DELETE FROM event_catalogue_days WHERE day < ${before}::date`);
 }
 
-/** A property with how many of its values are of each kind, in all events of a project. */
+/** A property with the number of its values of each kind, over all events of a project. */
 export type CountedProperty = { property: string; kinds: KindCounts };
 
-/** Returns the properties of the events of a project, those of the most events first. */
+/** Returns the properties of a project's events, those with the most events first. */
 export async function listKindCounts(
   db: Queryable,
   team_id: number,

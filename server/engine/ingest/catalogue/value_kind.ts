@@ -1,12 +1,12 @@
 import { withMarkedNumbers } from '../../model/models/readable_json.ts';
 
 /**
- * The kinds of JSON values that the catalogue tells apart:
+ * The kinds of JSON values that the catalogue distinguishes:
  *
  * - `integer`: a number without a fraction or an exponent that a double keeps; `long_integer`: one
  *   beyond 2^53 within 64 bits.
- * - `float`: any other number within a double; `large_number`: one beyond all of these.
- * - `timestamp`: a text such as 2026-11-29T20:00:00.5Z; `text`: any other one.
+ * - `float`: any other number within a double; `large_number`: any number beyond these.
+ * - `timestamp`: a text such as 2026-11-29T20:00:00.5Z; `text`: any other text.
  */
 export const value_kinds = [
   'null',
@@ -21,13 +21,12 @@ export const value_kinds = [
   'array',
 ] as const;
 
-/** One of them. */
 export type ValueKind = (typeof value_kinds)[number];
 
-// A number whose text ClickHouse's reader would shorten to that of an integer: 10.0, 1e3. Such
-// documents are read with the numbers as texts.
+// A number whose text ClickHouse's reader would shorten to an integer: 10.0, 1e3. Such documents
+// are read with their numbers as texts.
 const shortened = '[0-9]([.]0+|([.][0-9]+)?[eE][-+]?[0-9]+)[ \\\\t\\\\r\\\\n]*[,}\\\\]]';
-// As a number within a document that was made readable begins.
+// The beginning of a number within a document that was made readable.
 const mark = '"\\\\u0001\\\\u0002\\\\u0001';
 const mark_length = 19;
 const instant =
@@ -35,18 +34,18 @@ const instant =
   '([.][0-9]{1,6})?(Z|[-+][01][0-9]:[0-5][0-9])"$';
 
 /**
- * Returns ClickHouse text of the properties of a document: an array of pairs of name and value as
- * JSON text, of which `kindOf` gives the kind.
+ * Returns ClickHouse text for the properties of a document: an array of pairs of name and JSON
+ * value, whose kind `kindOf` returns.
  */
 export function pairsOf(document: string, pairs_max: number): string {
-  // One branch: of two that make the text, the store computes it for every document.
+  // One branch: with two that create the text, the store would compute it for every document.
   const readable =
     `if(match(${document}, '${shortened}') OR NOT isValidJSON(${document}), ` +
     `${withMarkedNumbers(document)}, ${document})`;
   return `arraySlice(JSONExtractKeysAndValuesRaw(${readable}), 1, ${pairs_max})`;
 }
 
-/** Returns ClickHouse text of the kind of a value that `pairsOf` gave. */
+/** Returns ClickHouse text for the kind of a value from `pairsOf`. */
 export function kindOf(value: string): string {
   const number =
     `if(startsWith(${value}, '${mark}'), ` +

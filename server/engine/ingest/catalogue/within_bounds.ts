@@ -1,20 +1,20 @@
 import type { EventCount, PropertyCount, WindowCounts } from './count_window.ts';
 
-/** Events of a project that have a row of their own, by name. */
+/** Most events of a project with a row of their own, by name. */
 export const events_max = 1_000;
-/** Properties of one event that have rows. */
+/** Most properties of one event with rows. */
 export const event_properties_max = 500;
-/** Properties of all events of a project together, those of each event counted apart. */
+/** Most properties of all events of a project, each event counted separately. */
 export const project_properties_max = 20_000;
 /** Longest name, in characters. */
 export const name_length_max = 400;
 /** The name under which the properties of all other events are counted; no event has it. */
 const other_event = '';
 
-/** The names that a project's catalogue has: properties by event. */
+/** The names in a project's catalogue: properties by event. */
 export type KnownNames = { events: Set<string>; properties: Map<string, Set<string>> };
 
-/** The counts of a window that have a row, and how much has none. */
+/** The counts of a window with a row, and the number of others. */
 export type BoundedCounts = {
   events: EventCount[];
   properties: PropertyCount[];
@@ -23,9 +23,9 @@ export type BoundedCounts = {
 };
 
 /**
- * Returns the counts of a window within the bounds of the catalogue. A name that is known keeps its
- * place, and new ones come in while there is room, the most frequent first. Properties of events
- * that have no place are counted together under `other_event`. Pure.
+ * Returns the counts of a window within the bounds of the catalogue. Known names keep their place.
+ * New ones are added while there is room, the most frequent first. Properties of events without a
+ * place are counted together under `other_event`.
  */
 export function withinBounds(known: KnownNames, counts: WindowCounts): BoundedCounts {
   const named = counts.events.map((one) => ({ ...one, event: storable(one.event) }));
@@ -54,7 +54,7 @@ export function withinBounds(known: KnownNames, counts: WindowCounts): BoundedCo
   };
 }
 
-/** The properties that have a place, by event. */
+/** Returns the properties that have a place, by event. */
 function propertiesOf(
   known: KnownNames,
   counts: PropertyCount[],
@@ -73,7 +73,7 @@ function propertiesOf(
   );
 }
 
-/** The known names, and of the others the most frequent as long as there is room. */
+/** Returns the known names and, while there is room, the most frequent others. */
 function admitted(known: Set<string>, found: Map<string, number>, most: number): Set<string> {
   const fresh = [...found]
     .filter(([name]) => !known.has(name) && name.length <= name_length_max && name !== '')
@@ -95,7 +95,7 @@ function total(counts: { events: number }[]): number {
   return counts.reduce((sum, { events }) => sum + events, 0);
 }
 
-/** A name as PostgreSQL can store it. */
+/** Returns a name in a form that PostgreSQL can store. */
 function storable(name: string): string {
   return name.replaceAll('\0', '\uFFFD').toWellFormed();
 }

@@ -1,7 +1,6 @@
 import { parseJson } from '../../../platform/json/parse_json.ts';
 
-// Texts that programs send where they know nobody: to merge by them would make one person of
-// everybody.
+// Texts that programs send for unknown users: a merge by them would join everybody into one person.
 const in_any_case = [
   'anonymous',
   'distinct_id',
@@ -14,9 +13,9 @@ const in_any_case = [
   'true',
   'undefined',
 ];
-/** The id that posthog-js gives each visitor of a page on which it may store nothing. */
+/** The id that posthog-js gives each visitor of a page that may store nothing. */
 export const cookieless_id = '$posthog_cookieless';
-// Under `$erased` stand the events of all persons who were erased.
+// `$erased` is the id of all erased persons' events.
 const as_written = [
   '$erased',
   cookieless_id,
@@ -28,20 +27,21 @@ const as_written = [
   '[object Object]',
 ];
 
-/** Longest distinct id that an event can have, in characters: nothing longer names anybody. */
+/** Longest distinct id of an event, in characters: nothing longer identifies anybody. */
 export const id_characters_max = 400;
 
 const plain = new Set(in_any_case.flatMap(withQuotes));
 const exact = new Set(as_written.flatMap(withQuotes));
 
-/** Ids of SDKs are cut to so many characters. */
+/** SDKs cut ids to this many characters. */
 const cut_characters = 200;
 const cut_structure = /^(?:\{"|\[["{[]|\[-?\d[\d.,eE+-]*$)/;
 
 /**
- * Is this no id of anybody, so that nobody is merged by it? Such are the words of a closed list,
- * also in quotes; the JSON of an object or a list, which programs send in the place of an id; and
- * what no event can have for a distinct id: blank text, null characters, more than 400 characters.
+ * Returns true if the id identifies nobody, so that it may not merge persons. Illegal ids are: the
+ * words of a closed list, also in quotes; the JSON of an object or a list, which some programs send
+ * instead of an id; and texts that no distinct id can be: blank text, null characters, more than
+ * 400 characters.
  */
 export function isIllegalId(id: string): boolean {
   return (
@@ -54,7 +54,9 @@ export function isIllegalId(id: string): boolean {
   );
 }
 
-/** Is it the JSON of an object or list, whole or cut? Some ids stand in brackets all the same. */
+/**
+ * Returns true for the JSON of an object or list, complete or cut. Some real ids stand in brackets.
+ */
 function isStructure(id: string): boolean {
   if (!/^[{[]/.test(id)) return false;
   if (parseJson(id) !== undefined) return true;

@@ -1,10 +1,13 @@
 import { isIllegalId } from './illegal_ids.ts';
 import type { MergeAsk } from './merge_ask.ts';
 
-/** Number of distinct ids that are moved at once: a merge is one block of the store. */
+/** Most distinct ids that are moved at once: a merge is one block of the store. */
 export const moved_ids_max = 2_000;
 
-/** Why two persons were not merged, or not wholly. The list is closed: docs/persons.md has it. */
+/**
+ * Why two persons were not merged, or not completely. The list is closed: docs/persons.md explains
+ * it.
+ */
 export const identity_warning_reasons = [
   'merge_of_identified',
   'merge_of_illegal_id',
@@ -13,22 +16,21 @@ export const identity_warning_reasons = [
   'person_too_large',
 ] as const;
 
-/** One reason of the closed list. */
 export type IdentityWarningReason = (typeof identity_warning_reasons)[number];
 
-/** The rules' knowledge of the distinct ids. */
+/** What the rules know about the distinct ids. */
 export type Identities = {
-  /** The distinct id of the person to whom this one belongs; itself where nobody was merged. */
+  /** Returns the distinct id of the person who owns this one; itself if nobody was merged. */
   leaderOf(distinct_id: string): string;
-  /** Has this person been the target of a merge that was asked for by legal ids? */
+  /** Returns true if this person was the target of a merge with legal ids. */
   isIdentified(leader: string): boolean;
   /** Counts the other distinct ids of this person. */
   countOthers(leader: string): number;
 };
 
 /**
- * The verdict on a merge. `identifies`: the person of the event's distinct id is identified from
- * now on, whether another was merged into it or not.
+ * The decision on a merge. `identifies`: the person of the event's distinct id counts as identified
+ * from now on, even if no other one was merged into it.
  */
 export type MergeVerdict =
   | { kind: 'merge'; from: string; into: string; identifies: true }
@@ -36,7 +38,7 @@ export type MergeVerdict =
   | { kind: 'refused'; reason: IdentityWarningReason; identifies: boolean };
 
 /**
- * The rules of merging: the person of the other id becomes a part of the person of the event's own
+ * Applies the rules of merging: the person of the other id joins the person of the event's own
  * distinct id, unless an id is illegal, both are one already, or the other one is identified and
  * the merge is not forced.
  */

@@ -1,8 +1,8 @@
 import { id_characters_max } from './illegal_ids.ts';
 
 /**
- * An event's request for a merge: the person of `other` becomes a part of the person of the event's
- * own distinct id; `is_forced` also if the other one is identified.
+ * An event's request for a merge: the person of `other` joins the person of the event's own
+ * distinct id; `is_forced` even if the other one is identified.
  */
 export type MergeAsk = { other: string; is_forced: boolean };
 
@@ -25,13 +25,13 @@ export function readMergeAsk(
   const other = named === undefined ? undefined : properties[named.property];
   if (named === undefined || other === undefined) return undefined;
   const text = typeof other === 'string' ? other : JSON.stringify(other);
-  // Longer than an id may be, it is illegal all the same.
+  // One character above the limit keeps it illegal.
   return { other: text.slice(0, id_characters_max + 1), is_forced: named.is_forced };
 }
 
 /**
- * The properties that an event has to unset: a list of names, or an object whose names they are.
- * Whatever else it is names none.
+ * Returns the properties that an event unsets: a list of names, or the names of an object. Any
+ * other value names none.
  */
 export function readUnset(value: unknown): string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;

@@ -9,22 +9,19 @@ import { eachPiece } from './pieces.ts';
 import type { Piece } from './pieces.ts';
 
 /**
- * From so many bytes of JSON on reading is work for the thread: what is below takes a few
- * milliseconds at most, whatever it holds.
+ * From this many bytes, a thread reads the JSON: smaller texts take a few milliseconds at most,
+ * whatever they contain.
  */
 export const aside_bytes_min = 64 * 1024;
-/** Memory of a thread that reads: 20 MiB of JSON can be a hundred times that as objects. */
+/** Memory of a reading thread: 20 MiB of JSON can need a hundred times that as objects. */
 export const aside_memory_mb_max = 2_048;
 
-/**
- * A question to the thread: to read a line, to read a list, to continue with a list, or to forget
- * it.
- */
+/** A request to the thread: read a line, read a list, continue a list, or drop it. */
 export type AsideQuestion =
   | { kind: 'line'; bytes: Uint8Array; now: number; intake?: Intake | undefined }
   | { kind: 'list'; list: number; bytes: Uint8Array; now: number; intake?: Intake | undefined }
   | { kind: 'more' | 'drop'; list: number };
-/** The thread's answer; `gone` for a list that another thread had before it ended. */
+/** The thread's answer; `gone` for a list that an earlier thread held when it ended. */
 export type AsideReply =
   | { kind: 'line'; read: CarriedRead | undefined }
   | ({ kind: 'list' } & FaultyList)
@@ -39,8 +36,8 @@ const thread = openThread<AsideQuestion, AsideReply>(
 let last_list = 0;
 
 /**
- * Reads one event from the bytes of a long line, beside the event loop; undefined for a blank line.
- * The bytes are gone afterwards.
+ * Reads one event from the bytes of a long line, outside the event loop; undefined for a blank
+ * line. The bytes are no longer usable afterwards.
  */
 export async function readLineAside(
   bytes: Uint8Array,
@@ -53,16 +50,16 @@ export async function readLineAside(
 }
 
 /**
- * Reads a long list of events beside the event loop: what is wrong with it as a whole, or its
- * events, a few at a time and not before they are wanted. The whole is known to be JSON before the
- * first of them comes. The bytes are gone afterwards.
+ * Reads a long list of events outside the event loop: returns its fault, or its events in small
+ * groups on demand. The whole list has been checked to be JSON before the first group. The bytes
+ * are no longer usable afterwards.
  */
 export async function readListAside(
   bytes: Uint8Array,
   now: number,
   intake?: Intake,
 ): Promise<FaultyList | { is_list: boolean; reads: AsyncIterable<ReadEvent[]> }> {
-  // Numbered here, so that no thread takes the list of another for its own.
+  // Numbered here, so that no thread confuses its lists with another thread's.
   const list = (last_list += 1);
   const reply = await thread.ask({ kind: 'list', list, bytes, now, intake }, wholeBuffer(bytes));
   if (reply.kind !== 'list') throw new Error('The thread sent an unexpected answer.');

@@ -9,7 +9,7 @@ import { nextPiece } from './pieces.ts';
 import { openJudge } from '../rules/intake.ts';
 import type { Intake, Judge } from '../rules/intake.ts';
 
-/** The lists that were read and not yet given. */
+/** Lists that were read and not yet returned completely. */
 const lists = new Map<number, Iterator<CarriedRead>>();
 
 function readLine(
@@ -53,7 +53,7 @@ function* readAll(
 ): Generator<CarriedRead> {
   for (const index of values.keys()) {
     const value = values[index];
-    // An item that was handed over is no longer needed.
+    // A returned item is no longer needed.
     values[index] = undefined;
     yield carried(readEvent(value, now, judge));
   }
@@ -94,5 +94,5 @@ function buffersOf(reply: AsideReply): ArrayBuffer[] {
   return reads.flatMap((read) => read?.event?.written?.buffer ?? []);
 }
 
-// Answers are small or text: both are cheap for the event loop to receive.
+// Answers are small or text: the event loop receives both cheaply.
 answerQuestions(answer, buffersOf);

@@ -2,7 +2,7 @@ import type { LongEvent, PlainEvent, ReadEvent, UnreadEvent } from './event.ts';
 import { parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 
-/** From so many bytes on an event is given as the bytes that an insert of it sends. */
+/** From this many bytes, an event is passed as the bytes of its insert. */
 const written_bytes_min = 16 * 1024;
 
 type Carried<Event> = Omit<Event, 'set' | 'set_once'> & {
@@ -11,14 +11,14 @@ type Carried<Event> = Omit<Event, 'set' | 'set_once'> & {
 };
 
 /**
- * A reading in the form in which threads exchange it: long texts as bytes, and a person's sets as
- * JSON text, because numbers with their original spelling cannot be transferred.
+ * The form of an event that threads exchange: long texts as bytes, and a person's sets as JSON
+ * text, because numbers with their original notation cannot be transferred.
  */
 export type CarriedRead =
   | { event: Carried<PlainEvent> | Carried<LongEvent>; problems?: undefined }
   | UnreadEvent;
 
-/** Makes what was read ready for another thread. */
+/** Converts a read event for another thread. */
 export function carried(read: ReadEvent<PlainEvent>): CarriedRead {
   if (read.event === undefined) return read;
   const { set, set_once } = read.event;
@@ -29,7 +29,7 @@ export function carried(read: ReadEvent<PlainEvent>): CarriedRead {
   return { event: { ...event, ...texts, written: new TextEncoder().encode(members) } };
 }
 
-/** Restores a reading from its carried form. */
+/** Restores a read event from its transferred form. */
 export function arrived(read: CarriedRead): ReadEvent {
   if (read.event === undefined) return read;
   const { set, set_once, ...event } = read.event;

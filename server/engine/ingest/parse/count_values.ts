@@ -2,7 +2,7 @@ const [quote, backslash, comma, open_brace, open_bracket] = [0x22, 0x5c, 0x2c, 0
 
 /**
  * Counts the names and values of a JSON text without parsing it: its commas and opening brackets
- * outside of texts.
+ * outside of strings.
  */
 export function countValues(text: string): number {
   let values = 0;

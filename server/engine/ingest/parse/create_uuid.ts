@@ -6,8 +6,8 @@ const uuid_bytes = 16;
 let used = pool.length;
 
 /**
- * A new version 7 UUID. Randomness is fetched for a thousand at once, because fetching it for each
- * sixteen took a tenth of the process's time under load.
+ * Returns a new version 7 UUID. Fetches random bytes for a thousand at once: one call per sixteen
+ * bytes took a tenth of the process's time under load.
  */
 export function createUuid(): string {
   if (used === pool.length) {
@@ -20,12 +20,12 @@ export function createUuid(): string {
 }
 
 /**
- * The version 5 UUID of a name: the same whenever and wherever it is asked. By Node's own hash in
- * one call, because the package's way was a tenth of what an event costs.
+ * Returns the version 5 UUID of a name, which is always the same. Uses Node's own hash in one call,
+ * because the package's way was a tenth of an event's cost.
  */
 export function nameUuid(name: string, namespace: Buffer): string {
   const hex = hash('sha1', Buffer.concat([namespace, Buffer.from(name)]), 'hex');
-  // The variant takes the upper two bits of its digit.
+  // The variant occupies the upper two bits of its digit.
   const variant = '89ab'[Number.parseInt(hex[16]!, 16) & 3]!;
   return (
     `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-` +
@@ -33,7 +33,7 @@ export function nameUuid(name: string, namespace: Buffer): string {
   );
 }
 
-/** The bytes of a UUID, as names are put below it. */
+/** Returns the bytes of a UUID, which serve as namespace of names. */
 export function namespaceOf(uuid: string): Buffer {
   return Buffer.from(uuid.replaceAll('-', ''), 'hex');
 }

@@ -2,20 +2,20 @@ import type { MergeAsk } from '../identities/merge_ask.ts';
 import type { GroupFault } from './group_fault.ts';
 import type { JsonObject } from './exact_json.ts';
 
-/** An event that was read and found right, ready to be stored. */
+/** An event that was read, is valid, and is ready to be stored. */
 export type IncomingEvent = PlainEvent | LongEvent;
 
-/** One with its texts as they are. */
+/** An event with its texts. */
 export type PlainEvent = EventFields & {
-  /** JSON text of an object, numbers as they were sent. */
+  /** JSON text of an object, with numbers as they were sent. */
   properties: string;
   elements_chain: string;
   written?: undefined;
 };
 
 /**
- * A long one: `written` is both texts as the members of its row that they are in JSON, made beside
- * the event loop, which hands the bytes on as they are.
+ * A long event: `written` holds both texts as JSON members of its row, which a thread has encoded.
+ * The event loop forwards the bytes.
  */
 export type LongEvent = EventFields & {
   properties?: undefined;
@@ -26,32 +26,30 @@ export type LongEvent = EventFields & {
 type EventFields = {
   /** Lower-case text with dashes. */
   uuid: string;
-  /** False when the server created the uuid, so that no copy of it can exist. */
+  /** False if the server created the uuid, so that no copy of it can exist. */
   is_uuid_given: boolean;
   event: string;
   distinct_id: string;
-  /** As ClickHouse reads it into `DateTime64(6, 'UTC')`. */
+  /** In the form that ClickHouse reads into `DateTime64(6, 'UTC')`. */
   timestamp: string;
   set: JsonObject | undefined;
   set_once: JsonObject | undefined;
-  /** Names of properties that the person is to lose. */
+  /** Names of properties to remove from the person. */
   unset: string[] | undefined;
-  /** The other id that shall be the same person. */
+  /** The other id to merge into the same person. */
   merge: MergeAsk | undefined;
-  /** Why the event changes no group, or sets nothing there. */
+  /** Why the event changes no group, or sets no property there. */
   group_fault: GroupFault | undefined;
   /**
-   * The set exceeds the size of a person: it is left out, and the person's properties stay
+   * True if the set exceeds the size of a person: it is ignored, and the person's properties stay
    * unchanged.
    */
   is_set_too_large: boolean;
-  /** The sources of its changes on the way in: ids of rules, and `user_agent`. */
+  /** The sources of its changes during ingestion: ids of rules, and `user_agent`. */
   changed_by?: readonly string[] | undefined;
-  /** The difference from a tracking plan that lets it pass, for people. */
+  /** A tolerated difference from the tracking plan, for people. */
   off_plan?: string | undefined;
-  /**
-   * About how much the event takes as a row, in bytes of UTF-8, without the person's properties.
-   */
+  /** Approximate size of the event's row, in bytes of UTF-8, without the person's properties. */
   bytes: number;
 };
 
@@ -64,15 +62,15 @@ export type EventProblem = {
   detail: string;
 };
 
-/** An event, or why nothing is stored of it. */
+/** An event, or the reason why it is not stored. */
 export type ReadEvent<Event extends IncomingEvent = IncomingEvent> =
   | { event: Event; problems?: undefined; is_off_plan?: undefined; dropped_by?: undefined }
   | UnreadEvent;
 
-/** Everything that is wrong with an event, or the rule by which its project drops it. */
+/** All faults of an event, or the rule by which its project drops it. */
 export type UnreadEvent = {
   event?: undefined;
-  /** Empty for one that a rule drops. */
+  /** Empty if a rule drops it. */
   problems: EventProblem[];
   /** True if it is refused because it differs from the tracking plan. */
   is_off_plan?: boolean;

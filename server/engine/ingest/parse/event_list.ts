@@ -4,7 +4,7 @@ import type { JsonPlace } from '../../../platform/json/json_scan.ts';
 import { countValues } from './count_values.ts';
 import { isJsonObject, parseExact } from './exact_json.ts';
 
-/** Faults that keep a body from being a list of events. */
+/** Faults of a body that is no list of events. */
 export type ListFault =
   | 'not_utf8'
   | 'too_many'
@@ -16,27 +16,29 @@ export type ListFault =
   | 'not_a_list';
 
 /**
- * The values of a list of events, not looked at yet; one event alone stands for a list of one and
- * `is_list` is false.
+ * The unchecked values of a list of events. A single event is a list of one, with `is_list` false.
  */
 export type EventList = { values: unknown[]; is_list: boolean };
 
 /**
  * Most names and values in one body or line: 20 MiB of events have a million. Ten times as many
- * would take gigabytes as objects.
+ * would need gigabytes as objects.
  */
 export const values_max = 2_000_000;
 
 /** The fault of a whole body, with its place for `not_json`. */
 export type FaultyList = { fault: ListFault; place?: JsonPlace | undefined };
 
-/** Does the JSON text hold more than a body or line of events may? Shorter ones cannot. */
+/**
+ * Returns true if the JSON text has more names and values than a body or line of events may have.
+ * Shorter texts cannot.
+ */
 export function holdsTooMuch(text: string): boolean {
   return text.length > values_max && countValues(text) > values_max;
 }
 
 /**
- * Reads the JSON of a body: `{"events": [...]}` or one event. Never throws for what the bytes hold.
+ * Reads the JSON of a body: `{"events": [...]}` or one event. Never throws because of the content.
  */
 export function readEventList(bytes: Uint8Array): EventList | FaultyList {
   if (!isUtf8(bytes)) return { fault: 'not_utf8' };

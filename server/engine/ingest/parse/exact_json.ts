@@ -2,16 +2,16 @@
 export type JsonObject = { [key: string]: unknown };
 
 /**
- * Most levels of arrays and objects inside each other; PostgreSQL, ClickHouse and JSON readers at
- * destinations take this many.
+ * Most levels of nested arrays and objects; PostgreSQL, ClickHouse and JSON readers at destinations
+ * accept this many.
  */
 export const nesting_max = 100;
 
 // Matches numbers that JavaScript may print differently from their source: with an exponent, a
-// final zero behind the point, digits behind six zeros behind the point, sixteen digits, or minus
-// zero. Any other text goes through the plain parser, which calls nothing back. The pattern looks
-// for what ends a number and reads back from there: text has few of these characters, and trying
-// each digit would take quadratic time on a long run that ends in something else.
+// final zero after the point, digits after six zeros after the point, sixteen digits, or minus
+// zero. Any other text uses the plain parser without callbacks. The pattern searches for the end of
+// a number and matches backwards from there. Text has few such characters, and a match at each
+// digit would take quadratic time on a long run.
 const unusualNumber = /[,}\]](?<=(?:\d[eE][+-]?\d+|\.\d*0|\.0{6}\d+|[:,[\s]-0|[\d.]{16})\s*.)/;
 const surrogate = /\\u[dD][89a-fA-F]/;
 
@@ -20,30 +20,31 @@ const raw = JSON as typeof JSON & RawJson;
 
 /**
  * Parses JSON text so that `JSON.stringify` of the result keeps the text of every number as it was
- * sent: `1.0`, `1e5`, `-0`, digits beyond those of a double. Replaces lone surrogates by U+FFFD; of
- * a key that an object has twice the last one stays. Throws a SyntaxError for text that is not
- * JSON.
+ * sent: `1.0`, `1e5`, `-0`, digits beyond those of a double. Replaces lone surrogates by U+FFFD;
+ * the last value of a repeated key wins. Throws a SyntaxError for text that is not JSON.
  */
 export function parseExact(text: string): unknown {
   const parsed: unknown = unusualNumber.test(text) ? parseWithNumbers(text) : JSON.parse(text);
   return surrogate.test(text) ? wellFormed(parsed) : parsed;
 }
 
-/** True for a JSON object: not null, not an array, not a number kept as text. */
+/** Returns true for a JSON object: not null, not an array, not a number kept as text. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !raw.isRawJSON(value)
   );
 }
 
-/** True for a number that is kept as its text, because JavaScript would print it otherwise. */
+/**
+ * Returns true for a number that is kept as text, because JavaScript would print it differently.
+ */
 export function isNumberText(value: unknown): boolean {
   return raw.isRawJSON(value);
 }
 
 /**
- * A number in its shortest form without an exponent, so that `17`, `17.0` and `1.7e1` name the
- * same; as it is where that would take digits from it or add an exponent.
+ * Returns a number in its shortest form without an exponent, so that `17`, `17.0` and `1.7e1` are
+ * equal; unchanged if that would lose digits or add an exponent.
  */
 export function shortNumber(text: string): string {
   const digits = text
@@ -55,8 +56,8 @@ export function shortNumber(text: string): string {
 }
 
 /**
- * True when arrays and objects lie inside each other more than `nesting_max` deep. Does not
- * recurse, so that no depth can exhaust the stack.
+ * Returns true if arrays and objects are nested more than `nesting_max` deep. Does not recurse, so
+ * that no depth can exhaust the stack.
  */
 export function isTooDeep(value: unknown): boolean {
   if (!isNested(value)) return false;

@@ -4,13 +4,13 @@ import { isJsonObject, isNumberText } from './exact_json.ts';
 const type_length_max = 100;
 const key_length_max = 300;
 
-/** Why a `$groupidentify` event changes no group, or sets no property, with what was sent. */
+/** Why a `$groupidentify` event changes no group, or sets no property, with the sent value. */
 export type GroupFault = { reason: 'group_ignored' | 'group_set_ignored'; sent: string };
 
 /**
- * Checks the group of an event by the rules that the store makes groups by
- * (migrations/clickhouse/0074_groups.sql): type and key are texts or numbers, neither empty nor too
- * long, without null characters; the type has no colon.
+ * Checks the group of an event by the rules of the store (migrations/clickhouse/0074_groups.sql):
+ * type and key are texts or numbers, neither empty nor too long, without null characters; the type
+ * has no colon.
  */
 export function readGroupFault(
   event: string,
@@ -30,7 +30,7 @@ function isName(value: unknown, length_max: number): boolean {
   if (typeof value === 'number' || isNumberText(value))
     return JSON.stringify(value).length <= length_max;
   if (typeof value !== 'string' || value === '' || value.includes('\0')) return false;
-  // The store counts characters; a text of so many units has no more of them.
+  // The store counts characters; a text of this many units has no more of them.
   return value.length <= length_max || [...value].length <= length_max;
 }
 

@@ -9,11 +9,11 @@ const minute_ms = 60_000;
 let latest = { milliseconds: Number.NaN, text: '' };
 
 /**
- * Milliseconds since the epoch as the text that ClickHouse reads into `DateTime64(6, 'UTC')`:
- * `2024-05-01 12:00:00.123000`.
+ * Returns milliseconds since the epoch as the text that ClickHouse reads into `DateTime64(6,
+ * 'UTC')`: `2024-05-01 12:00:00.123000`.
  */
 export function storeInstant(milliseconds: number): string {
-  // Many events ask for the same one: now.
+  // Many events ask for the same instant: now.
   if (milliseconds !== latest.milliseconds)
     latest = { milliseconds, text: isoInstant(milliseconds).replace('T', ' ').slice(0, -1) };
   return latest.text;
@@ -23,21 +23,21 @@ export function storeInstant(milliseconds: number): string {
 let arrived = 0;
 
 /**
- * The instant of an event that brought none, in the store's form: now, and a microsecond after the
- * one before it. So events of one request keep their order.
+ * Returns the instant of an event without a timestamp, in the store's form: now, and at least a
+ * microsecond after the previous one. So events of one request keep their order.
  */
 export function arrivalInstant(now_ms: number): string {
   const now = now_ms * 1_000;
-  // A clock that was put back by more than a second is right.
+  // A clock that was set back by more than a second counts as correct.
   arrived = now > arrived || arrived - now > 1_000_000 ? now : arrived + 1;
   const text = storeInstant(Math.floor(arrived / 1_000));
   return `${text.slice(0, -3)}${String(arrived % 1_000).padStart(3, '0')}`;
 }
 
 /**
- * An ISO 8601 instant with a zone as the text that ClickHouse reads into `DateTime64(6, 'UTC')`,
- * microseconds kept and finer digits cut off. Undefined for anything else: no zone, a day that does
- * not exist, a year outside 1970 to 2200.
+ * Returns an ISO 8601 instant with a zone as the text that ClickHouse reads into `DateTime64(6,
+ * 'UTC')`; digits beyond microseconds are cut off. Undefined for anything else: no zone, a day that
+ * does not exist, a year outside 1970 to 2200.
  */
 export function parseInstant(text: string): string | undefined {
   const match = pattern.exec(text);
@@ -62,14 +62,14 @@ export function parseInstant(text: string): string | undefined {
   const offset =
     utc === undefined ? (sign === '-' ? -1 : 1) * (Number(zoneHour) * 60 + Number(zoneMinute)) : 0;
   const wall = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
-  // Most instants are in UTC, and no date is made of them.
+  // Most instants are in UTC and need no Date object.
   const utcDate = offset === 0 ? wall : isoInstant(Date.parse(`${wall}Z`) - offset * minute_ms);
   const utcYear = Number(utcDate.slice(0, 4));
   if (!(utcYear >= year_min && utcYear <= year_max)) return undefined;
   return `${utcDate.slice(0, 10)} ${utcDate.slice(11, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}`;
 }
 
-/** True for a day that the calendar has. */
+/** Returns true for a day that exists in the calendar. */
 export function isDay(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   if (month !== 2)

@@ -8,7 +8,7 @@ export type Line =
   | { number: number; text: string; bytes?: undefined; problem?: undefined }
   | { number: number; text?: undefined; bytes?: undefined; problem: 'too_long' | 'not_utf8' };
 
-/** A long line: its bytes as they came, which may be blank or no UTF-8. */
+/** A long line: its original bytes, which may be blank or not UTF-8. */
 export type LongLine = { number: number; text?: undefined; bytes: Buffer; problem?: undefined };
 
 /** Longest line that is read, in bytes. */
@@ -19,11 +19,11 @@ const byteOrderMark = '\uFEFF';
 const markBytes = Buffer.from(byteOrderMark);
 
 /**
- * Cuts a stream of bytes into lines, a list per chunk, with memory bounded by one line of
- * `bytesMax` and one chunk. Guarantees: every line that is not blank comes once, in order, with its
- * number; a longer one and one that is not UTF-8 come as a problem, and reading goes on behind
- * them. One of `longBytesMin` and more comes as bytes. `hold` hears how many bytes are held of a
- * line that goes on; what it throws is thrown.
+ * Splits a stream of bytes into lines, one list per chunk, with memory for one line of `bytesMax`
+ * and one chunk. Guarantees: every line that is not blank comes once, in order, with its number. A
+ * longer line and one that is not UTF-8 become a problem, and reading continues after them. A line
+ * of `longBytesMin` or more comes as bytes. Calls `hold` with the number of buffered bytes of an
+ * unfinished line, and rethrows its error.
  */
 export function readLines(source: AsyncIterable<Buffer>, bytesMax?: number): AsyncGenerator<Line[]>;
 export function readLines(
@@ -48,7 +48,7 @@ export async function* readLines(
     for (let end = chunk.indexOf(line_feed); end !== -1; end = chunk.indexOf(line_feed, from)) {
       const tail = chunk.subarray(from, end);
       from = end + 1;
-      // An empty line is the shortest: a body of nothing else must not cost more than others.
+      // Empty lines are the shortest: a body that only has them must not cost more than others.
       if (tail.length === 0 && carriedBytes === 0) {
         number += 1;
         continue;
@@ -74,7 +74,7 @@ export async function* readLines(
       carried = [];
     } else if (!isSkipping && rest.length > 0) carried.push(rest);
     if (lines.length > 0) yield lines;
-    // After them, for their reader has them until it asks for more.
+    // Called after them, because their reader holds them until it asks for more.
     hold(isSkipping ? 0 : carriedBytes);
   }
   const last: (Line | LongLine)[] = [];

@@ -15,7 +15,7 @@ const name_length_max = 400;
 /** Largest single event, in bytes of its properties as JSON text. */
 const event_bytes_max = 10 * 1024 * 1024;
 
-// Size of a row beside its texts: the object, the uuid, the instant.
+// Size of a row apart from its texts: the object, the uuid, the instant.
 const row_overhead_bytes = 400;
 
 /**
@@ -41,10 +41,10 @@ export function parseEvent(
 }
 
 /**
- * Checks one parsed event and gives the row to store, or every violation. Unknown fields are
- * ignored; an absent `timestamp` is now, an absent `uuid` a new version 7; `$set` and `$set_once`
- * beside `properties` are merged into those inside, and win; `$unset` beside them stands for one
- * inside. `judge` applies what its project wants of it.
+ * Checks one parsed event and returns the row to store, or every violation. Ignores unknown fields.
+ * An absent `timestamp` is now, an absent `uuid` a new version 7. `$set` and `$set_once` beside
+ * `properties` are merged into those inside, and win; `$unset` beside them counts as inside.
+ * `judge` applies the project's rules and plan.
  */
 export function readEvent(
   value: unknown,
@@ -66,7 +66,7 @@ export function readEvent(
   return eventOf(parts, judge);
 }
 
-/** The parts of an event, each checked: `timestamp` is in the store's form. */
+/** The checked parts of an event; `timestamp` is in the store's form. */
 type EventParts = Pick<PlainEvent, 'event' | 'distinct_id' | 'timestamp'> & {
   uuid: string | undefined;
   properties: JsonObject;
@@ -75,8 +75,8 @@ type EventParts = Pick<PlainEvent, 'event' | 'distinct_id' | 'timestamp'> & {
 /**
  * Creates the row to store from the parts of an event; an absent `uuid` becomes a new version 7.
  * The only possible faults are excessive size and a refusal by the project's tracking plan. The
- * project's rules apply before anything else sees the properties, but persons are merged by the
- * properties as they were sent.
+ * project's rules change the properties before any other code reads them, but persons are merged by
+ * the properties as they were sent.
  */
 export function eventOf(
   parts: EventParts,
@@ -200,7 +200,7 @@ function readProperties(value: JsonObject, problems: EventProblem[]): JsonObject
       code: given === null ? 'null' : 'invalid_input',
       detail: 'This must be a JSON object.',
     });
-  // Fields beside invalid properties are checked all the same: every fault is reported.
+  // Fields beside invalid properties are checked too, so that every fault is reported.
   let properties: JsonObject = isJsonObject(given) ? given : {};
   for (const attr of ['$set', '$set_once'] as const) {
     const inside = properties[attr];

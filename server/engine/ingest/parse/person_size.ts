@@ -1,8 +1,8 @@
 import { countValues } from './count_values.ts';
 
 /**
- * Largest person, in bytes of its properties as JSON text. Every event carries a copy, so that what
- * a person may hold is also what each of its rows may cost.
+ * Largest person, in bytes of its properties as JSON text. Every event carries a copy, so this size
+ * also bounds the cost of each of its rows.
  */
 export const person_bytes_max = 512 * 1024;
 /**
@@ -11,9 +11,9 @@ export const person_bytes_max = 512 * 1024;
  */
 export const values_max = 10_000;
 
-/** May a person have these properties? The text is valid JSON. */
+/** Returns true if a person may have these properties. The text is valid JSON. */
 export function fitsPerson(text: string): boolean {
-  // Each value takes two characters at least.
+  // Each value has at least two characters.
   if (text.length <= values_max) return true;
   return Buffer.byteLength(text) <= person_bytes_max && countValues(text) <= values_max;
 }

@@ -1,15 +1,15 @@
 /**
- * Number of items that are handed over at once: few enough that reading and receiving them delays
+ * Number of items that are passed at once: few enough that reading and receiving them delays
  * nobody.
  */
 const items_max = 500;
 const bytes_max = 256 * 1024;
 const reading_ms_max = 10;
 
-/** A part of what was read, and whether nothing follows. */
+/** A group of read items, and whether it is the last one. */
 export type Piece<Item> = { reads: Item[]; is_last: boolean };
 
-/** The next of what is read; `bytesOf` says how much an item is. */
+/** Returns the next group of read items; `bytesOf` returns the size of an item. */
 export function nextPiece<Item>(
   items: Iterator<Item>,
   bytesOf: (item: Item) => number,
@@ -26,7 +26,7 @@ export function nextPiece<Item>(
   return { reads, is_last: false };
 }
 
-/** All pieces, each when it is wanted; `drop` forgets those that nobody wants any more. */
+/** Yields all groups on demand; `drop` deletes the rest. */
 export async function* eachPiece<Item>(
   more: () => Promise<Piece<Item>>,
   drop: () => void,

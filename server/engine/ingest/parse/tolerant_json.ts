@@ -7,21 +7,21 @@ import type { JsonPlace, JsonScan } from '../../../platform/json/json_scan.ts';
 /** A part of an event that is not JSON and was read as something else. */
 export type Mended = { reason: WarningReason; sent?: string };
 
-/** The mended events of a body by their index; one that stands alone is 0. */
+/** The repaired events of a body by index; a single event has index 0. */
 export type MendedEvents = ReadonlyMap<number, Mended[]>;
 
 /**
- * The value of a body, and what was mended in it; or where it stops being JSON; or that its arrays
- * and objects lie too deep inside each other for any reader.
+ * The value of a body with its repairs; or the place where it stops being JSON; or the fault that
+ * its arrays and objects are nested too deep.
  */
 export type TolerantJson =
   | { value: unknown; mended?: MendedEvents; fault?: undefined }
   | { fault: JsonPlace | 'too_deep' };
 
 /**
- * Reads JSON as `parseExact` does. If that fails, `NaN`, `Infinity` and `-Infinity`, which Python
- * and pandas write, become null: one value must not cost all events beside it. Each U+FFFD of a
- * text whose bytes were no UTF-8 is reported too. Never throws for the content of the text.
+ * Reads JSON like `parseExact`. If that fails, `NaN`, `Infinity` and `-Infinity`, which Python and
+ * pandas write, become null: one value must not lose all other events. Reports each U+FFFD of a
+ * text whose bytes were not UTF-8, too. Never throws because of the content.
  */
 export function readTolerantJson(text: string, is_utf8 = true): TolerantJson {
   try {
@@ -37,7 +37,7 @@ export function readTolerantJson(text: string, is_utf8 = true): TolerantJson {
   try {
     return { value: parseExact(scan.withNulls()), mended };
   } catch {
-    // The scan took it for JSON, so only its depth is left.
+    // The scan accepted it as JSON, so only its depth can be wrong.
     return { fault: 'too_deep' };
   }
 }
@@ -51,7 +51,7 @@ function mendedOf(scan: JsonScan, is_text_broken: boolean): MendedEvents {
     if (known.some((one) => one.reason === reason)) continue;
     const before = told[reason] ?? 0;
     told[reason] = before + 1;
-    // No more than are kept: the path of a value can be long.
+    // Only as many as are stored: the path of a value can be long.
     known.push(before < examples_max ? { reason, sent: `${path()}: ${written}` } : { reason });
     events.set(event, known);
   }

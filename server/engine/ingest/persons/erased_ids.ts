@@ -13,14 +13,16 @@ const nobody = '$erased';
 
 type Hashing = Pick<Secrets, 'hash'>;
 
-/** Stands for a distinct id of an erased person; the id cannot be had from it. */
+/**
+ * Returns a hash in place of an erased person's distinct id; the id cannot be recovered from it.
+ */
 function erasedHash(secrets: Hashing, team_id: number, distinct_id: string): Buffer {
   return secrets.hash(`erased:${team_id}:${distinct_id}`);
 }
 
 /**
- * Remembers that persons were erased: from the commit on, late events of these distinct ids are
- * refused or stored without them. Refusing counts where both were asked for.
+ * Records that persons were erased: from the commit on, late events of these distinct ids are
+ * refused or stored without them. `refuse` wins if both were requested.
  */
 export async function rememberErased(
   db: Queryable,
@@ -39,7 +41,7 @@ export async function rememberErased(
 }
 
 /**
- * Those of the distinct ids that are of persons who were erased; with `erasure_ids` by one of these
+ * Returns the distinct ids that belong to erased persons; with `erasure_ids`, only of these
  * erasures.
  */
 export async function findErased(
@@ -71,9 +73,8 @@ async function lateOf(
 }
 
 /**
- * The events as they may be stored, in their order and their number: undefined for one that is
- * refused. Call it under the project's lock, for a project that has erased persons. Warnings of it
- * name nobody.
+ * Returns the storable events at their positions: undefined for a refused one. The caller holds the
+ * project's lock; the project has erased persons. Its warnings contain no names.
  */
 export async function withoutErased(
   { tx, secrets, warn }: { tx: Transaction; secrets: Hashing; warn: NoteWarning },
@@ -95,10 +96,7 @@ export async function withoutErased(
   });
 }
 
-/**
- * Keeps that something happened, and when: neither the person nor anything that was sent about
- * them.
- */
+/** Keeps the event's name and time: neither the person nor the sent properties. */
 function ofNobody({ uuid, is_uuid_given, event, timestamp }: IncomingEvent): IncomingEvent {
   return {
     uuid,
@@ -118,7 +116,10 @@ function ofNobody({ uuid, is_uuid_given, event, timestamp }: IncomingEvent): Inc
   };
 }
 
-/** An event of somebody else, who was to be the same person: it says nothing of the erased one. */
+/**
+ * The event belongs to another person, who should be merged with the erased one; that request is
+ * removed.
+ */
 function withoutMerge(event: IncomingEvent): IncomingEvent {
   const other = event.merge!.other;
   const { properties, elements_chain } = textsOf(event);

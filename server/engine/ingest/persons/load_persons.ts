@@ -3,15 +3,15 @@ import type { Person } from './person.ts';
 import type { PersonStore } from './person_store.ts';
 
 /**
- * The stored persons that a batch may touch: by distinct id, with the other distinct ids of a
+ * The stored persons that a batch may change: by distinct id, with the other distinct ids of a
  * person that it may move as a whole.
  */
 export type LoadedPersons = { persons: Map<string, Person>; others: Map<string, string[]> };
 
 /**
- * Loads the persons of the events' distinct ids, of those that they want merged, and those whom
- * they all belong to. A forced merge must be the first of the events. Persons whose distinct ids
- * belong to themselves cost one look-up for all of them together, none where they are remembered.
+ * Loads the persons of the events' distinct ids, of the ids to merge, and their owners. A forced
+ * merge must be the first of the events. Persons without merges cost one look-up together, and none
+ * if they are cached.
  */
 export async function loadPersons(
   store: PersonStore,

@@ -18,32 +18,29 @@ export type Person = {
   person_version: number;
   person_distinct_id_version: number;
   created_at: string;
-  /** The distinct id of the person that this one became a part of; empty while it is its own. */
+  /** The distinct id of the person that this one was merged into; empty if none. */
   merged_into: string;
-  /** 1 once it was the target of a merge, 0 before. */
+  /** 1 once it was the target of a merge, otherwise 0. */
   is_identified: number;
 };
 
-/** A person while the events of a batch are applied to it. */
+/** A person while a batch's events change it. */
 export type PersonDraft = {
-  /** JSON text after the last event that was applied, and its bytes of UTF-8. */
+  /** JSON text after the last applied event, and its bytes of UTF-8. */
   properties: string;
   properties_bytes: number;
   is_changed: boolean;
-  /** The same as an object, once an event had to look into it. */
+  /** The same as an object, once an event needed to read it. */
   parsed: JsonObject | undefined;
-  /** Undefined in a person that the batch creates. */
+  /** Undefined for a person that the batch creates. */
   created_at: string | undefined;
   merged_into: string;
   is_identified: number;
-  /** The batch has given the distinct id to another person. */
+  /** True if the batch has given the distinct id to another person. */
   is_moved: boolean;
 };
 
-/**
- * The id of the person behind a distinct id: a version 5 UUID, the same whenever and wherever it is
- * asked.
- */
+/** Returns the person id of a distinct id: a version 5 UUID, which is always the same. */
 export function personId(teamId: number, distinctId: string): string {
   const name = `${teamId}:${distinctId}`;
   let id = latest_ids.get(name);
@@ -55,7 +52,7 @@ export function personId(teamId: number, distinctId: string): string {
   return id;
 }
 
-/** A draft of a stored person, or of one that does not exist yet. */
+/** Returns a draft of a stored person, or of one that does not exist yet. */
 export function draftOf(person: Person | undefined): PersonDraft {
   const properties = person?.properties ?? '{}';
   return {
@@ -74,9 +71,9 @@ export function draftOf(person: Person | undefined): PersonDraft {
 type Sets = Pick<IncomingEvent, 'set' | 'set_once' | 'unset' | 'is_set_too_large'>;
 
 /**
- * Applies one event's `$set`, `$set_once` and `$unset` to a draft: `$set_once` fills keys that are
- * absent, `$set` overwrites, and within one event `$set` wins; what `$unset` names is gone after
- * both. False when the person would become larger than persons may be: then it is left as it was.
+ * Applies one event's `$set`, `$set_once` and `$unset` to a draft: `$set_once` fills absent keys,
+ * `$set` overwrites, and within one event `$set` wins; `$unset` removes keys last. Returns false,
+ * with the person unchanged, if the person would exceed its maximum size.
  */
 export function applySet(draft: PersonDraft, event: Sets): boolean {
   const { set, set_once, unset } = event;
@@ -90,8 +87,8 @@ export function applySet(draft: PersonDraft, event: Sets): boolean {
 }
 
 /**
- * Gives the properties of a person that is merged to the one that stays: those that it has not.
- * False when it would become larger than persons may be: then it keeps its own alone.
+ * Copies properties of a merged person to the remaining one, unless it has them. Returns false if
+ * it would exceed its maximum size; it then only keeps its own.
  */
 export function applyMerge(into: PersonDraft, from: PersonDraft): boolean {
   if (from.properties === '{}') return true;
@@ -115,7 +112,7 @@ function replace(draft: PersonDraft, after: JsonObject): boolean {
 }
 
 // Compared as JSON, not by identity: a value that is sent again with every event must not create a
-// version. Only what the event names is looked at.
+// version. Only properties that the event names are compared.
 function changes(before: JsonObject, { set = {}, set_once = {}, unset = [] }: Sets): boolean {
   const gone = new Set(unset);
   return (

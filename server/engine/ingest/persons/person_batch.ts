@@ -7,19 +7,19 @@ import { applyMerge, applySet, draftOf, personId } from './person.ts';
 import type { Person, PersonDraft } from './person.ts';
 
 /**
- * A new version of a person without its batch's instants; `created_at` is missing in the first one.
+ * A new version of a person without its batch's instants; the first version has no `created_at`.
  */
 export type PersonRow = Omit<Person, 'created_at'> & {
   created_at: string | undefined;
   team_id: number;
   distinct_id: string;
-  /** The id of the person to whom the distinct id belongs. */
+  /** The id of the person who owns the distinct id. */
   belongs_to: string;
-  /** 1 when that is another one. */
+  /** 1 if that is another person. */
   is_deleted: 0 | 1;
 };
 
-/** The effect of an event: its person afterwards, and the bytes of moving distinct ids. */
+/** The effect of an event: its person afterwards, and the bytes of moved distinct ids. */
 export type Applied = {
   person_id: string;
   properties: string;
@@ -28,13 +28,13 @@ export type Applied = {
   warnings: IdentityWarningReason[];
 };
 
-/** Size of a row beside its texts. */
+/** Size of a row apart from its texts. */
 const row_overhead_bytes = 400;
 
 /**
- * Persons while the events of a batch are applied to them, one after the other. Guarantees: what
- * comes out depends on what was loaded and on the events in their order alone; every distinct id
- * belongs to a person that belongs to itself.
+ * Persons while the events of a batch change them one after the other. Guarantees: the result
+ * depends only on the loaded persons and on the events in their order; every distinct id belongs to
+ * a person that is not merged into another one.
  */
 export class PersonBatch implements Identities {
   readonly #team_id: number;
@@ -50,7 +50,7 @@ export class PersonBatch implements Identities {
     this.#before = before;
   }
 
-  /** Does to the persons what the event asks. */
+  /** Applies an event to the persons. */
   apply(event: IncomingEvent): Applied {
     this.#undo = [];
     const warnings: IdentityWarningReason[] = [];
@@ -64,13 +64,13 @@ export class PersonBatch implements Identities {
     return { person_id: this.#id(leader), properties, properties_bytes, moved_bytes, warnings };
   }
 
-  /** Takes back what the latest event did. */
+  /** Undoes the latest event. */
   undo(): void {
     for (const step of this.#undo.toReversed()) step();
     this.#undo = [];
   }
 
-  /** One new version for each distinct id whose person or properties changed. */
+  /** Returns one new version for each distinct id whose person or properties changed. */
   versions(): PersonRow[] {
     return [...this.#drafts]
       .filter(([, draft]) => draft.is_changed)
@@ -122,7 +122,7 @@ export class PersonBatch implements Identities {
     return draft;
   }
 
-  /** A draft that may be changed. */
+  /** Returns a draft for changes. */
   #changing(distinct_id: string): PersonDraft {
     const draft = this.#draft(distinct_id);
     const before = { ...draft };
@@ -130,7 +130,7 @@ export class PersonBatch implements Identities {
     return draft;
   }
 
-  /** The other distinct ids of a person, as far as they were loaded or came in this batch. */
+  /** Returns the other distinct ids of a person that were loaded or came in this batch. */
   #othersOf(leader: string): Set<string> {
     let others = this.#others.get(leader);
     if (others === undefined) {
@@ -140,7 +140,7 @@ export class PersonBatch implements Identities {
     return others;
   }
 
-  /** Merges if the rules allow it; gives how much the versions of moved distinct ids take. */
+  /** Merges if the rules allow it; returns the size of the versions of moved distinct ids. */
   #merge(distinct_id: string, ask: MergeAsk, warnings: IdentityWarningReason[]): number {
     const verdict = judgeMerge(distinct_id, ask, this);
     if (verdict.kind === 'refused') warnings.push(verdict.reason);
@@ -153,7 +153,7 @@ export class PersonBatch implements Identities {
     return bytes;
   }
 
-  /** Makes a person a part of another one, with all its distinct ids. */
+  /** Merges a person into another one, with all its distinct ids. */
   #move(from: string, into: string, warnings: IdentityWarningReason[]): number {
     const [source, target] = [this.#changing(from), this.#changing(into)];
     if (!applyMerge(target, source)) warnings.push('merged_properties_too_large');

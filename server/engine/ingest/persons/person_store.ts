@@ -5,20 +5,19 @@ import type { Person } from './person.ts';
 
 const cache_bytes_max = 64 * 1024 * 1024;
 const entry_overhead_bytes = 200;
-// Distinct ids travel inside the statement's text; this keeps one statement near a megabyte.
+// Distinct ids are part of the statement's text; this keeps one statement near a megabyte.
 const chunk_size = 2_000;
 
 type TeamCache = { generation: number; persons: Map<string, Person | null> };
 
 /**
- * The latest versions of persons, as one process knows them. Only the holder of a project's
- * ingestion lock may use it for that project.
+ * One process's cache of the latest versions of persons. Only the holder of a project's ingestion
+ * lock may use it for that project.
  */
 export type PersonStore = {
   /**
-   * The latest version of each distinct id that has one. `generation` is the project's count of
-   * batches that wrote persons: another one than last time empties what is remembered. Throws when
-   * `signal` is aborted first.
+   * Returns the latest version of each distinct id that has one. `generation` counts the project's
+   * batches that wrote persons: a new value empties the cache. Throws if `signal` aborts first.
    */
   load(
     teamId: number,
@@ -26,16 +25,16 @@ export type PersonStore = {
     distinctIds: Iterable<string>,
     signal: AbortSignal,
   ): Promise<Map<string, Person>>;
-  /** The other distinct ids that belong to a person; as many as may be moved. */
+  /** Returns the other distinct ids of a person, as many as may be moved. */
   findOthers(teamId: number, leader: string, signal: AbortSignal): Promise<string[]>;
-  /** Remembers versions that were stored by the batch that created `generation`. */
+  /** Caches versions that the batch of `generation` stored. */
   remember(teamId: number, generation: number, persons: Iterable<[string, Person]>): void;
-  /** Forgets a project, after a batch whose fate is unknown. */
+  /** Empties the cache of a project after a batch with an unknown end. */
   forget(teamId: number): void;
 };
 
 /**
- * Creates a store over the table `persons` with a cache of at most 64 MiB, which is emptied when it
+ * Opens a store over the table `persons` with a cache of at most 64 MiB, which is emptied when it
  * is full.
  */
 export function openPersonStore(clickhouse: ClickHouse): PersonStore {
@@ -86,8 +85,8 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
   };
 }
 
-// Leans on the table's order (team_id, distinct_id, person_version): only the granules of these ids
-// are read.
+// Uses the table's order (team_id, distinct_id, person_version): only the granules of these ids are
+// read.
 async function selectLatest(
   clickhouse: ClickHouse,
   teamId: number,
@@ -106,8 +105,8 @@ async function selectLatest(
   });
 }
 
-// Reads the project's `merged_into`: only a forced merge of an identified person asks. Whoever was
-// merged into a person that is not merged itself is still with them.
+// Reads the project's `merged_into`, but only for a forced merge of an identified person. Persons
+// merged into one that is not merged itself still belong to it.
 async function selectOthers(
   clickhouse: ClickHouse,
   teamId: number,

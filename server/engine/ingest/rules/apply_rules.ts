@@ -18,12 +18,12 @@ const holders_of: Record<Rule['target'], { is_event: boolean; holders: readonly 
   group: { is_event: false, holders: ['$group_set'] },
 };
 
-/** Changes an object in place; true if anything is different. */
+/** Changes an object in place; returns true if it changed. */
 type Change = (values: JsonObject) => boolean;
 
 /**
- * Applies the rules in their order. Leaves what it is given as it is: the objects that change are
- * copies, and numbers stay as they were sent. The values lie at most 100 deep.
+ * Applies the rules in their order. Does not change its arguments: changed objects are copies, and
+ * numbers stay as they were sent. The values are nested at most 100 deep.
  */
 export function applyRules(
   rules: readonly Rule[],
@@ -71,8 +71,8 @@ function changeOf(rule: Rule, hash_key: KeyObject | undefined): Change {
 }
 
 /**
- * Calls for each property of the name: the one that is called so, those that a `*` at the end
- * stands for, else the one at the path that dots part. Objects on the path are copied.
+ * Calls back for each property that matches the name: exactly, by the prefix before a final `*`, or
+ * by the path between dots. Copies the objects on the path.
  */
 function eachNamed(
   values: JsonObject,
@@ -106,7 +106,7 @@ function changeAt(
   return true;
 }
 
-/** Nothing, an empty text and what holds others have no hash. */
+/** Null, empty texts, lists and objects have no hash. */
 function hashAt(at: JsonObject, key: string, hash_key: KeyObject): boolean {
   const value = at[key];
   if (value === undefined || value === null || value === '' || holder_names.includes(key))
@@ -116,7 +116,7 @@ function hashAt(at: JsonObject, key: string, hash_key: KeyObject): boolean {
   return true;
 }
 
-/** Where the new name is taken, both stay: nothing is lost. */
+/** If the new name exists, both properties stay, so no value is lost. */
 function rename(values: JsonObject, name: string, new_name: string): boolean {
   if (!Object.hasOwn(values, name) || Object.hasOwn(values, new_name)) return false;
   values[new_name] = values[name];

@@ -6,12 +6,12 @@ import { intakeOf } from './intake.ts';
 import type { Intake, Wishes } from './intake.ts';
 
 /**
- * Finds what a project wants of its events. At most a second old: a change holds for every request
- * that begins a second later, on every process. Answers at once what it knows.
+ * Finds a project's rules and plan for its events. At most a second old: a change applies to every
+ * request that begins a second later, in every process. A cached answer returns at once.
  */
 export type IntakeFinder = (team_id: number) => Intake | undefined | Promise<Intake | undefined>;
 
-/** Age up to which an answer holds. */
+/** Age up to which an answer is valid. */
 const intake_age_ms_max = 1_000;
 const kept_max = 10_000;
 
@@ -23,7 +23,7 @@ type State = {
 };
 type Kept = { state: string; intake: Intake | undefined; until: number };
 
-/** The context that seals the key by which a project's rules hash. */
+/** Returns the context that seals the key of a project's hash rules. */
 export function hashKeyContext(team_id: string | number): string {
   return `ingestion_rule_sets:${team_id}:hash_key`;
 }
@@ -41,7 +41,7 @@ export function openIntakes(db: Database, secrets: Pick<Secrets, 'open'>): Intak
   const look = async (team_id: number): Promise<Intake | undefined> => {
     const until = performance.now() + intake_age_ms_max;
     const { state } = await findState(db, team_id);
-    // A project that is gone is told by whoever stores.
+    // The storing code reports a deleted project.
     if (state === undefined) return undefined;
     const text = JSON.stringify(state);
     const known = kept.get(team_id);
@@ -59,7 +59,7 @@ export function openIntakes(db: Database, secrets: Pick<Secrets, 'open'>): Intak
   };
 }
 
-/** Reads the wishes of a project as they are now; undefined for one that is gone. */
+/** Reads the current wishes of a project; undefined if it is gone. */
 export async function findWishes(
   db: Queryable,
   secrets: Pick<Secrets, 'open'>,

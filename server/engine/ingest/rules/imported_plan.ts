@@ -7,10 +7,10 @@ import {
 } from './tracking_plan.ts';
 import type { PlannedEvent } from './tracking_plan.ts';
 
-/** An event as another tool plans it, as far as a plan of ours has its rules. */
+/** An event of another tool's plan, with the rules that our plans have too. */
 export type ImportedEvent = Omit<PlannedEvent, 'mode'> & { description: string };
 
-/** A part of the file that no plan of ours has; null stands for the whole file or event. */
+/** A part of the file that our plans do not have; null stands for the whole file or event. */
 export type LeftOut = { event: string | null; property: string | null; detail: string };
 
 /** The result of reading a file. */
@@ -24,8 +24,8 @@ const description_length_max = 2_000;
 
 /**
  * Reads a tracking plan with a JSON Schema for each event, as Segment, RudderStack and Avo export
- * it: a list of rules, or an object of schemas by event. Undefined for anything else. Whatever the
- * plan cannot compare is left out and told by name.
+ * it: a list of rules, or an object of schemas by event. Undefined for anything else. Omits rules
+ * that a plan cannot compare, and lists them by name.
  */
 export function readTrackingPlan(document: unknown): ImportedPlan | undefined {
   const rules = rulesIn(document);
@@ -40,7 +40,7 @@ export function readTrackingPlan(document: unknown): ImportedPlan | undefined {
   return { events: [...events.values()], left_out };
 }
 
-/** Finds the rules: in an answer of an API, in a plan, or by the names of events. */
+/** Finds the rules: in an API's answer, in a plan, or by the names of events. */
 function rulesIn(document: unknown): Fields[] | undefined {
   if (Array.isArray(document)) return document.every(isFields) ? document : undefined;
   if (!isFields(document)) return undefined;
@@ -57,7 +57,7 @@ function rulesIn(document: unknown): Fields[] | undefined {
     : undefined;
 }
 
-/** The rules of calls that are no events, which stand beside the list. */
+/** Returns the rules of calls that are no events, which stand beside the list. */
 function othersBeside(rules: unknown): Fields[] {
   if (!isFields(rules) || !Array.isArray(rules['events'])) return [];
   return Object.entries(rules).flatMap(([type, rule]) =>
@@ -121,7 +121,7 @@ type TellProperty = (property: string | null, detail: string) => void;
 
 const envelope = new Set(['context', 'traits', 'properties']);
 
-/** The schema of the properties: that of the whole call may stand around it. */
+/** Returns the schema of the properties, which the schema of the whole call may contain. */
 function propertiesIn(schema: Fields, tell: TellProperty): Fields {
   const outer = isFields(schema['properties']) ? schema['properties'] : {};
   const { properties } = outer;
@@ -191,7 +191,9 @@ function readProperty(name: string, given: unknown, required: boolean, tell: Tel
   };
 }
 
-/** The values of an `enum` but for null, which is no value; undefined where one is not simple. */
+/**
+ * Returns the values of an `enum` without null, which is no value; undefined if one is not simple.
+ */
 function valuesOf(given: unknown): Property['values'] {
   if (!Array.isArray(given)) return undefined;
   const values = [...new Set(given)].filter((value) => value !== null);
@@ -204,7 +206,7 @@ function isPlannedValue(value: unknown): value is string | number | boolean {
   return typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** Keywords that only describe, and values that hold nothing to anything. */
+/** Keywords that only describe, and values that restrict nothing. */
 const annotations =
   /^(\$id|\$schema|\$comment|id|title|type|description|default|examples?|deprecated|readOnly|writeOnly)$/;
 

@@ -8,19 +8,19 @@ import { isOpenPlan, openPlanCheck } from './tracking_plan.ts';
 import type { TrackingPlan } from './tracking_plan.ts';
 import { withDevice } from './user_agent.ts';
 
-/** The wishes of a project for its events before they are stored. */
+/** A project's rules for its events before they are stored. */
 export type Wishes = {
-  /** In their order, those that are switched on. */
+  /** The enabled rules, in order. */
   rules: Rule[];
-  /** Base64; null for a project that never had a rule that hashes. */
+  /** Base64; null if the project never had a rule that hashes. */
   hash_key: string | null;
   fill_device_properties: boolean;
   plan: TrackingPlan;
 };
 
 /**
- * The wishes of a project in the form in which requests carry them, also to threads: `text` is
- * their JSON. `hides` says that values are dropped or hashed, so that nothing may be kept as sent.
+ * A project's wishes in the form that requests pass to threads: `text` is their JSON. `hides`:
+ * rules drop or hash values, so original values may not be stored anywhere.
  */
 export type Intake = { team_id: number; text: string; hides: boolean };
 
@@ -30,7 +30,7 @@ export type Judged =
       properties: JsonObject;
       /** Ids of rules, and `user_agent`. */
       changed_by: string[];
-      /** The difference from a plan that lets it pass. */
+      /** A tolerated difference from the plan. */
       off_plan: string | undefined;
       dropped_by?: undefined;
       problem?: undefined;
@@ -38,7 +38,7 @@ export type Judged =
   | { dropped_by: string; problem?: undefined }
   | { problem: EventProblem; dropped_by?: undefined };
 
-/** Judges an event by what its project wants; `user_agent` is that of a browser that sent it. */
+/** Judges an event by its project's wishes; `user_agent` is the sending browser's. */
 export type Judge = (
   event: string,
   properties: JsonObject,
@@ -48,7 +48,7 @@ export type Judge = (
 /** The source of a change that no rule made. */
 const user_agent_source = 'user_agent';
 
-/** The wishes as an intake; undefined where events stay as they are. */
+/** Returns the wishes as an intake; undefined if they change no event. */
 export function intakeOf(team_id: number, wishes: Wishes): Intake | undefined {
   const { rules, fill_device_properties, plan } = wishes;
   if (rules.length === 0 && !fill_device_properties && isOpenPlan(plan)) return undefined;
@@ -58,13 +58,13 @@ export function intakeOf(team_id: number, wishes: Wishes): Intake | undefined {
   return { team_id, text: JSON.stringify(wishes), hides };
 }
 
-/** The judges of the projects whose events came last. */
+/** The judges of the most recent projects. */
 const opened = new Map<number, { text: string; judge: Judge }>();
 const opened_max = 200;
-/** Event names whose rules are remembered. */
+/** Most event names with cached rules. */
 const names_max = 2_000;
 
-/** Opens the judge of an intake; the same one as long as nothing changes. */
+/** Opens the judge of an intake; returns the cached one if nothing has changed. */
 export function openJudge({ team_id, text }: Intake): Judge {
   const known = opened.get(team_id);
   if (known?.text === text) return known.judge;
@@ -74,7 +74,7 @@ export function openJudge({ team_id, text }: Intake): Judge {
   return judge;
 }
 
-/** The judge of wishes that need not be remembered. */
+/** Returns the judge of wishes, without a cache. */
 export function judgeOf({ rules, hash_key, fill_device_properties, plan }: Wishes): Judge {
   const key = hash_key === null ? undefined : createSecretKey(Buffer.from(hash_key, 'base64'));
   const check = isOpenPlan(plan) ? undefined : openPlanCheck(plan);

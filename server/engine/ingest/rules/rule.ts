@@ -1,4 +1,4 @@
-/** The actions of a rule, each on events by their names. */
+/** The actions of a rule on the events that it names. */
 export const rule_actions = [
   'drop_event',
   'drop_property',
@@ -16,7 +16,7 @@ export const rule_targets = ['any', 'event', 'person', 'group'] as const;
 /** A rule as ingestion needs it. */
 export type Rule = {
   id: string;
-  /** Names of events, a `*` at the end for all that begin so; none for all events. */
+  /** Names of events; a final `*` matches any ending; an empty list matches all events. */
   events: string[];
   action: (typeof rule_actions)[number];
   /** Name of the property; null for `drop_event`. */
@@ -32,21 +32,21 @@ export type Rule = {
 /** Most rules of a project. */
 export const rules_max = 1_000;
 
-/** Names that say which event it is, when and whose: no rule changes them. */
+/** Names that identify the event, its time and its person: no rule may change them. */
 export const fixed_names: readonly string[] = ['uuid', 'timestamp', 'distinct_id'];
-/** Properties that hold the properties of persons and groups: a rule may only drop them. */
+/** Properties that contain the properties of persons and groups: a rule may only drop them. */
 export const holder_names: readonly string[] = ['$set', '$set_once', '$unset', '$group_set'];
 
-/** A name, or with a `*` at its end the beginning of names. */
+/** A name, or the beginning of names before a final `*`. */
 export type NamePattern = { text: string; is_prefix: boolean };
 
-/** Reads a name that may have a `*` at its end. */
+/** Reads a name that may end with `*`. */
 export function patternOf(written: string): NamePattern {
   const is_prefix = written.endsWith('*');
   return { text: is_prefix ? written.slice(0, -1) : written, is_prefix };
 }
 
-/** Does the name match? */
+/** Returns true if the name matches. */
 export function matches({ text, is_prefix }: NamePattern, name: string): boolean {
   return is_prefix ? name.startsWith(text) : name === text;
 }

@@ -5,11 +5,11 @@ import type { Logger } from '../../../platform/log.ts';
 import { openDelayed } from '../../../platform/pacing/delayed.ts';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
 
-/** One process's way into the table of counts. */
+/** One process's writer of the table of counts. */
 export type RuleCounts = {
-  /** Adds events that a rule, or another source, changed or dropped: cheap, never throws. */
+  /** Adds events that a rule or another source changed or dropped: cheap, never throws. */
   note(team_id: number, source: string, events: number): void;
-  /** Stores what was noted so far. Never throws: what could not be stored is tried again. */
+  /** Stores the counts so far. Never throws: counts that could not be stored are retried. */
   store(): Promise<void>;
 };
 
@@ -18,14 +18,14 @@ type Parts = { db: Database; clock: Clock; log: Logger };
 
 const hour_ms = 3_600_000;
 const kept_ms = 90 * 24 * hour_ms;
-/** Number of counts that wait, however long the control store is unreachable. */
+/** Most counts that wait while the control store is unreachable. */
 const waiting_max = 20_000;
 
 const opened = new WeakMap<Database, RuleCounts>();
 
 /**
- * The counts of one process: held in memory, and once a second added to the table in one statement,
- * however many events there were. A kill loses the counts of the last second, and no event.
+ * The counts of one process: held in memory, and added to the table once a second in one statement,
+ * for any number of events. A kill loses the counts of the last second, but no event.
  */
 export function sharedRuleCounts({ db, clock, log }: Parts): RuleCounts {
   const known = opened.get(db);
@@ -64,9 +64,8 @@ export function sharedRuleCounts({ db, clock, log }: Parts): RuleCounts {
 }
 
 /**
- * Adds the counts in one statement; of projects that are gone nothing. Rows are written in one
- * order by every process, so two of them cannot block each other for good; the projects' locks
- * keep a deletion from coming in between.
+ * Adds the counts in one statement; skips deleted projects. Every process writes rows in the same
+ * order, which avoids deadlocks; the locks on the projects keep a deletion from interfering.
  */
 async function storeCounts(db: Database, counts: Count[]): Promise<void> {
   await db.run(sql`
@@ -80,7 +79,7 @@ async function storeCounts(db: Database, counts: Count[]): Promise<void> {
     ON CONFLICT (team_id, hour, source) DO UPDATE SET events = c.events + excluded.events`);
 }
 
-/** Removes what is older than 90 days. Leans on ingestion_rule_counts_by_age. */
+/** Removes counts older than 90 days. Uses ingestion_rule_counts_by_age. */
 export async function sweepRuleCounts(db: Queryable, now_ms: number): Promise<void> {
   await db.run(sql`DELETE FROM ingestion_rule_counts
     WHERE hour < ${isoInstant(now_ms - kept_ms)}::timestamptz`);

@@ -11,12 +11,12 @@ export const property_types = [
   'list',
   'object',
 ] as const;
-/** The fates of an event that is not as planned. */
+/** The treatments of an event that differs from the plan. */
 export const plan_modes = ['warn', 'refuse'] as const;
-/** The fates of an event that the plan does not name. */
+/** The treatments of an event that the plan does not name. */
 export const unplanned_fates = ['allow', 'warn', 'refuse'] as const;
 
-/** A property of a planned event; without `values` it may have every value of its type. */
+/** A property of a planned event; without `values`, it may have any value of its type. */
 type PlannedProperty = {
   name: string;
   type: (typeof property_types)[number];
@@ -32,7 +32,7 @@ export type PlannedEvent = {
   other_properties: 'allow' | 'report';
 };
 
-/** The events that a project expects, and the fate of others. */
+/** The events that a project expects, and the treatment of others. */
 export type TrackingPlan = {
   events: PlannedEvent[];
   unplanned_events: (typeof unplanned_fates)[number];
@@ -51,15 +51,15 @@ export const planned_text_length_max = 200;
 /** The difference of an event from the plan; `attr` is the place of the first one. */
 export type Difference = { mode: PlannedEvent['mode']; attr: string; detail: string };
 
-/** Differences of an event that are named. */
+/** Most differences of an event that are listed. */
 const named_max = 5;
 
-/** Compares events with the plan; undefined for one that is as planned. */
+/** Compares an event with the plan; undefined if it matches. */
 export type PlanCheck = (event: string, properties: JsonObject) => Difference | undefined;
 
 /**
  * Opens the comparison. Events and properties whose names begin with `$` belong to the SDKs: they
- * are only compared where the plan names them.
+ * are only compared if the plan names them.
  */
 export function openPlanCheck({ events, unplanned_events }: TrackingPlan): PlanCheck {
   const planned = new Map(
@@ -116,7 +116,7 @@ function kindOf(value: unknown): Exclude<(typeof property_types)[number], 'any' 
   return Array.isArray(value) ? 'list' : 'object';
 }
 
-/** A number of whatever form as the plan has it; the rest is no number, and equal to itself. */
+/** Returns a number in the plan's form; other values stay unchanged. */
 function plainOf(value: unknown): string | number | boolean {
   return isNumberText(value) ? Number(JSON.stringify(value)) : (value as string);
 }
@@ -128,7 +128,7 @@ function isOf(type: (typeof property_types)[number], value: unknown): boolean {
   return kind === 'number' && isInteger(typeof value === 'number' ? value : JSON.stringify(value));
 }
 
-/** `10.0` and `1e3` are integers; of digits beyond those of a double the text decides. */
+/** `10.0` and `1e3` are integers; for digits beyond those of a double, the text decides. */
 function isInteger(value: number | string): boolean {
   return /^-?\d+(\.0*)?$/.test(String(value)) || Number.isInteger(Number(value));
 }
@@ -141,7 +141,7 @@ function shortened(name: string): string {
     : `${name.slice(0, name_length_max).toWellFormed()}…`;
 }
 
-/** True if the plan holds no event to anything. */
+/** Returns true if the plan restricts nothing. */
 export function isOpenPlan({ events, unplanned_events }: TrackingPlan): boolean {
   return events.length === 0 && unplanned_events === 'allow';
 }

@@ -1,7 +1,7 @@
 import { UAParser } from 'ua-parser-js';
 import type { JsonObject } from '../parse/exact_json.ts';
 
-/** The properties that a user agent tells, in the names and words of posthog-js. */
+/** The properties that a user agent determines, in the names and words of posthog-js. */
 type Device = {
   $browser: string;
   $browser_version: number | undefined;
@@ -10,7 +10,7 @@ type Device = {
   $device_type: string;
 };
 
-/** Words of posthog-js for browsers and systems that the library calls otherwise. */
+/** The names that posthog-js uses for browsers and systems where the library's differ. */
 const words: Record<string, string> = {
   Edge: 'Microsoft Edge',
   IE: 'Internet Explorer',
@@ -28,17 +28,17 @@ const device_types: Record<string, string> = {
   wearable: 'Wearable',
 };
 
-/** Reading a text takes 70 microseconds, and the same browser comes again and again. */
+/** Parsing a text takes 70 microseconds, and the same browser sends many. */
 const known = new Map<string, Device | undefined>();
 const known_max = 2_000;
 
-/** Longest text that is read: what browsers send has some 200 characters. */
+/** Longest text that is parsed: browsers send some 200 characters. */
 const text_length_max = 500;
 
 /**
- * Adds what the event's own `$raw_user_agent`, else the other text, tells of browser, system and
- * device. Properties that are there stay, and a version is only added beside its name. Gives the
- * same object if there is nothing to add.
+ * Adds the browser, system and device of the event's own `$raw_user_agent`, or else of the other
+ * text. Keeps existing properties, and only adds a version beside its name. Returns the same object
+ * if there is nothing to add.
  */
 export function withDevice(properties: JsonObject, otherwise: string | undefined): JsonObject {
   const own = Object.hasOwn(properties, '$raw_user_agent') ? properties['$raw_user_agent'] : '';

@@ -1,6 +1,6 @@
 import type { WarningReason } from './warning.ts';
 
-/** An event, or a whole request, that was refused: a row of the table. */
+/** A refused event or whole request: a row of the table. */
 export type RefusedEvent = {
   id: string;
   team_id: number;

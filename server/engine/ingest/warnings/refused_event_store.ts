@@ -3,15 +3,15 @@ import type { Database, Queryable } from '../../../platform/postgres/database.ts
 import { isoInstant } from '../../../platform/clock.ts';
 import type { RefusedEvent } from './refused_event.ts';
 
-/** Bytes that are kept of a project and a day (UTC), and the number of refused events. */
+/** Bytes that are stored of a project and a day (UTC), and the number of refused events. */
 const day_bytes_max = 20 * 1024 * 1024;
 const day_rows_max = 10_000;
 
 const day_ms = 24 * 3_600_000;
 
 /**
- * Stores them in one statement, as long as their project has room on their day; of projects that
- * are gone nothing. Two processes at once may keep a second's worth more.
+ * Stores them in one statement, while their project has room on their day; skips deleted projects.
+ * Two processes at once may store a second's worth more.
  */
 export async function storeRefusedEvents(db: Database, events: RefusedEvent[]): Promise<void> {
   const column = <Name extends keyof RefusedEvent>(name: Name) => events.map((one) => one[name]);
@@ -49,7 +49,7 @@ export async function storeRefusedEvents(db: Database, events: RefusedEvent[]): 
     ON CONFLICT DO NOTHING`);
 }
 
-/** Removes what is older than so many days. Leans on refused_events_by_age. */
+/** Removes refused events older than this many days. Uses refused_events_by_age. */
 export async function sweepRefusedEvents(
   db: Queryable,
   kept_days: number,

@@ -7,15 +7,15 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import { storeRefusedEvents } from './refused_event_store.ts';
 import type { RefusedEvent } from './refused_event.ts';
 
-/** One process's way into the table. */
+/** One process's writer of the table. */
 export type RefusedEvents = {
-  /** Keeps what was refused: cheap, never throws; it is stored within a second or so. */
+  /** Keeps a refused event: cheap, never throws; it is stored within about a second. */
   keep(refused: Omit<RefusedEvent, 'id' | 'received_at'>): void;
-  /** Stores what is kept so far. Never throws: what cannot be stored is lost, and logged. */
+  /** Stores the events so far. Never throws: events that cannot be stored are lost, and logged. */
   store(): Promise<void>;
 };
 
-/** Larger ones are not kept. */
+/** Larger ones are not stored. */
 export const refused_content_bytes_max = 4 * 1024 * 1024;
 /** Bytes that wait to be stored, and the number of events. */
 const waiting_bytes_max = 32 * 1024 * 1024;
@@ -25,8 +25,8 @@ type Parts = { db: Database; clock: Clock; log: Logger; config: { refused_events
 const opened = new WeakMap<Database, RefusedEvents>();
 
 /**
- * The refused events of one process: held in memory, and once a second stored in one statement. A
- * kill loses those of the last second. With a setting of 0 days nothing is kept.
+ * The refused events of one process: held in memory, and stored once a second in one statement. A
+ * kill loses those of the last second. With a setting of 0 days, it stores nothing.
  */
 export function sharedRefusedEvents(parts: Parts): RefusedEvents {
   const known = opened.get(parts.db);

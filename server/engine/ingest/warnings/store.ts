@@ -3,14 +3,13 @@ import type { Database, Queryable } from '../../../platform/postgres/database.ts
 import { isoInstant } from '../../../platform/clock.ts';
 import type { PendingWarning } from './warning.ts';
 
-/** Number of examples of an hour and a reason. */
+/** Number of examples for each hour and reason. */
 export const examples_max = 5;
 const kept_ms = 90 * 24 * 3_600_000;
 
 /**
- * Adds the counts in one statement; of projects that are gone nothing. Rows are written in one
- * order by every process, so two of them cannot block each other for good; the projects' locks
- * keep a deletion from coming in between.
+ * Adds the counts in one statement; skips deleted projects. Every process writes rows in the same
+ * order, which avoids deadlocks; the locks on the projects keep a deletion from interfering.
  */
 export async function storeWarnings(db: Database, warnings: PendingWarning[]): Promise<void> {
   await db.run(sql`
@@ -29,7 +28,7 @@ export async function storeWarnings(db: Database, warnings: PendingWarning[]): P
         WHERE place <= ${examples_max}::bigint)`);
 }
 
-/** Removes what is older than 90 days. Leans on ingestion_warnings_by_age. */
+/** Removes warnings older than 90 days. Uses ingestion_warnings_by_age. */
 export async function sweepWarnings(db: Queryable, now_ms: number): Promise<void> {
   await db.run(sql`DELETE FROM ingestion_warnings
     WHERE hour < ${isoInstant(now_ms - kept_ms)}::timestamptz`);

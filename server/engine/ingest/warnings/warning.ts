@@ -12,11 +12,10 @@ export const warning_outcomes = [
   'put_off',
 ] as const;
 
-/** One outcome of the list. */
 export type WarningOutcome = (typeof warning_outcomes)[number];
 
 /**
- * Why an event was not taken as it came, and what became of it. The list is closed:
+ * Why an event was not accepted unchanged, with its outcome. The list is closed:
  * docs/ingestion_warnings.md explains each.
  */
 export const warning_reasons = {
@@ -58,12 +57,11 @@ export const warning_reasons = {
   uuid_replaced: 'changed',
 } as const satisfies Record<string, WarningOutcome>;
 
-/** One reason of the closed list. */
 export type WarningReason = keyof typeof warning_reasons;
 
 /** An example of a warning, from an event; texts are cut. */
 export type WarningExample = {
-  /** By which way it came, where that is known: a protocol, or `events`. */
+  /** The source of the event, if known: a protocol, or `events`. */
   from?: string | undefined;
   event?: string | undefined;
   distinct_id?: string | undefined;
@@ -72,7 +70,9 @@ export type WarningExample = {
   sent?: string | undefined;
 };
 
-/** Something that was not taken as it came. `events` is how many it stands for, 1 unless given. */
+/**
+ * Data that was not accepted unchanged. `events` is the number of affected events, 1 by default.
+ */
 export type Warning = {
   team_id: number;
   reason: WarningReason;
@@ -80,7 +80,7 @@ export type Warning = {
   events?: number;
 };
 
-/** Notes a warning: cheap, never throws; it is stored within a second or so. */
+/** Records a warning: cheap, never throws; it is stored within about a second. */
 export type NoteWarning = (warning: Warning) => void;
 
 /** Counts of a project, an hour and a reason that are not stored yet. */

@@ -6,10 +6,10 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import { examples_max, storeWarnings } from './store.ts';
 import type { NoteWarning, PendingWarning, Warning, WarningExample } from './warning.ts';
 
-/** One process's way into the table of warnings. */
+/** One process's writer of the table of warnings. */
 export type Warnings = {
   note: NoteWarning;
-  /** Stores what was noted so far. Never throws: what could not be stored is tried again. */
+  /** Stores the warnings so far. Never throws: counts that could not be stored are retried. */
   store(): Promise<void>;
 };
 
@@ -18,15 +18,14 @@ type Parts = { db: Database; clock: Clock; log: Logger };
 const hour_ms = 3_600_000;
 /** Length of a text in an example. */
 const text_length_max = 200;
-/** Number of counts that wait, however long the control store is unreachable. */
+/** Most counts that wait while the control store is unreachable. */
 const pending_max = 10_000;
 
 const opened = new WeakMap<Database, Warnings>();
 
 /**
- * The warnings of one process: counted in memory, and once a second added to the table in one
- * statement, however many events there were. A kill loses the counts of the last second, and no
- * event.
+ * The warnings of one process: counted in memory, and added to the table once a second in one
+ * statement, for any number of events. A kill loses the counts of the last second, but no event.
  */
 export function sharedWarnings(parts: Parts): Warnings {
   const known = opened.get(parts.db);
@@ -102,7 +101,7 @@ function openPending() {
   };
 }
 
-/** The example with its texts cut to what is kept, as PostgreSQL can keep them. */
+/** Returns the example with its texts cut, in a form that PostgreSQL can store. */
 function shown(example: WarningExample, at: string): WarningExample & { at: string } {
   const texts = Object.entries(example).flatMap(([name, text]) =>
     text === undefined ? [] : [[name, shortened(text)]],

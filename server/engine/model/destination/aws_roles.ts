@@ -1,5 +1,5 @@
 /**
- * Rules for assuming roles of AWS: the ARN by which trust policies name the server's identity
- * (undefined: it assumes no role), and the token service (undefined: that of AWS in the region).
+ * Rules for assuming AWS roles. `principal` is the ARN that trust policies name (undefined: the
+ * server assumes no role). The token service is AWS's own for the region if undefined.
  */
 export type AwsRoles = { principal: string | undefined; sts_endpoint_url: string | undefined };

@@ -1,8 +1,8 @@
 import { isUuid } from '../../../platform/uuid.ts';
 
 /**
- * Why a receipt at the destination has another text than the one kept here, as a sentence: it may
- * stand for an erasure that was done after the backup from which this server was restored.
+ * Returns a sentence that explains why a receipt at the destination differs from the stored one. An
+ * erasure that ran after the restored backup may have rewritten it.
  */
 export function whyChanged(text: string): string {
   const erasure_id = erasureOf(text);
@@ -23,7 +23,7 @@ function erasureOf(text: string): string | undefined {
   }
 }
 
-/** The ids of erasures (version 7) begin with the instant, in milliseconds. */
+/** Returns the instant of an erasure. Its id (version 7) begins with it, in milliseconds. */
 function askedAt(id: string): string {
   return new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toISOString();
 }

@@ -3,7 +3,7 @@ import type { DestinationDefinition } from './destination.ts';
 type Config = Record<string, unknown>;
 type Definition = Pick<DestinationDefinition, 'connection'>;
 
-/** Returns true if a connection has this key of the config. */
+/** Returns true if this key of the config belongs to the connection. */
 export function isOfConnection({ connection = [] }: Definition, key: string): boolean {
   return connection.includes(key);
 }
@@ -15,7 +15,7 @@ export function connectionPart(definition: Definition, config: Config): Config {
   );
 }
 
-/** Returns the export's part of a config, beside its connection. */
+/** Returns the export's part of a config: all keys outside its connection. */
 export function exportPart(definition: Definition, config: Config): Config {
   return Object.fromEntries(
     Object.entries(config).filter(([key]) => !isOfConnection(definition, key)),
@@ -23,8 +23,8 @@ export function exportPart(definition: Definition, config: Config): Config {
 }
 
 /**
- * The whole config of an export that uses a connection. Guarantee: every key of a connection is the
- * connection's, and the others are the export's.
+ * Returns the whole config of an export that uses a connection. Guarantee: connection keys come
+ * from the connection, all others from the export.
  */
 export function joinedConfig(definition: Definition, connection: Config, own: Config): Config {
   return { ...exportPart(definition, own), ...connectionPart(definition, connection) };

@@ -1,10 +1,10 @@
 import type { StoredRectangle } from '../ledger/rectangles.ts';
 
-/** The values of a row as texts, in the order of the columns; null is null. */
+/** The values of a row as texts, in column order; null stays null. */
 export type ValueRow = (string | null)[];
 
 /**
- * The contents of a slice: the insertions that it holds (null: all of its delivery), and the digest
+ * The contents of a slice: the insertions that it holds (null: the whole delivery), and the digest
  * of its rows if the receipt has one.
  */
 export type SliceContents = {
@@ -13,27 +13,23 @@ export type SliceContents = {
   inserted_from: string | null;
   inserted_to: string | null;
   digest: string | undefined;
-  /** True for a digest of the rows as text (docs/decisions/0137). */
+  /** True if the digest covers the rows as text (docs/decisions/0137). */
   is_rows_digest: boolean;
 };
 
 /**
- * The source as `verify` reads it again, for destinations whose contents are compared row by row.
+ * The source as `verify` reads it again, for destinations whose contents it compares row by row.
  */
 export type ContentSource = {
-  /**
-   * The rows of a delivery, or of one slice of it, in the order in which they were delivered and
-   * with the values of its columns as text.
-   */
+  /** Returns the rows of a delivery or of one slice as text, in the order of delivery. */
   rows(delivery_id: string, slice?: number): AsyncIterable<ValueRow>;
   /**
-   * False when the source has not all rows of the delivery any more: then they can be compared by
-   * their digests only.
+   * Returns false if the source has lost rows of the delivery. Only digests can be compared then.
    */
   isWhole(delivery_id: string): Promise<boolean>;
   /**
-   * The rectangles of event time and insertion time that a delivery covers, the names of its
-   * columns, and its slices.
+   * Returns the rectangles of event time and insertion time that a delivery covers, its column
+   * names and its slices.
    */
   contents(delivery_id: string): {
     selection: StoredRectangle[];
@@ -41,10 +37,10 @@ export type ContentSource = {
     slices: SliceContents[];
   };
   /**
-   * Tells the reader a sentence that is no difference; `is_unproven` where it says that something
-   * was not compared.
+   * Tells the reader a sentence that is no difference. `is_unproven`: it says that something was
+   * not compared.
    */
   note(sentence: string, given?: { is_unproven: boolean }): void;
-  /** Called for each row that was read again, on either side. */
+  /** Called for each row that `verify` reads, at the source or the destination. */
   onRow(): void;
 };

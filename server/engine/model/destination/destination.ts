@@ -1,4 +1,4 @@
-// Length: everything that a destination promises is read in one place.
+// Length: this file holds everything that a destination promises.
 import type { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../../platform/log.ts';
@@ -23,15 +23,15 @@ import type { MergeKeys, Written } from './write_mode.ts';
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** The rows to deliver, the same for every attempt and retry of one selection. */
+/** The rows to deliver. Every attempt and retry of one selection delivers the same rows. */
 export type Delivery = Written & {
   /**
-   * Names the delivery at the destination; a repeat with the same id replaces or finds what the
-   * earlier attempt created, never adds to it.
+   * Names the delivery at the destination. A repeat with the same id replaces or finds the earlier
+   * attempt's output and never adds to it.
    */
   delivery_id: string;
   run_id: string;
-  /** Counts the workers that took this run; part of temporary names only. */
+  /** Counts the workers that claimed this run. Only temporary names contain it. */
   attempt: number;
   batch_export_id: string;
   team_id: number;
@@ -39,36 +39,38 @@ export type Delivery = Written & {
   /** ISO 8601, UTC, half open. */
   data_interval_start: string;
   data_interval_end: string;
-  /** The zone of the export, as `Europe/Berlin`; the same while names depend on it. */
+  /**
+   * The time zone of the export, such as `Europe/Berlin`. It stays the same while names depend on
+   * it.
+   */
   timezone: string;
   columns: Column[];
-  /** The number of the project's schema that has the typed columns; left out: there are none. */
+  /** The number of the project's schema that defines the typed columns; absent if it has none. */
   schema_number?: number;
   /**
-   * Rows that are to leave the delivery that is there, by their keys: uuids of events, distinct ids
-   * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.
+   * Keys of the rows to remove from the existing delivery: uuids of events, distinct ids of
+   * persons. A `commit` then shows the slices without these rows and replaces the receipt.
    */
   erased?: ErasedRows;
-  /** The delivery takes the place of what is left of it in the table. */
+  /** The delivery replaces the rows that remain in the table. */
   repairs?: RepairedRows;
-  /** Number of refused rows that do not end the delivery: they are set aside. */
+  /** Number of refused rows that the run sets aside before it fails. */
   rejects?: { rows_max: number };
-  /** Rows that were set aside when the delivery was shown are tried again. */
+  /** The run retries rows that an earlier commit of this delivery set aside. */
   redelivers?: true;
 };
 
 /**
- * Keys of rows that were erased, some at a time. They are values of `column`, if left out of the
- * key of the model.
+ * Keys of erased rows, in batches. They are values of `column`, by default the key of the model.
  */
 export type ErasedRows = { column?: string; keys(): AsyncIterable<string[]> };
 
-/** Keys of all rows of a delivery, some at a time, and the rectangles that its rows lie in. */
+/** Keys of all rows of a delivery, in batches, and the rectangles that contain its rows. */
 export type RepairedRows = ErasedRows & { areas: Rectangle[] };
 
 /**
- * One part of a delivery, in the order of `number` from 0, with the records that the source
- * counted. A crash repeats the last one in any case, so it need not outlive one.
+ * One part of a delivery, ordered by `number` from 0, with the number of records counted at the
+ * source. A crash always repeats the last slice, so its state need not survive one.
  */
 export type Slice = {
   number: number;
@@ -77,26 +79,26 @@ export type Slice = {
   partition?: SlicePartition;
 };
 
-/** True for the one slice of a delivery: nothing is gained by keeping it apart. */
+/** Returns true for the only slice of a delivery. Storing it apart would gain nothing. */
 export function isOnly(slice: Slice): boolean {
   return slice.number === 0 && slice.is_last === true;
 }
 
 /**
- * A slice that is safe at the destination, though not yet visible. `name` is its final path, key or
- * table; `state` is what the sink needs to find it again after a crash.
+ * A slice that is safe at the destination but not yet visible. `name` is its final path, key or
+ * table. `state` lets the sink find it again after a crash.
  */
 export type SliceOutcome = {
   number: number;
   name: string;
-  /** Those that the destination took. */
+  /** Records that the destination accepted. */
   records: number;
-  /** Those that it refused and that were set aside. */
+  /** Records that the destination refused and the run set aside. */
   rejected?: RejectedKey[];
   bytes: number;
   sha256: string;
   /**
-   * The digest of the rows' contents, if a table can be compared with it: `rows_digest` if they
+   * The digest of the rows' contents, if a table can be compared by it: `rows_digest` for rows
    * passed as text (docs/decisions/0137), otherwise `digest` (docs/decisions/0031).
    */
   rows_digest?: string;
@@ -105,20 +107,20 @@ export type SliceOutcome = {
 };
 
 /**
- * The end of a delivery as it is stored, signed and left at the destination. `text` is the exact
- * signed JSON text.
+ * The receipt of a delivery: stored here, signed, and written to the destination. `text` is the
+ * exact signed JSON text.
  */
 export type Manifest = { name: string; text: string };
 
 /**
- * Records that the run has completed, in one transaction with what `show` does in it: both are
- * there afterwards, or neither. Throws if the run is no longer in these hands.
+ * Records that the run has completed, in one transaction with the writes of `show`. Throws if
+ * another worker has claimed the run.
  */
 export type EndOfRun = (show: (tx: Transaction) => Promise<void>) => Promise<void>;
 
 /**
- * A slice that was written. `refused` are set aside. `bytes` and `sha256` are those of what is
- * stored, if that is not what was given.
+ * A slice that was written. `refused` lists rows to set aside. `bytes` and `sha256` describe the
+ * stored bytes where they differ from the given ones.
  */
 export type WrittenSlice = {
   name: string;
@@ -129,35 +131,35 @@ export type WrittenSlice = {
 };
 
 /**
- * An open delivery. Guarantees that each destination gives: nothing is visible to a reader before
- * `commit`; `commit` may be repeated; after `abort` nothing of this delivery is left; a dead
- * attempt's leftovers are found by the next `open` of the same delivery.
+ * An open delivery. Guarantees of every destination: readers see nothing before `commit`; `commit`
+ * may be repeated; `abort` leaves nothing of this delivery; the next `open` of the same delivery
+ * finds the leftovers of a dead attempt.
  */
 export type Sink = {
   /**
-   * True when an earlier attempt of this delivery was committed completely; then nothing else needs
-   * to be called but `close`.
+   * Returns true if an earlier attempt committed this delivery completely. The caller then only
+   * calls `close`.
    */
   isCommitted(): Promise<boolean>;
   /**
-   * Returns the slices of earlier attempts that still exist whole. The engine writes the others
-   * again.
+   * Returns the slices of earlier attempts that still exist completely. The engine writes all
+   * others again.
    */
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /**
-   * Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged).
-   * Rejects when the stream does; then nothing of the slice counts.
+   * Reads one slice's final bytes to their end and makes them safe (flushed, acknowledged). Rejects
+   * when the stream does. The slice does not count then.
    */
   write(slice: Slice, bytes: Readable): Promise<WrittenSlice>;
   /**
-   * Shows all slices at once, the manifest last (or in the same transaction). A destination
-   * whose table lives in the control store shows it by `end`, which ends the run in the same
-   * transaction; otherwise the run ends afterwards.
+   * Shows all slices at once and the manifest last, or in the same transaction. If the
+   * destination's table lives in the control store, it calls `end`, which ends the run in the same
+   * transaction. Otherwise the run ends afterwards.
    */
   commit(outcomes: SliceOutcome[], manifest: Manifest, end?: EndOfRun): Promise<void>;
-  /** Removes everything that this delivery wrote and did not commit, if there is anything. */
+  /** Removes everything uncommitted that this delivery wrote. */
   abort(outcomes: SliceOutcome[]): Promise<void>;
-  /** Gives connections and file handles back; always called once. */
+  /** Releases connections and file handles; always called once. */
   close(): Promise<void>;
 };
 
@@ -165,51 +167,51 @@ export type Sink = {
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
 
 /**
- * The sign that a place shows of a delivery without its contents being read: `text` changes with
- * every change of them. `isExpected` is asked at the first sight: false where it cannot be what was
- * delivered.
+ * A fingerprint of a delivery, which the destination returns without reading the contents: `text`
+ * changes with every change of the contents. `isExpected` is called for the first seal: false if
+ * the contents cannot match the delivery.
  */
 export type Seal = { text: string; isExpected(): boolean | Promise<boolean> };
 
 /** The parts of the server that a destination may use. */
 export type DestinationDeps = {
   log: Logger;
-  /** The guard in front of every connection that leaves the server. */
+  /** The guard of every outbound connection. */
   outbound: Outbound;
-  /** The control store, and the time there, for tables in our own catalog. */
+  /** The control store and its clock, for tables in our own catalog. */
   db?: Database;
   clock?: Clock;
-  /** Absolute folder that the File destination may write under. */
+  /** Absolute path of the only folder that the File destination may write to. */
   export_dir: string;
   /**
-   * True where the operator lets S3 destinations without an access key use the credentials of the
-   * server itself.
+   * True if the operator lets S3 destinations without an access key use the server's own
+   * credentials.
    */
   has_environment_credentials?: boolean;
   aws_roles?: AwsRoles;
   /**
-   * Aborted when the work is to stop: every call that waits for the other side rejects then, and
-   * `open` at once.
+   * Aborted when the work must stop: every pending call and every later `open` then rejects at
+   * once.
    */
   signal: AbortSignal;
-  /** Called when the other side has finished something: its time to stall starts again. */
+  /** Called when the other side has completed something. It restarts the stall timer. */
   noteProgress?: () => void;
-  /** Writes a warning into the log of the run, the same one once. Left out in tests of a config. */
+  /** Writes a warning into the log of the run, each text once. Absent when a config is tested. */
   warn?: (sentence: string) => void;
   /**
-   * Called before a table is created again of which receipts tell; throws where rows of the present
-   * revision went with it. Left out where nothing is delivered.
+   * Called before a missing table is created again. Throws if rows of the present revision were
+   * lost with it. Absent if nothing is delivered.
    */
   refuseLoss?: (table: string) => Promise<void>;
-  /** The `merge` of a delivery, for a connection test. */
+  /** The `merge` keys of a delivery, for a connection test. */
   merge?: MergeKeys | null;
-  /** For a connection test: each delivery takes the place of all rows. */
+  /** For a connection test: true if each delivery replaces all rows. */
   replaces?: boolean;
-  /** A connection test ends after so many steps; left out, after the last one. */
+  /** A connection test stops after this many steps; by default after the last one. */
   steps_max?: number;
   /**
-   * The bytes that a run would send of a slice of this one row, for connection tests of what only
-   * the analytics store can write. Left out where no such store is at hand.
+   * Encodes this one row as a run would send it, for connection tests of formats that only the
+   * analytics store writes. Absent if no such store is available.
    */
   encodeRow?: (row: TextRow, encoding: Encoding) => Promise<Buffer>;
 };
@@ -227,7 +229,7 @@ export type ConfigViolation = {
   detail: string;
 };
 
-/** A column by which rows are sorted, nulls last. */
+/** A column that rows are sorted by, nulls last. */
 export type SortedColumn = { column: string; is_descending: boolean };
 
 /** One step of a connection test. */
@@ -238,94 +240,102 @@ export type CheckStep = {
   duration_ms: number;
 };
 
-/** One destination type as data: validation, encryption, masking, docs and tests follow from it. */
+/** One destination type as data. Validation, encryption, masking, docs and tests derive from it. */
 export type DestinationDefinition<Schema extends TObject = TObject> = {
   type: string;
   label: string;
-  /** Keys that users may set: described, with defaults, `additionalProperties: false`. */
+  /**
+   * The schema of the keys that users may set, with descriptions, defaults and
+   * `additionalProperties: false`.
+   */
   config: Schema;
-  /** The package of npm that it needs and Sluice does not bring. */
+  /** The npm package that it needs and that Sluice does not include. */
   package?: OptionalPackage;
-  /** Keys of the config that are encrypted at rest and never come back. */
+  /** Keys of the config that are encrypted at rest and never returned. */
   secrets: readonly (keyof Static<Schema> & string)[];
   /**
-   * Keys of the config that say where the secrets go, or as whom: a change of one asks for each
-   * secret again.
+   * Keys that determine where Sluice sends the secrets, or as which user. A change of one requires
+   * every secret again.
    */
   where: readonly (keyof Static<Schema> & string)[];
-  /** Keys that exports may share as a connection: every secret, and where each of them goes. */
+  /**
+   * Keys that exports may share as a connection: every secret, and the keys that say where it goes.
+   */
   connection?: readonly (keyof Static<Schema> & string)[];
-  /** Number of steps of `check` that test these keys alone, without a row; default one. */
+  /** Number of `check` steps that test these keys without a row; default one. */
   connection_steps?: number;
-  /** For keys in `where`: the less safe value; a change to another value needs no confirmation. */
+  /**
+   * For keys in `where`: the less safe value. A change to any other value needs no confirmation.
+   */
   less_safe?: Partial<Static<Schema>>;
-  /** Keys that mean something only while another has one of `values`, or any if there are none. */
+  /**
+   * Keys that only apply while another key has one of `values`, or any value if the list is empty.
+   */
   only_with?: readonly {
     keys: readonly (keyof Static<Schema> & string)[];
     key: keyof Static<Schema> & string;
     values: readonly string[];
   }[];
   /**
-   * Keys of the config that say by which way the data travel and not where they end: a change of
-   * one begins no new revision.
+   * Keys that change the route of the data but not its destination. A change begins no new
+   * revision.
    */
   ways?: readonly (keyof Static<Schema> & string)[];
   /**
-   * Returns the place of the data as far as secret keys determine it, such as the account in a
-   * connection string; a change begins a new revision. Contains no secret.
+   * Returns the part of the place that secret keys determine, such as the account in a connection
+   * string. A change begins a new revision. The result contains no secret.
    */
   place?(config: Static<Schema>): string;
   /**
-   * The host that runs of this config are sent to, or a name for what has the bounds where all
-   * share one host; by it their number is bounded (`SLUICE_HOST_RUNS_MAX`). It is found in keys
-   * that are not secret. Undefined, or left out: no bound.
+   * Returns the host that runs of this config connect to, or a name for the bounded resource if all
+   * share one host. `SLUICE_HOST_RUNS_MAX` bounds the runs per result. Reads no secret keys.
+   * Undefined or absent: no bound.
    */
   host?(config: Static<Schema>): string | undefined;
   column_set: ColumnSet;
   /**
-   * True where the other side sees each slice as it is written: nothing is hidden before `commit`,
-   * `abort` takes nothing back, `isCommitted` is never true, and `verify` has nothing to read. Left
-   * out, the guarantees of `Sink` hold.
+   * True if readers see each slice as soon as it is written, before `commit`: `abort` removes
+   * nothing, `isCommitted` is never true, and `verify` has nothing to read. If absent, the
+   * guarantees of `Sink` hold.
    */
   shows_as_written?: true;
-  /** Why its contents can never be compared, as a sentence. If absent, `verify` reads them. */
+  /**
+   * A sentence that says why the contents can never be compared. If absent, `verify` reads them.
+   */
   not_verifiable?: string;
   /**
-   * True where a delivery that is not there after `abort` never will be: `open` and `abort` wait
-   * for a commit that is in progress, or end it, and no earlier attempt can show anything
-   * afterwards. A function tells it of a config.
+   * True if a delivery that is missing after `abort` can never appear: `open` and `abort` wait for
+   * or end a commit in progress, so that no earlier attempt shows rows afterwards. A function
+   * decides by the config.
    */
   is_settled_by_abort?: true | ((config: Static<Schema>) => boolean);
   /**
-   * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), its rows are
-   * deleted `by_key`, or they leave a table of our own catalog, with its older snapshots
-   * (`in_table`). If absent, a person has to remove them by hand.
+   * How erased rows leave an existing delivery: Sluice rewrites it (`anew`), deletes its rows
+   * `by_key`, or removes them from a table of our own catalog with its older snapshots
+   * (`in_table`). If absent, a person has to remove them manually.
    */
   erases?: 'anew' | 'by_key' | 'in_table';
   /**
-   * True where a run can take what is left of a delivery out of its table and write its rows again,
-   * in one transaction. If absent, a delivery to a table is repaired by a backfill.
+   * True if a run can delete the delivery's remaining rows and write all rows again, in one
+   * transaction. If absent, a backfill repairs a delivery to a table.
    */
   repairs_rows?: true;
   /**
-   * Rows that are refused for what they are can be set aside; gives why this config cannot. Left
-   * out, no config can: the other side takes or refuses rows together.
+   * Returns why this config cannot set refused rows aside; undefined if it can. If absent, no
+   * config can: the other side accepts or refuses all rows together.
    */
   setAsideFault?(config: Static<Schema>): string | undefined;
   /**
-   * Rules between keys that the schema cannot say; an empty list means the config is right. Without
-   * `rules` the operator allows nothing.
+   * Checks rules between keys that the schema cannot express; an empty list means the config is
+   * valid. Without `rules`, the operator allows nothing.
    */
   validate(config: Static<Schema>, rules?: OperatorRules): ConfigViolation[];
   /**
-   * Lists in sentences the columns of a query that the destination cannot take; if absent, it takes
-   * all.
+   * Lists the columns of a query that the destination cannot accept, as sentences; if absent, it
+   * accepts all.
    */
   columnFaults?(columns: Column[], config: Static<Schema>): string[];
-  /**
-   * Violations of rules about the files of a table, by the columns of the export and the key by
-   * which its rows are merged.
-   */
+  /** Checks rules about the files of a table against the export's columns and its merge key. */
   layoutViolations?(
     config: Static<Schema>,
     columns: readonly Column[],
@@ -334,38 +344,41 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   /** Returns the encoding of a slice's bytes for this config. */
   encoding(config: Static<Schema>): Encoding;
   /**
-   * Left out, a slice is sent as it is encoded. Else the first request that would be made of these
-   * encoded rows, for a preview; nothing is sent.
+   * Returns the first request for these encoded rows, for a preview, and sends nothing. If absent,
+   * the slice is sent as encoded.
    */
   showRequest?(config: Static<Schema>, encoded: Buffer): Promise<ShownRequest>;
   /**
-   * Most bytes of uncompressed data that one slice should hold. Undefined, or left out: the
-   * engine's own bound.
+   * Returns the most bytes of uncompressed data that one slice should hold. Undefined or absent:
+   * the engine's own bound.
    */
   sliceBytes?(config: Static<Schema>): number | undefined;
-  /** Returns what the files of this config are parted by; none, or left out: they are not. */
+  /** Returns the partition keys of this config's files; empty or absent: no partitions. */
   partitionKeys?(config: Static<Schema>): readonly PartitionKey[];
   /**
-   * Returns the fields by which a table is parted, asked before rows are cut: each slice then has
-   * one partition. With `is_whole` a partition is one slice, however large. Left out: rows are cut
-   * as those of files. `is_row_wise`: rows can be told apart by their insertion.
+   * Returns the partition fields of a table before rows are cut into slices, so that each slice has
+   * one partition. With `is_whole`, a partition is one slice of any size. If absent, rows are cut
+   * like those of files. `is_row_wise`: the insertion time tells rows apart.
    */
   tableParts?(
     config: Static<Schema>,
     delivery: Delivery,
     given: { is_row_wise: boolean; deps: DestinationDeps },
   ): Promise<{ fields: TableField[]; is_whole: boolean }>;
-  /** The columns by which the rows of each file are sorted; none, or left out: as they came. */
+  /** Returns the sort columns of each file; empty or absent: order of arrival. */
   sortedBy?(config: Static<Schema>, delivery: Delivery): SortedColumn[];
-  /** True for a destination of files that can merge and replace the rows of its tables. */
+  /** True for a file destination that can merge and replace the rows of its tables. */
   changes_rows?: true;
-  /** True where that bounds a repeat and no file: the lengths of the values are enough. */
+  /**
+   * True if the slice size bounds a repeat and not a file. An estimate by the lengths of the values
+   * is then enough.
+   */
   slices_are_rough?: true;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
-  /** Named, timed steps up to a row written, read back and removed. */
+  /** Runs named, timed steps that end with a row written, read back and removed. */
   check(config: Static<Schema>, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]>;
   /**
-   * Reads the destination again and names what differs from the receipts of all committed
+   * Reads the destination again and names the differences from the receipts of all committed
    * deliveries of one export.
    */
   verify(
@@ -375,8 +388,9 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     deps: DestinationDeps,
   ): Promise<Difference[]>;
   /**
-   * The halves of `verify` where each delivery has its own objects: `compare` reads those of some
-   * deliveries, `findForeign` looks for others. Left out, `verify` needs all deliveries at once.
+   * The halves of `verify` if each delivery has its own objects: `compare` reads the objects of
+   * some deliveries, `findForeign` looks for others. If absent, `verify` needs all deliveries at
+   * once.
    */
   verify_parts?: {
     compare(
@@ -392,8 +406,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     ): Promise<Difference[]>;
   };
   /**
-   * Asks the place for the seals of deliveries, by their ids. Left out, or undefined: their
-   * contents have to be read.
+   * Fetches the seals of deliveries by their ids. Absent or undefined: `verify` has to read the
+   * contents.
    */
   seals?(
     config: Static<Schema>,
@@ -402,8 +416,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     deps: DestinationDeps,
   ): Promise<Map<string, Seal> | undefined>;
   /**
-   * The halves of `verify` where the instants of a row say its delivery and `seals` gave seals:
-   * `compare` reads the rows of some deliveries, `findStrangers` those outside of all `areas`.
+   * The halves of `verify` if a row's instants identify its delivery and `seals` returned seals:
+   * `compare` reads the rows of some deliveries, `findStrangers` the rows outside all `areas`.
    */
   verify_areas?: {
     compare(
@@ -420,8 +434,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     ): Promise<Difference[]>;
   };
   /**
-   * Gives the receipts that the place of this config holds of the export; others, and known ones,
-   * may be among them. Left out where receipts cannot be read again.
+   * Returns the receipts of the export at the place of this config. The result may include known
+   * ones and those of other exports. Absent if receipts cannot be read again.
    */
   receipts?(
     config: Static<Schema>,
@@ -429,8 +443,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
     wanted: WantedReceipts,
   ): AsyncIterable<HeldReceipt>;
   /**
-   * Opens the files of a table in our own catalog, which lie below the URI `folder`; left out where
-   * exports have no such table.
+   * Opens the files of a table in our own catalog, below the URI `folder`; absent if exports have
+   * no such table.
    */
   openTableFiles?(
     config: Static<Schema>,

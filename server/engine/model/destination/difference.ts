@@ -1,21 +1,21 @@
-/** A named thing that differs between a receipt and the destination. */
+/** A named difference between a receipt and the destination. */
 export type Difference = {
   kind: 'missing' | 'changed' | 'added' | 'unreadable';
   name: string;
   detail: string;
-  /** The differing column, and the value as delivered and as found, both clipped. */
+  /** The differing column, with the delivered and the found value, both clipped. */
   column?: string;
   expected?: string;
   found?: string;
-  /** The delivery that differs, where the name of what differs says it. */
+  /** The delivery that differs, if the name contains it. */
   delivery_id?: string;
   /** The key of the differing row. */
   key?: string;
-  /** Rows that it stands for; left out: one. */
+  /** Number of rows that it stands for; default one. */
   rows?: number;
-  /** A receipt that differs, or a row that occurs too often; left out for any other difference. */
+  /** A differing receipt or a row that occurs too often; absent for any other difference. */
   about?: 'receipt' | 'repetition';
 };
 
-/** Names at the destination that deliveries account for, and the folders to look through. */
+/** Names at the destination that belong to deliveries, and the folders to search. */
 export type AccountedNames = { names: ReadonlySet<string>; folders: ReadonlySet<string> };

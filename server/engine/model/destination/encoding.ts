@@ -1,16 +1,16 @@
 /** Formats of files and objects that users choose. */
 export type FileFormat = 'JSONLines' | 'Parquet' | 'CSV' | 'Avro';
 
-/** Compressions that users choose; which ones a format has is said by `compressionsOf`. */
+/** Compressions that users choose; `compressionsOf` lists those of a format. */
 export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4' | 'deflate';
 
 /**
- * The encoding of a slice's bytes. `TabSeparated` is the text that PostgreSQL's COPY reads, with
- * values that PostgreSQL holds; `is_exact` if the database keeps every text unchanged; `is_bare` if
- * it reads instants without T and Z, booleans as 1 and 0, and no number that is not finite;
- * `has_names` if the first line has the names of the columns. `is_unpacked`: the receiver unpacks
- * it at once, so speed counts more than size. `is_flat`: lists and maps are JSON texts, for a
- * receiver whose tables have no columns of them.
+ * The encoding of a slice's bytes. `TabSeparated` is the text format of PostgreSQL's COPY, with
+ * values that PostgreSQL can store. `is_exact`: the database keeps every text unchanged. `is_bare`:
+ * it reads instants without T and Z, booleans as 1 and 0, and only finite numbers. `has_names`: the
+ * first line holds the column names. `is_unpacked`: the receiver unpacks the bytes at once, so
+ * speed matters more than size. `is_flat`: lists and maps are JSON texts, for a receiver without
+ * such column types.
  */
 export type Encoding =
   | { format: FileFormat; compression: Compression | null; is_unpacked?: true; is_flat?: true }
@@ -52,19 +52,22 @@ const compressionExtensions: Partial<Record<Compression, string>> = {
   zstd: '.zst',
 };
 
-/** The compressions that a format can have; none is always possible as well. */
+/** Returns the compressions that a format can have; every format also allows none. */
 export function compressionsOf(format: FileFormat): readonly Compression[] {
   return compressions[format];
 }
 
-/** True for a format that is binary and compressed inside, where nothing can be put or unpacked. */
+/**
+ * Returns true for a binary format with internal compression: its bytes can be neither edited nor
+ * unpacked as text.
+ */
 export function isBinary({ format }: Encoding): boolean {
   return format === 'Parquet' || format === 'Avro';
 }
 
 /**
- * The end of a file's name, with its dot: `.jsonl.gz`, `.csv`; a Parquet file is `.parquet`
- * whatever its compression, and an Avro file `.avro`.
+ * Returns the file extension with its dot: `.jsonl.gz`, `.csv`. Parquet and Avro files keep theirs
+ * with any compression.
  */
 export function extensionOf(encoding: Encoding): string {
   if (encoding.format === 'TabSeparated') return '.tsv';

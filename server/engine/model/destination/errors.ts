@@ -1,21 +1,20 @@
 /**
- * Destinations repeat texts of servers. Characters that the control store cannot keep (NUL, half of
- * a surrogate pair) are replaced here, where all texts pass: a run whose fault cannot be stored
- * would never end.
+ * Destinations repeat texts of servers. Replaces characters that the control store cannot keep
+ * (NUL, half of a surrogate pair). Otherwise a run whose error cannot be stored would never end.
  */
 function storable(message: string): string {
   return message.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** A fault that is known: its message may be shown to users. */
+/** A known fault whose message may be shown to users. */
 export abstract class KnownError extends Error {
   readonly code: string;
   /**
-   * True for an error of `commit` of which it is certain that nothing of the delivery is shown: the
-   * commit was refused, or not even asked for.
+   * True for an error of `commit` if certainly nothing of the delivery is visible: the commit was
+   * refused or never sent.
    */
   is_certain = false;
-  /** True where rows were refused for what they are: without them the others may go through. */
+  /** True if the content of rows caused the refusal. The other rows may succeed. */
   is_of_row = false;
   /**
    * @param code short name from the closed list of docs/errors.md @param message a sentence that
@@ -28,26 +27,26 @@ export abstract class KnownError extends Error {
 }
 
 /**
- * Thrown where it is known that another attempt cannot help: the user has to change something.
- * Everything else is retried.
+ * Thrown when another attempt cannot help and the user has to change something. Sluice retries all
+ * other errors.
  */
 export class NonRetryableError extends KnownError {
   override readonly name = 'NonRetryableError';
 }
 
-/** Returns the error of a row that cannot be delivered for its content. */
+/** Returns the error for a row whose content cannot be delivered. */
 export function rowError(code: string, message: string): NonRetryableError {
   return Object.assign(new NonRetryableError(code, message), { is_of_row: true });
 }
 
-/** Thrown for a known fault that another attempt may get past. */
+/** Thrown for a known fault that a retry may overcome. */
 export class RetryableError extends KnownError {
   override readonly name = 'RetryableError';
 }
 
 /**
- * Runs `work`, a commit, and marks its error as certain where nothing can be shown; `mayShow` is
- * asked when it has failed.
+ * Runs `work`, a commit, and marks its error as certain if nothing can be visible. After a failure
+ * it calls `mayShow`.
  */
 export async function withCertainty<Result>(
   work: () => Promise<Result>,

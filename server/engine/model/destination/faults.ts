@@ -1,8 +1,8 @@
 import { KnownError, NonRetryableError, RetryableError } from './errors.ts';
 
 /**
- * A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the
- * user is told, where `%` stands for what the other side said.
+ * A known fault: whether a retry may help, its code in docs/errors.md, and the message for the
+ * user, in which `%` stands for the other side's words.
  */
 export type Fault = {
   retryable: boolean;
@@ -14,24 +14,24 @@ export type Fault = {
 
 const said_characters_max = 300;
 
-/** A fault that only a change can mend. */
+/** Returns a fault that only a change can fix. */
 export function lasting(code: string, message: string): Fault {
   return { retryable: false, code, message };
 }
 
-/** A lasting fault of rows for what they are. */
+/** Returns a lasting fault that the content of rows causes. */
 export function ofRow(code: string, message: string): Fault {
   return { ...lasting(code, message), is_of_row: true };
 }
 
-/** A fault that another attempt may get past. */
+/** Returns a fault that a retry may overcome. */
 export function passing(code: string, message: string): Fault {
   return { retryable: true, code, message };
 }
 
 /**
- * Sentences of the outbound guard and the operator's proxy, by their code: clients copy both into
- * errors of their own.
+ * Sentences of the outbound guard and the operator's proxy, by code. Clients copy both into their
+ * own errors.
  */
 const barriers: Record<string, Fault> = {
   outbound_refused: lasting('outbound_refused', '%.'),
@@ -39,7 +39,10 @@ const barriers: Record<string, Fault> = {
   proxy_failed: passing('proxy_failed', '%.'),
 };
 
-/** The error of a fault; what was said stands in it on one line, clipped, without its full stop. */
+/**
+ * Returns the error of a fault. It quotes the other side on one line, clipped, without the full
+ * stop.
+ */
 export function faultError(
   { retryable, code, message, is_of_row }: Fault,
   said = '',
@@ -54,9 +57,9 @@ export function faultError(
 }
 
 /**
- * Turns an error into one that says what to do. `find` returns its fault, with the server's words
- * if they are not the error's own message. An error that already says what to do, and one that fits
- * no fault (above all an error of the source), is returned unchanged.
+ * Turns an error into one that tells the user what to do. `find` returns its fault, with the
+ * server's words if they differ from the error's message. Returns other errors unchanged: those
+ * that already say what to do, and those without a matching fault (mostly errors of the source).
  */
 export function explain(
   error: unknown,
@@ -73,7 +76,7 @@ export function explain(
     : faultError(found, error.message, error);
 }
 
-/** Runs `work` and throws what `explained` makes of its error. */
+/** Runs `work` and throws the error that `explained` returns. */
 export async function withFaults<Result>(
   explained: (error: unknown) => unknown,
   work: () => Promise<Result>,
@@ -85,7 +88,7 @@ export async function withFaults<Result>(
   }
 }
 
-/** The error itself and what caused it, outermost first; clients hide the system's own. */
+/** Returns the error and its causes, outermost first; clients hide the system's own. */
 export function causesOf(error: Error): Error[] {
   const causes = [error];
   for (let { cause } = error; cause instanceof Error && causes.length < 8; { cause } = cause)
@@ -93,7 +96,7 @@ export function causesOf(error: Error): Error[] {
   return causes;
 }
 
-/** The code of an error as the system and the clients set it, or undefined. */
+/** Returns the error code that the system or a client set, or undefined. */
 export function codeOf(error: unknown): string | undefined {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : undefined;

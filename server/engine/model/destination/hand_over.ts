@@ -1,6 +1,6 @@
 /**
- * Hands each item over, one at a time and in order, while the next one is being created. When this
- * returns all are taken; when it throws, what was being taken has come to its end.
+ * Passes each item to `take`, one at a time and in order, while the next one is being created. When
+ * it returns, all items are taken. When it throws, no item is still being taken.
  */
 export async function handOver<Item>(
   items: AsyncIterable<Item>,
@@ -11,7 +11,7 @@ export async function handOver<Item>(
     for await (const item of items) {
       await taking;
       taking = take(item);
-      // Heard of when the next item is there.
+      // The next `await taking` handles the rejection.
       taking.catch(() => undefined);
     }
   } finally {

@@ -5,21 +5,21 @@ import { installCommand } from '../../../platform/command_line.ts';
 import { RetryableError } from './errors.ts';
 
 /**
- * Packages of npm that Sluice does not bring, because they are large and few exports need them,
- * each with the version that it knows.
+ * npm packages that Sluice does not include, because they are large and few exports need them, each
+ * with its supported version.
  */
 export const optional_packages = {
   '@azure/storage-blob': '12.34.0',
   'snowflake-sdk': '3.3.0',
 } as const;
 
-/** The name of a package that a destination needs and Sluice does not bring. */
+/** The name of a package that a destination needs and Sluice does not include. */
 export type OptionalPackage = keyof typeof optional_packages;
 
 const require = createRequire(import.meta.url);
 
 /**
- * Returns what an operator has to do where the server lacks the package, else undefined. Looks
+ * Returns what an operator has to do if the server lacks the package, otherwise undefined. Checks
  * again at each call.
  */
 export function missingPackage(name: OptionalPackage): string | undefined {
@@ -29,13 +29,13 @@ export function missingPackage(name: OptionalPackage): string | undefined {
         `worker: ${installCommand(`${name}@${optional_packages[name]}`)}. No restart is needed.`;
 }
 
-/** Throws an error that says how to get the package, where the server lacks it. */
+/** Throws an error that says how to install the package if the server lacks it. */
 export function requirePackage(name: OptionalPackage): void {
   const told = missingPackage(name);
   if (told !== undefined) throw new RetryableError('package_missing', told);
 }
 
-/** Looks at the folders: Node remembers for good what it did not find. */
+/** Searches the folders: Node caches a failed resolution for good. */
 function isInstalled(name: string): boolean {
   return (require.resolve.paths(name) ?? []).some((folder) => existsSync(join(folder, name)));
 }

@@ -7,7 +7,7 @@ import { counted } from '../../../platform/counted.ts';
 /** Treatment of rows that a destination refuses for their content. */
 export const rejected_rows_modes = ['stop', 'set_aside'] as const;
 
-/** Most rows of a run that may be set aside whatever `rejected_rows_max` of the export says. */
+/** Most rows that a run may set aside, whatever the export's `rejected_rows_max`. */
 export const rejected_rows_limit = 10_000;
 
 /** Default for an export without the field. */
@@ -15,7 +15,7 @@ export const rejected_rows_default = 1_000;
 /** Default for an export without the field. */
 export const rejected_percent_default = 10;
 
-/** As a share of a run, so few rows are never too many. */
+/** Up to this many rows, the percentage does not apply. */
 const uncounted_share = 10;
 
 /** An export's policy for refused rows. */
@@ -28,10 +28,10 @@ export type RejectedRowsPolicy = {
 /** A row that the destination refused, with its values as they were sent. */
 export type RejectedRow = { values: ValueRow; code: string; reason: string };
 
-/** A row that was set aside: a hash of its key (`rejectedKey`), and why. */
+/** A row that was set aside: a hash of its key (`rejectedKey`) and the error code. */
 export type RejectedKey = { key: string | null; code: string };
 
-/** Counts the rows of the slices that were set aside. */
+/** Counts the set-aside rows of the slices. */
 export function rejectedCount(outcomes: { rejected?: RejectedKey[] }[]): number {
   return outcomes.reduce((sum, { rejected = [] }) => sum + rejected.length, 0);
 }
@@ -42,7 +42,9 @@ export function rejectedRowsMax(policy: RejectedRowsPolicy, records: number): nu
   return Math.min(policy.rejected_rows_max, Math.max(share, uncounted_share));
 }
 
-/** The error of a run that would set more rows aside than it may; names the first reasons. */
+/**
+ * Returns the error of a run that exceeds its limit of set-aside rows; it names the first reasons.
+ */
 export function tooManyRejected(rows_max: number, rejected: RejectedRow[]): NonRetryableError {
   return new NonRetryableError(
     'too_many_rejected',
@@ -52,12 +54,12 @@ export function tooManyRejected(rows_max: number, rejected: RejectedRow[]): NonR
   );
 }
 
-/** A hash of the key of a row, by which `find` knows it; null where it has no key. */
+/** Returns a hash of a row's key, by which `find` recognizes the row; null if it has no key. */
 export function rejectedKey(key: string | null | undefined): string | null {
   return typeof key === 'string' ? hash('sha256', key).slice(0, 32) : null;
 }
 
-/** The first three different reasons, with how many rows each has. */
+/** Returns the first three different reasons, each with its number of rows. */
 export function reasonsOf(rejected: RejectedRow[]): string {
   const counts = new Map<string, number>();
   for (const { reason } of rejected) counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -68,8 +70,8 @@ export function reasonsOf(rejected: RejectedRow[]): string {
 }
 
 /**
- * The row as JSON in ASCII, which every database takes whatever its encoding: an object of its
- * columns, each value the text that was sent, or null.
+ * Returns the row as ASCII JSON, which every database accepts in any encoding: an object of its
+ * columns, each value the sent text or null.
  */
 export function recordText(columns: Pick<Column, 'name'>[], values: ValueRow): string {
   const entries = columns.map(({ name }, index) => [name, values[index] ?? null]);
@@ -79,7 +81,7 @@ export function recordText(columns: Pick<Column, 'name'>[], values: ValueRow): s
   );
 }
 
-/** The values that `recordText` was made of, or undefined for another text. */
+/** Returns the values that `recordText` encoded, or undefined for any other text. */
 export function valuesOfRecord(
   columns: Pick<Column, 'name'>[],
   text: string,

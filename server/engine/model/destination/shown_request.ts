@@ -1,6 +1,6 @@
 /**
- * A request as a preview shows it: with `********` in the place of each secret. `body` is what is
- * sent, `text` the same before compression.
+ * A request as a preview shows it, with `********` in place of each secret. `body` is sent; `text`
+ * is the same before compression.
  */
 export type ShownRequest = {
   format: string;

@@ -23,8 +23,8 @@ export function throwIfStopped(signal: AbortSignal): void {
 }
 
 /**
- * The outcome of `work`, or a rejection with `stopError` when the signal is aborted first; then the
- * outcome is nobody's.
+ * Returns the outcome of `work`, or rejects with `stopError` if the signal aborts first. The
+ * outcome is ignored then.
  */
 export async function unlessStopped<Result>(
   work: Promise<Result>,
@@ -42,8 +42,8 @@ export async function unlessStopped<Result>(
 }
 
 /**
- * Rejects with `stopError` when the signal is aborted, and has the connection ended then. The
- * signal lets go of it when the connection has ended.
+ * Rejects with `stopError` when the signal aborts, and ends the connection. Removes its listener
+ * from the signal when the connection has ended.
  */
 export function stopOf(signal: AbortSignal, socket: Socket, end: () => void): Promise<never> {
   return new Promise<never>((_resolve, reject) => {

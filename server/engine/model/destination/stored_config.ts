@@ -1,8 +1,7 @@
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 
 /**
- * A destination's config as it is stored: what may be shown as JSON, the secret keys sealed
- * together.
+ * A destination's config as it is stored: the public part as JSON, the secret keys sealed together.
  */
 export type StoredConfig = {
   destination_config: Record<string, unknown> | null;
@@ -20,8 +19,8 @@ export function connectionContext(connectionId: string): string {
 }
 
 /**
- * Parts a full config into what may be shown and what is sealed; the seal opens for the row of this
- * export, or of what else has the context, alone.
+ * Splits a full config into a public and a sealed part. The seal opens only for the row of this
+ * export, or for another row with the same context.
  */
 export function storeConfig(
   secrets: Secrets,
@@ -43,7 +42,7 @@ export function storeConfig(
   };
 }
 
-/** The full config again, with its secrets. Never to be logged, answered or stored. */
+/** Returns the full config with its secrets. Never log, return or store it. */
 export function loadConfig(
   secrets: Secrets,
   id: string,
@@ -53,14 +52,14 @@ export function loadConfig(
   return { ...stored.destination_config, ...hiddenOf(secrets, stored, contextOf(id)) };
 }
 
-/** The keys of which a secret is stored. */
+/** Returns the keys for which a secret is stored. */
 export function secretKeysOf(secrets: Secrets, exportId: string, stored: StoredConfig): string[] {
   return Object.entries(hiddenOf(secrets, stored, secretsContext(exportId)))
     .filter(([, value]) => isGivenSecret(value))
     .map(([key]) => key);
 }
 
-/** Returns true if the value of a secret key is a secret: an empty one is none. */
+/** Returns true if the value of a secret key is a secret; an empty value is not. */
 export function isGivenSecret(value: unknown): boolean {
   return typeof value === 'object' && value !== null
     ? Object.keys(value).length > 0

@@ -1,11 +1,11 @@
 import type { CheckStep, DestinationDeps } from './destination.ts';
 
-/** A named thing to try; gives a sentence about what was found. */
+/** A named check; it returns a sentence about its finding. */
 export type Step = { name: string; run: () => Promise<string> };
 
 /**
- * Runs steps in order and times each: as many as `deps` wants. After a failed one the others are
- * skipped. `explain` makes the sentence that the user sees out of an error.
+ * Runs up to `deps.steps_max` steps in order and times each. Skips the remaining steps after a
+ * failure. `explain` turns an error into the sentence for the user.
  */
 export async function runSteps(
   steps: Step[],

@@ -3,8 +3,8 @@ import type { Step } from './timed_steps.ts';
 import type { CheckStep, DestinationDeps } from './destination.ts';
 
 /**
- * Runs the steps of a connection test. A fault goes to the log unchanged, and is shown as `explain`
- * words it; `refused` is the text for a failure that is no error.
+ * Runs the steps of a connection test. Logs a fault unchanged and shows it as `explain` phrases it.
+ * `refused` is the text for a failure that is no error.
  */
 export function tryOut(
   steps: Step[],

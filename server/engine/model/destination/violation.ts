@@ -1,6 +1,6 @@
 import type { ConfigViolation } from './destination.ts';
 
-/** A violation of a destination's own rules: the config key, and what is wrong with its value. */
+/** Returns a violation of a destination's own rules: the config key and the fault of its value. */
 export function violation(
   attr: string,
   detail: string,

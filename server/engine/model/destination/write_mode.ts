@@ -1,17 +1,16 @@
-/** The ways in which the rows of an export go into a table. */
+/** The ways an export writes rows to a table. */
 export const write_modes = ['append', 'merge', 'replace'] as const;
 
 /** Most rows that a run copies to replace a table. */
 export const replaced_records_max = 20_000_000;
-/** Most bytes of them. */
+/** Most bytes that a run copies to replace a table. */
 export const replaced_bytes_max = 20_000_000_000;
 
-/** One of them. */
 export type WriteMode = (typeof write_modes)[number];
 
 /**
- * An export's own choice. With `merge` both lists have columns, otherwise they are null. Only
- * `replace` has `allow_empty`: without it a run that has no rows fails, and the table stays.
+ * An export's write mode. With `merge`, both lists have columns. Otherwise they are null. Only
+ * `replace` uses `allow_empty`: without it, a run without rows fails and the table stays.
  */
 export type WriteRule = {
   mode: WriteMode;
@@ -21,23 +20,23 @@ export type WriteRule = {
 };
 
 /**
- * The columns by which rows are merged. For each value of the key the table keeps the row of the
- * greatest version that was ever delivered. Versions are compared one after the other.
+ * The columns by which rows are merged. For each key, the table keeps the row with the greatest
+ * version ever delivered. Versions are compared in list order.
  */
 export type MergeKeys = { key: readonly string[]; versions: readonly string[] };
 
-/** The parts of a delivery that decide how its rows go into a table. */
+/** The parts of a delivery that decide how its rows are written to a table. */
 export type Written = {
-  /** The columns by which rows are merged; null: they are appended; left out: the model decides. */
+  /** The columns by which rows are merged. Null: rows are appended. Absent: the model decides. */
   merge?: MergeKeys | null;
   /**
-   * ISO 8601, UTC: the rows are the whole table as of this instant, and take the place of all rows
-   * that are there, unless those are of a later generation. Left out: they come beside the others.
+   * ISO 8601, UTC. The rows are the whole table as of this instant and replace all rows of earlier
+   * generations. Absent: the rows are added to the others.
    */
   generation?: string;
 };
 
-/** Returns what a rule decides about a delivery; without a rule the model does. */
+/** Returns how a rule writes a delivery; without a rule, the model decides. */
 export function writtenBy(
   rule: WriteRule | null | undefined,
   { data_interval_end }: { data_interval_end?: string } = {},
@@ -51,7 +50,7 @@ export function writtenBy(
     : { merge: null, generation: new Date(data_interval_end).toISOString() };
 }
 
-/** Does each run of an export with this rule write the whole table? */
+/** Returns true if each run of an export with this rule writes the whole table. */
 export function isReplacing(rule: WriteRule | null | undefined): boolean {
   return rule?.mode === 'replace';
 }

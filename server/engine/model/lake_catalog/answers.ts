@@ -3,20 +3,18 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { LakeRefused } from './refusal.ts';
 
-/** The time for which an answer is given again: 24 h. */
+/** Lifetime of a stored answer: 24 h. */
 const kept_ms = 24 * 3_600_000;
 
-/** The change that a client asks for under a key of its own. */
+/** A change that a client requests under an idempotency key. */
 export type Keyed = { team_id: number; key: string; request_hash: Buffer };
 
-/**
- * The answer to a change: a text, or the table as it is at a repeat; neither without a body.
- */
+/** The answer to a change: a text, or the current table for a repeat; neither if it has no body. */
 export type Answered = { status: number; answer: string | null; table_id: string | null };
 
 /**
- * Takes the key for this transaction, or gives what the change under it was answered: a repeat
- * waits until the first request has ended. Throws 422 if the key was used for another request.
+ * Claims the key for this transaction, or returns the stored answer. A repeat waits until the first
+ * request has ended. Throws 422 if the key was used for another request.
  */
 export async function takeKey(tx: Transaction, keyed: Keyed): Promise<Answered | undefined> {
   const { team_id, key, request_hash } = keyed;
@@ -34,7 +32,7 @@ export async function takeKey(tx: Transaction, keyed: Keyed): Promise<Answered |
   return found;
 }
 
-/** Keeps the answer of the change under the key that `takeKey` took, in its transaction. */
+/** Stores the answer under the key that `takeKey` claimed, in the same transaction. */
 export async function keepAnswer(
   tx: Transaction,
   { team_id, key }: Keyed,
@@ -44,7 +42,7 @@ export async function keepAnswer(
     table_id = ${table_id}::uuid WHERE team_id = ${team_id} AND key = ${key}::uuid`);
 }
 
-/** Keeps a final refusal under its key, once the transaction of the change was rolled back. */
+/** Stores a final refusal under its key, after the transaction of the change was rolled back. */
 export async function keepRefusal(
   db: Queryable,
   { team_id, key, request_hash }: Keyed,
@@ -55,7 +53,7 @@ export async function keepRefusal(
     ON CONFLICT (team_id, key) DO NOTHING`);
 }
 
-/** Removes answers older than 24 h. Leans on the index by age. */
+/** Removes answers older than 24 h. Uses the index by age. */
 export async function sweepAnswers(db: Queryable, now_ms: number): Promise<void> {
   await db.run(sql`DELETE FROM lake_answers
     WHERE created_at < ${isoInstant(now_ms - kept_ms)}::timestamptz`);

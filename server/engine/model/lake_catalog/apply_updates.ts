@@ -10,7 +10,7 @@ import { snapshot_updates } from './snapshot_updates.ts';
 
 const known_updates: Record<string, Apply> = { ...table_updates, ...snapshot_updates };
 
-/** Ids of the snapshots that the updates name: what `applyUpdates` has to know of. */
+/** Returns the ids of the snapshots that the updates name, which `applyUpdates` needs. */
 export function namedSnapshots(updates: readonly unknown[]): string[] {
   return [...new Set(updates.flatMap((one) => namedBy(objectAt(one, 'An update'))))];
 }
@@ -29,9 +29,9 @@ function namedBy(update: Fields): string[] {
 }
 
 /**
- * The table after the updates, all in their order; `known` are the stored ones of the snapshots
- * that the updates name. Throws 400 for an update that the catalog does not know or that does not
- * fit, and 409 for a snapshot that was prepared on an older state.
+ * Returns the table after all updates, in order. `known` holds the stored snapshots that the
+ * updates name. Throws 400 for an unknown or unsuitable update, and 409 for a snapshot that was
+ * based on an older state.
  */
 export function applyUpdates(
   table: TableMetadata,
@@ -47,7 +47,7 @@ export function applyUpdates(
     return [known_updates[action]!, update];
   });
   for (const [apply, update] of applied) apply(draft, update);
-  // A snapshot that came and was replaced within one commit was never the current one.
+  // A snapshot that one commit both added and replaced was never the current one.
   const current = draft.table['current-snapshot-id'];
   const is_current = (id: string) => current !== undefined && keyOf(current) === id;
   draft.logged = draft.logged.filter(({ id }) => is_current(id) || !draft.added.has(id));

@@ -25,26 +25,26 @@ import type { LakeTable, WriteFile } from './tables.ts';
 /** The requirements and updates of a commit, as a client of the specification sends them. */
 export type Commit = { requirements: readonly unknown[]; updates: readonly unknown[] };
 
-/** The surroundings of a change: how files are written, and the time. */
+/** The context of a change: the file writer and the time. */
 export type Surroundings = { writeFile: WriteFile; now_ms: number };
 
 const log_entries_usual = 100;
-/** Below it any reader opens the file, above it most of the time would go into writing it. */
+/** Any reader opens smaller files quickly; larger ones spend most of the time in writing. */
 const packed_characters_min = 1024 * 1024;
 const latest_texts = openTextCache();
 
 /** The place of a new table in the catalog. */
 export type NewTablePlace = {
   team_id: number;
-  /** It is held. */
+  /** The transaction holds its lock. */
   namespace: Namespace;
   name: string;
   batch_export_id: string | null;
 };
 
 /**
- * Creates a table with its first metadata file. Throws 409 if the name is taken and 400 for a
- * schema, spec or order that is none.
+ * Creates a table with its first metadata file. Throws 409 if the name exists and 400 for an
+ * invalid schema, spec or order.
  */
 export function createTable(
   tx: Transaction,
@@ -58,8 +58,8 @@ export function createTable(
 }
 
 /**
- * As `createTable`, for a table that its writer prepared (`stage-create`): the updates of the
- * commit make all of it, snapshots too.
+ * Like `createTable`, for a table that its writer prepared (`stage-create`): the updates of the
+ * commit build it completely, with snapshots.
  */
 export function createByCommit(
   tx: Transaction,
@@ -91,8 +91,8 @@ async function storeNew(
 }
 
 /**
- * Enters a table that has a metadata file already, which was read; the file stays as it is. Throws
- * 409 if the name is taken.
+ * Registers a table that already has a metadata file, which the caller has read. The file stays
+ * unchanged. Throws 409 if the name exists.
  */
 export async function registerTable(
   tx: Transaction,
@@ -118,11 +118,11 @@ export async function registerTable(
 }
 
 /**
- * Commits to a held table: checks every requirement, applies every update, writes the metadata file
- * and then moves the pointer, all inside of the caller's transaction. Guarantee: once that has
- * committed the commit is applied, and if it rolls back nothing is; only the file may be left.
- * Throws a `LakeRefused`: 409 where another commit came first, 400 for what is not known. A commit
- * that changes nothing leaves the table as it is.
+ * Commits to a locked table: checks every requirement, applies every update, writes the metadata
+ * file and moves the pointer, in the caller's transaction. Guarantee: the commit is applied if and
+ * only if the transaction commits. A rollback may only leave the file behind. Throws a
+ * `LakeRefused`: 409 if another commit came first, 400 for unknown requirements or updates. A
+ * commit without changes leaves the table unchanged.
  */
 export async function commitTable(
   tx: Transaction,
@@ -139,7 +139,7 @@ export async function commitTable(
   const metadata_location = metadataUri(metadata.location, version);
   await storeSnapshots(tx, table.id, draft, table.metadata);
   const expiries = table.expiries + (draft.removed.size > 0 ? 1 : 0);
-  // Another process may have committed since: then the texts of an earlier file are continued.
+  // Another process may have committed since. The texts of an earlier file are then extended.
   const earlier = latest_texts.find(filesOf(table), expiries);
   const texts = await readTexts(tx, { id: table.id, expiries }, earlier.texts);
   const written = await writeMetadata(writeFile, metadata_location, metadata, texts);
@@ -147,15 +147,15 @@ export async function commitTable(
   return movePointer(tx, table, { metadata, metadata_location: written, version, expiries });
 }
 
-/** The metadata files that the table knows, the latest first. */
+/** Returns the metadata files that the table knows, the latest first. */
 function filesOf({ metadata_location, metadata }: LakeTable): string[] {
   const before = metadata['metadata-log'].map((entry) => entry['metadata-file']);
   return [metadata_location, ...before.toReversed()];
 }
 
 /**
- * Writes the metadata file and gives its URI. A large one is packed, under the name that readers
- * know such files by.
+ * Writes the metadata file and returns its URI. A large file is compressed, and its name tells
+ * readers so.
  */
 async function writeMetadata(
   writeFile: WriteFile,
@@ -184,7 +184,9 @@ function changesNothing(before: TableMetadata, { table, added, removed, logged }
   );
 }
 
-/** The metadata with its age, and with the file before it at the end of a bounded list. */
+/**
+ * Returns the metadata with its timestamp, and with the previous file at the end of a bounded list.
+ */
 function withEntry(metadata: TableMetadata, before: LakeTable, now_ms: number): TableMetadata {
   const asked = Number(metadata.properties['write.metadata.previous-versions-max']);
   const entries_max = Number.isInteger(asked) && asked > 0 ? asked : log_entries_usual;
@@ -194,7 +196,7 @@ function withEntry(metadata: TableMetadata, before: LakeTable, now_ms: number): 
   };
   return {
     ...metadata,
-    // Never before the last entry: a clock may go back.
+    // Never earlier than the last entry: a clock may run backwards.
     'last-updated-ms': Math.max(now_ms, before.metadata['last-updated-ms']),
     'metadata-log': [...metadata['metadata-log'], entry].slice(-entries_max),
   };
@@ -249,7 +251,7 @@ function deliveryOf({ summary }: Fields): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-/** Takes snapshots out of the table; what they have shown stays known. */
+/** Removes snapshots from the table; the record of the deliveries they added stays. */
 async function expireSnapshots(
   tx: Transaction,
   table_id: string,
@@ -275,7 +277,7 @@ async function expireSnapshots(
         WHERE one.id = snapshot_id), ${isoInstant(now_ms)}::timestamptz
     FROM gone
     ON CONFLICT (table_id, snapshot_id) DO NOTHING`);
-  // The log tells no history across a gap: what stands before the last removed one goes too.
+  // The log must have no gap: entries before the last removed one are deleted too.
   await tx.run(sql`DELETE FROM lake_snapshot_log WHERE table_id = ${table_id}::uuid
     AND number <= (SELECT max(number) FROM lake_snapshot_log
       WHERE table_id = ${table_id}::uuid AND snapshot_id = ANY (${ids}::bigint[]))`);

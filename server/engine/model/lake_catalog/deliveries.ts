@@ -5,13 +5,13 @@ import type { Long } from './fields.ts';
 /** The key of a snapshot's summary that names the delivery whose rows it added. */
 export const delivery_key = 'sluice.delivery-id';
 
-/** A snapshot that added a delivery; `number` is its place in the order of all snapshots. */
+/** A snapshot that added a delivery; `number` is its position in the order of all snapshots. */
 type Adding = { snapshot_id: string; number: number };
 
 /**
- * Returns true if a snapshot or an ancestor has added the delivery; undefined if no snapshot of the
- * table ever has. Expired ones count too. It uses the indexes by delivery, and goes back from the
- * snapshot no further than to the one in question.
+ * Returns true if the snapshot or an ancestor added the delivery; undefined if no snapshot of the
+ * table ever did. Expired snapshots count too. Uses the indexes by delivery, and walks the
+ * ancestors no further back than the adding snapshot.
  */
 export async function isInLine(
   db: Queryable,

@@ -4,21 +4,21 @@ import type { TableMetadata } from './metadata.ts';
 /** A stored snapshot, without its text. */
 export type KnownSnapshot = { id: string; timestamp_ms: number };
 
-/** A table while updates are applied to it. Snapshots are told as what changes of them. */
+/** A table during the application of updates. It records only the changes of snapshots. */
 export type Draft = {
   table: TableMetadata;
   now_ms: number;
-  /** The snapshots that the updates name, by their ids. */
+  /** The snapshots that the updates name, by id. */
   known: Map<string, KnownSnapshot>;
   added: Map<string, { snapshot: Record<string, unknown>; timestamp_ms: number }>;
   removed: Set<string>;
-  /** Entries for the end of the log, in their order. */
+  /** Entries to append to the log, in order. */
   logged: { id: string; timestamp_ms: number }[];
-  /** The ids that `-1` stands for in the updates that follow. */
+  /** The ids that `-1` refers to in later updates. */
   last_added: { schema?: number; spec?: number; order?: number };
 };
 
-/** A draft of a table that no update has changed yet. */
+/** Returns a draft of an unchanged table. */
 export function openDraft(
   table: TableMetadata,
   known: readonly KnownSnapshot[],
@@ -35,7 +35,7 @@ export function openDraft(
   };
 }
 
-/** The name of a snapshot in the maps of a draft. */
+/** Returns the key of a snapshot in the maps of a draft. */
 export function keyOf(id: Long): string {
   return String(id);
 }

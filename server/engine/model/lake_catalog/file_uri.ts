@@ -1,4 +1,4 @@
-/** The URI as this server writes it. Java writes files of the machine as `file:/path`. */
+/** Returns the URI in the form that this server writes. Java writes local files as `file:/path`. */
 export function sameUri(uri: string): string {
   return uri.replace(/^file:\/(?!\/)/, 'file:///');
 }

@@ -3,10 +3,10 @@ import type { Fields } from '../../../platform/fields.ts';
 import { intOf, listOf, objectAt, textOf } from './fields.ts';
 import { badRequest } from './refusal.ts';
 
-/** A schema of a table as Iceberg writes it. */
+/** A table schema in Iceberg's form. */
 export type Schema = Fields & { type: 'struct'; 'schema-id': number; fields: Fields[] };
 
-/** Ids above are reserved for columns of metadata. */
+/** Higher ids are reserved for metadata columns. */
 const field_id_max = 2_147_483_447;
 const depth_max = 32;
 const primitive = new RegExp(
@@ -16,8 +16,8 @@ const primitive = new RegExp(
 );
 
 /**
- * The schema with ids from 1, as the catalog gives them to a new table: all fields of a level
- * first, then what is inside each. `idOf` gives the new id for an old one.
+ * Returns the schema with ids from 1, as the catalog assigns them to a new table: all fields of one
+ * level before their nested fields. `idOf` maps an old id to the new one.
  */
 export function freshSchema(given: unknown): {
   schema: Schema;
@@ -48,7 +48,7 @@ export function freshSchema(given: unknown): {
   return { schema, last_column_id: last, idOf };
 }
 
-/** A type with ids by `next`: a level before what is inside. */
+/** Returns a type with ids from `next`: a level before its nested fields. */
 function renumbered(type: unknown, next: (id: number) => number): unknown {
   if (!isFields(type)) return type;
   if (type['type'] === 'list') {
@@ -68,7 +68,7 @@ function renumbered(type: unknown, next: (id: number) => number): unknown {
   return { ...type, fields: level.map((one) => ({ ...one, type: renumbered(one['type'], next) })) };
 }
 
-/** The schema, checked: ids are unique and names of a level too. Throws 400. */
+/** Checks a schema: ids must be unique, and so must names within a level. Throws 400. */
 export function checkedSchema(given: unknown): Schema {
   const schema = objectAt(given, 'schema');
   const ids = new Set<number>();
@@ -122,7 +122,7 @@ function identifiersOf(schema: Fields): number[] {
   return ids as number[];
 }
 
-/** All field ids of a schema, also of what is inside its columns. */
+/** Returns all field ids of a schema, including nested ones. */
 export function fieldIdsOf(schema: Schema): number[] {
   const ids: number[] = [];
   renumbered(schema, (id) => {

@@ -12,7 +12,7 @@ export type SnapshotRef = { 'snapshot-id': Long; type: 'branch' | 'tag' } & Fiel
 
 /**
  * The metadata of a table as the Iceberg specification names it, without `snapshots` and
- * `snapshot-log`, which have rows of their own. Numbers of 64 bits are exact.
+ * `snapshot-log`, which have their own tables. Numbers of 64 bits are exact.
  */
 export type TableMetadata = {
   'format-version': number;
@@ -34,7 +34,7 @@ export type TableMetadata = {
   'metadata-log': { 'metadata-file': string; 'timestamp-ms': number }[];
   statistics?: Fields[];
   'partition-statistics'?: Fields[];
-  /** There in format version 3 alone. */
+  /** Present only in format version 3. */
   'next-row-id'?: Long;
 };
 
@@ -54,8 +54,8 @@ export type NewTable = {
 };
 
 /**
- * The metadata of a table without snapshots. Field ids are new, from 1, all of one level before
- * what is inside: read them back. Throws 400 for a schema, spec or order that is none.
+ * Returns the metadata of a table without snapshots. Assigns new field ids from 1, level by level.
+ * The caller must read them back. Throws 400 for an invalid schema, spec or order.
  */
 export function newMetadata(asked: NewTable): TableMetadata {
   const { 'format-version': version, ...properties } = textsAt(
@@ -89,7 +89,7 @@ export function newMetadata(asked: NewTable): TableMetadata {
   };
 }
 
-/** The spec or order with the ids of its columns replaced; undefined for none. */
+/** Returns the spec or order with the ids of its columns replaced; undefined for undefined. */
 function withSources(given: unknown, idOf: (id: number) => number): unknown {
   if (given === undefined || given === null) return { fields: [] };
   const fields = objectAt(given, 'A partition spec or sort order');
@@ -103,13 +103,13 @@ function withSources(given: unknown, idOf: (id: number) => number): unknown {
   };
 }
 
-/** The whole metadata as JSON text: the core, and the texts of its snapshots and of their log. */
+/** Returns the whole metadata as JSON: the core, and the texts of its snapshots and their log. */
 export function metadataText(core: string, snapshots: string, snapshot_log: string): string {
   const { head, tail } = metadataParts(core, snapshot_log);
   return head + snapshots + tail;
 }
 
-/** The text before and behind the snapshots: these only grow, so they come first. */
+/** Returns the text before and after the snapshots. These only grow, so they come first. */
 export function metadataParts(core: string, snapshot_log: string): { head: string; tail: string } {
   return {
     head: '{"snapshots":[',

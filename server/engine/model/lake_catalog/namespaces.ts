@@ -9,13 +9,16 @@ export type Namespace = {
   id: string;
   levels: string[];
   properties: Record<string, string>;
-  /** The URI below which its tables lie, without a slash at its end. */
+  /** The URI below which its tables lie, without a trailing slash. */
   location: string;
-  /** The export whose destination has the keys of that place; null: the export folder. */
+  /**
+   * The export whose destination config has the credentials for that place; null: the export
+   * folder.
+   */
   batch_export_id: string | null;
 };
 
-/** A place for a new namespace. */
+/** The place of a new namespace. */
 export type NewNamespace = Omit<Namespace, 'id'> & { team_id: number };
 
 const columns = sql`id, levels, properties, location, batch_export_id`;
@@ -23,7 +26,7 @@ const level_length_max = 255;
 const levels_max = 16;
 const fitting = /^[^\p{Cc}/]+$/u;
 
-/** Returns a name as it is; throws 400 for one that no folder could have. */
+/** Returns the name unchanged; throws 400 if it cannot name a folder. */
 export function checkedName(name: unknown, noun: string): string {
   const fits =
     typeof name === 'string' &&
@@ -38,14 +41,14 @@ export function checkedName(name: unknown, noun: string): string {
   return name;
 }
 
-/** Returns the levels as they are; throws 400 where they name no namespace. */
+/** Returns the levels unchanged; throws 400 if they name no namespace. */
 export function checkedLevels(levels: unknown): string[] {
   if (!Array.isArray(levels) || levels.length === 0 || levels.length > levels_max)
     throw badRequest(`A namespace is a list of 1 to ${levels_max} names.`);
   return levels.map((level) => checkedName(level, 'A level of a namespace'));
 }
 
-/** Finds the namespace of the project; undefined where there is none. */
+/** Finds a namespace of the project; undefined if it does not exist. */
 export function findNamespace(
   db: Queryable,
   team_id: number,
@@ -55,7 +58,9 @@ export function findNamespace(
     WHERE team_id = ${team_id} AND levels = ${levels}::text[]`);
 }
 
-/** As `findNamespace`, until the transaction ends; throws 404 where there is none. */
+/**
+ * Like `findNamespace`, with a lock until the transaction ends; throws 404 if it does not exist.
+ */
 export async function holdNamespace(
   tx: Transaction,
   team_id: number,
@@ -67,7 +72,7 @@ export async function holdNamespace(
   return found;
 }
 
-/** 404: the project has no such namespace. */
+/** Returns a 404: the project has no such namespace. */
 export function noNamespace(levels: readonly string[]): LakeRefused {
   return new LakeRefused(
     'NoSuchNamespaceException',
@@ -75,11 +80,11 @@ export function noNamespace(levels: readonly string[]): LakeRefused {
   );
 }
 
-/** Creates the namespace. Throws 409 if it exists, 404 if the one above does not. */
+/** Creates the namespace. Throws 409 if it exists, 404 if its parent does not. */
 export async function createNamespace(tx: Transaction, fields: NewNamespace): Promise<Namespace> {
   const { team_id, levels, properties, location, batch_export_id } = fields;
   const above = levels.slice(0, -1);
-  // FOR SHARE: it is not dropped meanwhile.
+  // FOR SHARE: nobody can drop the parent meanwhile.
   if (above.length > 0) {
     const parent = await tx.row(sql`SELECT 1 FROM lake_namespaces
       WHERE team_id = ${team_id} AND levels = ${above}::text[] FOR SHARE`);
@@ -102,7 +107,7 @@ export async function createNamespace(tx: Transaction, fields: NewNamespace): Pr
   return created!;
 }
 
-/** Removes a namespace that is held. Throws 409 while there is a table or a namespace in it. */
+/** Removes a locked namespace. Throws 409 while it contains a table or a namespace. */
 export async function dropNamespace(
   tx: Transaction,
   team_id: number,
@@ -121,7 +126,7 @@ export async function dropNamespace(
   await tx.run(sql`DELETE FROM lake_namespaces WHERE id = ${id}::uuid`);
 }
 
-/** Sets the properties of a namespace that is held. */
+/** Sets the properties of a locked namespace. */
 export async function setNamespaceProperties(
   tx: Transaction,
   { id }: Namespace,
@@ -131,10 +136,10 @@ export async function setNamespaceProperties(
     WHERE id = ${id}::uuid`);
 }
 
-/** A part of a list: those after a name, and how many at most; null: all. */
+/** A page of a list: names after `after`, at most `size`; null: no bound. */
 export type Page = { after: string | null; size: number | null };
 
-/** Lists the namespaces directly below `parent`, in the order of their names. */
+/** Lists the namespaces directly below `parent`, by name. */
 export function listNamespaces(
   db: Queryable,
   team_id: number,

@@ -1,7 +1,7 @@
 import { constants, crc32, deflateRaw, gunzipSync } from 'node:zlib';
 import { promisify } from 'node:util';
 
-/** The beginning of a gzip file, to which more can be added; `window` are its last bytes. */
+/** The beginning of a gzip file that can be extended; `window` holds its last bytes. */
 export type Packed = {
   blocks: Buffer;
   crc: number;
@@ -9,7 +9,7 @@ export type Packed = {
   window: Buffer;
 };
 
-/** Nothing yet. */
+/** An empty file. */
 export const nothing_packed: Packed = {
   blocks: Buffer.alloc(0),
   crc: 0,
@@ -22,12 +22,12 @@ const window_bytes = 32 * 1024;
 const text_bytes_max = 256 * 1024 * 1024;
 const header = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 
-/** Adds a text behind what is packed, which is not packed again. */
+/** Appends a text without compressing the earlier text again. */
 export async function continuePacked(before: Packed, text: string): Promise<Packed> {
   return text === '' ? before : packed(before, text, constants.Z_SYNC_FLUSH);
 }
 
-/** Returns the bytes of a gzip file of what is packed and a text behind it. */
+/** Returns the bytes of a gzip file: the compressed beginning, then a text. */
 export async function gzipFile(before: Packed, text: string): Promise<Buffer> {
   const { blocks, crc, bytes } = await packed(before, text, constants.Z_FINISH);
   const end = Buffer.alloc(8);
@@ -36,7 +36,7 @@ export async function gzipFile(before: Packed, text: string): Promise<Buffer> {
   return Buffer.concat([header, blocks, end]);
 }
 
-/** The text of a metadata file, whose name says if it is packed. */
+/** Returns the text of a metadata file; its name says whether it is compressed. */
 export function textOfFile(uri: string, content: Buffer): string {
   const is_packed = uri.endsWith('.gz.metadata.json');
   return (

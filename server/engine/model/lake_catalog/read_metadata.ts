@@ -7,7 +7,7 @@ import { format_versions } from './metadata.ts';
 import type { TableMetadata } from './metadata.ts';
 import { badRequest } from './refusal.ts';
 
-/** The metadata of a table that the updates of its first commit are still to make. */
+/** Returns the metadata of a new table, before the updates of its first commit. */
 export function unmadeMetadata(
   location: string,
   updates: readonly unknown[],
@@ -36,7 +36,7 @@ export function unmadeMetadata(
 }
 
 /**
- * The metadata, complete: unpartitioned and unsorted unless it says more. Throws 400 without a
+ * Returns the complete metadata: unpartitioned and unsorted by default. Throws 400 without a
  * schema.
  */
 export function madeMetadata(metadata: TableMetadata): TableMetadata {
@@ -52,7 +52,7 @@ export function madeMetadata(metadata: TableMetadata): TableMetadata {
 /** The parts of a metadata file. */
 export type ReadMetadata = { metadata: TableMetadata; snapshots: Fields[]; log: Fields[] };
 
-/** The URIs that metadata names: of the table, and of every file but those in manifests. */
+/** Returns the URIs that metadata names: the table's, and all files except those in manifests. */
 export function namedFiles({ metadata, snapshots }: ReadMetadata): string[] {
   const { location, statistics = [], 'partition-statistics': parts = [] } = metadata;
   return [
@@ -63,7 +63,7 @@ export function namedFiles({ metadata, snapshots }: ReadMetadata): string[] {
   ].map(String);
 }
 
-/** Reads the parts of a metadata file; throws 400 for a text that is none. */
+/** Reads the parts of a metadata file; throws 400 for an invalid text. */
 export function readMetadata(text: string): ReadMetadata {
   let parsed: unknown;
   try {
@@ -106,7 +106,7 @@ export function readMetadata(text: string): ReadMetadata {
   };
 }
 
-/** Throws 400 unless the list has the entry that is the current one, and only whole entries. */
+/** Throws 400 unless every entry of the list is complete and one is the current one. */
 function requireOne(fields: Fields, list: string, id: string, current: string): void {
   const wanted = intOf(fields, current);
   const entries = objectsOf(fields[list], list);

@@ -1,4 +1,4 @@
-/** The kinds of a refusal in the words of the Iceberg REST specification, with their status. */
+/** The kinds of refusal in the Iceberg REST specification, with their status. */
 const statuses = {
   BadRequestException: 400,
   ForbiddenException: 403,
@@ -13,7 +13,7 @@ const statuses = {
 } as const;
 
 /**
- * A request to the catalog that was refused and changed nothing. `message` is shown to the caller.
+ * Thrown for a request to the catalog that was refused and changed nothing. Callers see `message`.
  */
 export class LakeRefused extends Error {
   readonly type: keyof typeof statuses;
@@ -27,12 +27,15 @@ export class LakeRefused extends Error {
   }
 }
 
-/** 400: the request does not say something that the catalog can do. */
+/** Returns a 400: the catalog cannot do what the request says. */
 export function badRequest(message: string): LakeRefused {
   return new LakeRefused('BadRequestException', message);
 }
 
-/** 409: the table has changed since the commit was prepared; nothing of the commit was applied. */
+/**
+ * Returns a 409: the table has changed since the commit was prepared, and nothing of the commit was
+ * applied.
+ */
 export function commitFailed(message: string): LakeRefused {
   return new LakeRefused('CommitFailedException', message);
 }

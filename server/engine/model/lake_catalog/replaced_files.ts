@@ -2,19 +2,21 @@ import sql from 'sql-template-tag';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { TableName } from './tables.ts';
 
-/** The file that has the rows of others now, as it was written; null: an erasure removed all. */
+/**
+ * The file that now holds the rows of others, as it was written; null: an erasure removed them all.
+ */
 export type Successor = {
   path: string;
   records: number;
   bytes: number;
   sha256: string;
-  /** Is it as many rows as the files had that it stands for, but for erased ones? */
+  /** True if it holds as many rows as the files it replaces, except for erased ones. */
   is_complete: boolean;
 } | null;
 
 /**
- * Returns, for those of the files of a table whose rows stand in another one, that one: maintenance
- * has compared the rows of both.
+ * Finds the successors of a table's files whose rows are now in another file. Maintenance has
+ * compared the rows of both.
  */
 export async function findReplaced(
   db: Queryable,

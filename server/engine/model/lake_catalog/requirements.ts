@@ -12,10 +12,10 @@ type Counted =
   | 'default-spec-id'
   | 'default-sort-order-id';
 
-/** A refusal that begins as those of other catalogs: clients show it. */
+/** The beginning matches other catalogs, because clients show it. */
 const failed = (why: string) => commitFailed(`Requirement failed: ${why}`);
 
-/** A check that a number of the table is the one that the writer has seen. */
+/** Returns a check that a number of the table equals the one that the writer saw. */
 const sameNumber =
   (asked: string, own: Counted, name: string): Check =>
   (requirement, table) => {
@@ -26,7 +26,7 @@ const sameNumber =
       );
   };
 
-/** Every requirement of the specification that a table can meet, by its type. */
+/** Every requirement of the specification that a table can meet, by type. */
 const checks: Record<string, Check> = {
   'assert-create': (_requirement, table) => {
     throw failed(`table already exists, with the uuid ${table['table-uuid']}`);
@@ -78,20 +78,19 @@ const checks: Record<string, Check> = {
   ),
 };
 
-/** Returns true if the commit is to create the table. */
+/** Returns true if the commit creates the table. */
 export function asksToCreate(requirements: readonly unknown[]): boolean {
   return requirements.some((one) => objectAt(one, 'A requirement')['type'] === 'assert-create');
 }
 
-/** Throws 400 unless the commit asks for a new table alone. */
+/** Throws 400 unless the commit only asks for a new table. */
 export function requireCreate(requirements: readonly unknown[]): void {
   if (!asksToCreate(requirements) || requirements.length > 1)
     throw badRequest('A commit that creates a table has the requirement assert-create alone.');
 }
 
 /**
- * Throws 400 for a requirement that the catalog does not know, before any is compared, and then 409
- * for the first that the table does not meet.
+ * Throws 400 for an unknown requirement before it compares any, then 409 for the first unmet one.
  */
 export function checkRequirements(requirements: readonly unknown[], table: TableMetadata): void {
   const known = requirements.map((one): [Check, Fields] => {

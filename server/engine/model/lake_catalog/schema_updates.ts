@@ -8,10 +8,10 @@ import type { TableMetadata } from './metadata.ts';
 import { badRequest } from './refusal.ts';
 import { boundOrder, boundSpec, isEqual } from './specs.ts';
 
-/** Applies one update to the draft; throws 400 where it does not fit. */
+/** Applies one update to the draft; throws 400 if it does not fit. */
 export type Apply = (draft: Draft, update: Fields) => void;
 
-/** The updates of everything but snapshots, by their action. */
+/** All updates except those of snapshots, by action. */
 export const table_updates: Record<string, Apply> = {
   'assign-uuid': ({ table }, update) => {
     const uuid = textOf(update, 'uuid');
@@ -107,7 +107,7 @@ function addSpec({ table, last_added }: Draft, update: Fields): void {
   last_added.spec = id;
 }
 
-/** The schema of the id; throws 400 where the table has none. */
+/** Returns the schema with the id; throws 400 if the table has none. */
 function schemaOf(table: TableMetadata, id: number): Schema {
   const found = table.schemas.find((one) => one['schema-id'] === id);
   if (found === undefined) throw badRequest(`The table has no schema ${id}.`);
@@ -119,7 +119,7 @@ function currentSchema(table: TableMetadata): Schema {
   return schemaOf(table, table['current-schema-id']);
 }
 
-/** The id, or that of what was added last where it is -1. */
+/** Returns the id; -1 stands for the last added one. */
 function addedOr(id: number, added: number | undefined, noun: string): number {
   if (id !== -1) return id;
   if (added === undefined) throw badRequest(`The commit adds no ${noun} that -1 could stand for.`);

@@ -4,20 +4,20 @@ import { continuePacked, nothing_packed } from './packed_text.ts';
 import type { Packed } from './packed_text.ts';
 
 /**
- * The snapshots of a table and their log, each as the inside of a JSON list, up to the row that was
- * read last. `expiries`: as of the table, whose rows only grow until it does.
+ * The snapshots of a table and their log, each as the inside of a JSON list, up to the last read
+ * row. `expiries` is the table's counter at that time: the rows only grow until it changes.
  */
 export type SnapshotTexts = { expiries: number; snapshots: Joined; log: Joined };
 
-/** `added` is the end of the text that is not in `packed` yet. */
+/** `added` is the end of the text, which `packed` does not contain yet. */
 type Joined = { text: string; last: number; packed?: Packed; added: string };
 
 const nothing: Joined = { text: '', last: 0, added: '' };
 const characters_max = 32 * 1024 * 1024;
 
 /**
- * Reads the snapshots of a held table and their log, as they are stored by now: those that came
- * after `known`. Leans on the indexes by number.
+ * Reads the stored snapshots of a locked table and their log that are newer than `known`. Uses the
+ * indexes by number.
  */
 export async function readTexts(
   tx: Transaction,
@@ -48,7 +48,10 @@ function continued(before: Joined, added: string, last: number): Joined {
   return { ...before, text: before.text + more, added: before.added + more, last };
 }
 
-/** Packs the text of snapshots behind `head`; only what came since the last time is packed. */
+/**
+ * Compresses the text of snapshots after `head`; only the text added since the last call is
+ * compressed.
+ */
 export async function packSnapshots(joined: Joined, head: string): Promise<Packed> {
   const { packed, added } = joined;
   joined.packed = await (packed === undefined
@@ -59,9 +62,9 @@ export async function packSnapshots(joined: Joined, head: string): Promise<Packe
 }
 
 /**
- * Remembers the texts of the latest commits of this process, by the URI of their metadata file: the
- * next commit then reads no snapshot again. A file that no transaction has named is never asked
- * for. Bounded to 32 Mi characters; the oldest go first.
+ * Caches the texts of this process's latest commits by the URI of their metadata file, so that the
+ * next commit reads no snapshot again. Entries of rolled-back transactions are never requested.
+ * Bounded to 32 Mi characters; the oldest entries go first.
  */
 export function openTextCache() {
   const known = new Map<string, SnapshotTexts>();
@@ -73,7 +76,7 @@ export function openTextCache() {
     known.delete(uri);
   };
   return {
-    /** The texts of the first of these files that still hold, and its URI. */
+    /** Returns the texts of the first of these files that are still valid, and its URI. */
     find(uris: readonly string[], expiries: number): { uri?: string; texts?: SnapshotTexts } {
       for (const uri of uris) {
         const texts = known.get(uri);
@@ -81,7 +84,7 @@ export function openTextCache() {
       }
       return {};
     },
-    /** Keeps the texts of a file in the place of those of another. */
+    /** Stores the texts of a file in place of an earlier file's. */
     keep(uri: string, texts: SnapshotTexts, before: string | undefined) {
       if (before !== undefined) drop(before);
       known.set(uri, texts);

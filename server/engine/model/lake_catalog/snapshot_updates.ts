@@ -10,7 +10,7 @@ import type { Apply } from './schema_updates.ts';
 const main = 'main';
 const limits = ['max-ref-age-ms', 'max-snapshot-age-ms', 'min-snapshots-to-keep'];
 
-/** The updates of snapshots, of the names for them and of their statistics, by their action. */
+/** The updates of snapshots, their refs and their statistics, by action. */
 export const snapshot_updates: Record<string, Apply> = {
   'add-snapshot': addSnapshot,
   'remove-snapshots': removeSnapshots,
@@ -37,7 +37,7 @@ function addSnapshot({ table, known, added }: Draft, update: Fields): void {
     textOf(snapshot, 'manifest-list');
     const sequence = longOf(snapshot, 'sequence-number');
     const isLater = BigInt(sequence) > BigInt(table['last-sequence-number']);
-    // The writer counted from a state that another commit has left behind: it has to rebase.
+    // The writer started from a state that another commit has replaced: it has to rebase.
     if (!isLater && (snapshot['parent-snapshot-id'] ?? null) !== null)
       throw commitFailed(
         `The sequence number ${sequence} does not follow ${table['last-sequence-number']}: ` +
@@ -50,8 +50,8 @@ function addSnapshot({ table, known, added }: Draft, update: Fields): void {
 }
 
 /**
- * Gives the rows of a snapshot their ids, as format version 3 asks for: from the next one of the
- * table on. A writer that counted from an older state has to rebase; ids ahead are nobody's.
+ * Assigns row ids to a snapshot, as format version 3 requires: from the table's next one on. A
+ * writer that counted from an older state has to rebase; ids ahead of the counter are unassigned.
  */
 function countRows(table: Draft['table'], snapshot: Fields): void {
   const [first, rows] = [longOf(snapshot, 'first-row-id'), longOf(snapshot, 'added-rows')];

@@ -4,7 +4,7 @@ import { fieldIdsOf } from './fresh_schema.ts';
 import type { Schema } from './fresh_schema.ts';
 import { badRequest } from './refusal.ts';
 
-/** One part of a partition: a column, and how its values are transformed. */
+/** One field of a partition spec: a column and its transform. */
 export type PartitionField = {
   'source-id': number;
   'field-id': number;
@@ -13,14 +13,14 @@ export type PartitionField = {
 } & Fields;
 /** The partitions of a table's files. */
 export type PartitionSpec = { 'spec-id': number; fields: PartitionField[] };
-/** The order of the rows in a file; 0 is unsorted. */
+/** The sort order of rows in a file; 0 is unsorted. */
 export type SortOrder = { 'order-id': number; fields: Fields[] };
 
 const transform = /^(?:identity|void|year|month|day|hour|(?:bucket|truncate)\[\d{1,9}\])$/;
 
 /**
- * A spec whose fields have ids: the given one, that of the same field in an earlier spec, else a
- * new one after the last. Throws 400 for one that does not fit the schema.
+ * Returns a spec whose fields have ids: the given id, the id of the same field in an earlier spec,
+ * or a new one after the last. Throws 400 if the spec does not fit the schema.
  */
 export function boundSpec(
   given: unknown,
@@ -53,7 +53,9 @@ export function boundSpec(
   return { spec: { fields }, last_partition_id: last };
 }
 
-/** A sort order that fits the schema, with the id of an equal one or a new id. Throws 400. */
+/**
+ * Returns a sort order that fits the schema, with the id of an equal one or a new id. Throws 400.
+ */
 export function boundOrder(
   given: unknown,
   schema: Schema,
@@ -91,7 +93,7 @@ function transformOf(field: Fields): string {
   return text;
 }
 
-/** True for JSON values that are the same but for the order of keys. */
+/** Returns true for JSON values that only differ in the order of keys. */
 export function isEqual(one: unknown, other: unknown): boolean {
   return sorted(one) === sorted(other);
 }

@@ -9,7 +9,7 @@ import type { TableMetadata } from './metadata.ts';
 import type { Namespace, Page } from './namespaces.ts';
 import { LakeRefused } from './refusal.ts';
 
-/** The name of a table: that of its namespace, and its own there. */
+/** The name of a table: the levels of its namespace, and its name there. */
 export type TableName = { levels: string[]; name: string };
 
 /** A table of the catalog as it is stored. Its snapshots are rows of their own. */
@@ -17,33 +17,37 @@ export type LakeTable = TableName & {
   id: string;
   team_id: number;
   namespace_id: string;
-  /** The export that writes the table; null: its clients alone do. */
+  /** The export that writes the table; null: only its clients write. */
   batch_export_id: string | null;
-  /** The export whose destination has the keys of the place; null: the export folder. */
+  /**
+   * The export whose destination config has the credentials for the place; null: the export folder.
+   */
   storage_id: string | null;
   location: string;
   metadata_location: string;
   version: number;
-  /** Counts the commits that took snapshots out. */
+  /** Counts the commits that removed snapshots. */
   expiries: number;
   metadata: TableMetadata;
   /** The URI below which the files of its namespace lie. */
   namespace_location: string;
   /** The property of its namespace that turns maintenance on or off. */
   namespace_maintenance: string | null;
-  /** May clients commit? They may to a table that no export writes, and where it is allowed. */
+  /**
+   * True if clients may commit. They may if no export writes the table, or if a property allows it.
+   */
   takes_commits: boolean;
 };
 
-/** The property of a namespace that lets clients commit to tables which an export writes. */
+/** The property of a namespace that allows clients to commit to tables of exports. */
 export const foreign_commits = 'sluice.foreign-commits';
 
 /** The property of a table or its namespace that turns maintenance on or off. */
 export const maintenance_property = 'sluice.maintenance';
 
 /**
- * Writes the content as a new file of this URI and resolves once it is safe there. Called before
- * the pointer moves, inside of the transaction.
+ * Writes the content to a new file at this URI and resolves once it is safe. Called inside the
+ * transaction, before the pointer moves.
  */
 export type WriteFile = (uri: string, content: string | Buffer) => Promise<void>;
 
@@ -57,7 +61,7 @@ const columns = sql`t.id, t.team_id, t.namespace_id, t.batch_export_id, t.name, 
   t.batch_export_id IS NULL OR n.properties ->> ${foreign_commits} IS NOT DISTINCT FROM 'true'
     AS takes_commits`;
 
-/** Finds a table of the project; undefined where there is none. */
+/** Finds a table of the project; undefined if it does not exist. */
 export function findTable(
   db: Queryable,
   team_id: number,
@@ -66,7 +70,7 @@ export function findTable(
   return find(db, team_id, name, false);
 }
 
-/** As `findTable`, held until the transaction ends: nobody else commits meanwhile. */
+/** Like `findTable`, with a lock until the transaction ends: nobody else can commit meanwhile. */
 export function holdTable(
   tx: Transaction,
   team_id: number,
@@ -88,7 +92,7 @@ async function find(
   return row && read(row);
 }
 
-/** Finds a table of the project by its id; undefined where there is none. */
+/** Finds a table of the project by its id; undefined if it does not exist. */
 export async function findTableById(
   db: Queryable,
   team_id: number,
@@ -105,7 +109,7 @@ const read = (row: Stored): LakeTable => ({
   metadata: parseExactJson(row.metadata) as TableMetadata,
 });
 
-/** 404: the project has no such table. */
+/** Returns a 404: the project has no such table. */
 export function noTable({ levels, name }: TableName): LakeRefused {
   return new LakeRefused(
     'NoSuchTableException',
@@ -113,7 +117,7 @@ export function noTable({ levels, name }: TableName): LakeRefused {
   );
 }
 
-/** 409: a table of this name exists. */
+/** Returns a 409: a table of this name exists. */
 export function tableExists({ levels, name }: TableName): LakeRefused {
   return new LakeRefused(
     'AlreadyExistsException',
@@ -121,12 +125,12 @@ export function tableExists({ levels, name }: TableName): LakeRefused {
   );
 }
 
-/** The URI of the metadata file of a version; each try has another. */
+/** Returns the URI of a version's metadata file; each attempt gets a different one. */
 export function metadataUri(location: string, version: number): string {
   return `${location}/metadata/${String(version).padStart(5, '0')}-${uuidv4()}.metadata.json`;
 }
 
-/** A table to store, its metadata file written already. */
+/** A table to store; its metadata file is already written. */
 export type NewRow = {
   team_id: number;
   namespace: Namespace;
@@ -137,7 +141,7 @@ export type NewRow = {
   metadata: TableMetadata;
 };
 
-/** Stores a new table without snapshots. Throws 409 if there is one of the name. */
+/** Stores a new table without snapshots. Throws 409 if the name exists. */
 export async function insertTable(tx: Transaction, row: NewRow): Promise<LakeTable> {
   const { team_id, namespace, name, batch_export_id, metadata_location, version, metadata } = row;
   const id = uuidv7();
@@ -172,7 +176,7 @@ export async function insertTable(tx: Transaction, row: NewRow): Promise<LakeTab
   };
 }
 
-/** Moves the pointer of a held table onto a metadata file that is written. */
+/** Points a locked table to a written metadata file. */
 export async function movePointer(
   tx: Transaction,
   table: LakeTable,
@@ -192,8 +196,8 @@ const snapshot_texts = (table_id: Sql, wanted = empty) => sql`(SELECT string_agg
   ORDER BY number) FROM lake_snapshots WHERE table_id = ${table_id} ${wanted})`;
 
 /**
- * Reads the pointer of a table and its whole metadata, both of one moment; with `refs`, only the
- * snapshots that a branch or tag names. Undefined where there is no such table.
+ * Reads the pointer of a table and its whole metadata in one snapshot; with `refs`, only the
+ * snapshots that a branch or tag names. Undefined if the table does not exist.
  */
 export async function readWhole(
   db: Queryable,
@@ -218,7 +222,7 @@ export async function readWhole(
   );
 }
 
-/** Returns true if a table of any project has its files at the location or below it. */
+/** Returns true if a table of any project stores its files at or below the location. */
 export async function hasTableIn(db: Queryable, location: string): Promise<boolean> {
   const row = await db.row(sql`SELECT 1 FROM lake_tables
     WHERE location = ${location} OR starts_with(location, ${`${location}/`}) LIMIT 1`);
@@ -230,7 +234,7 @@ export async function dropTable(tx: Transaction, { id }: LakeTable): Promise<voi
   await tx.run(sql`DELETE FROM lake_tables WHERE id = ${id}::uuid`);
 }
 
-/** Gives a held table another name. Throws 409 if there is one of that name. */
+/** Renames a locked table. Throws 409 if the name exists. */
 export async function renameTable(
   tx: Transaction,
   { id }: LakeTable,
@@ -249,7 +253,7 @@ export async function renameTable(
     });
 }
 
-/** Lists the names of the tables of a namespace, in their order. */
+/** Lists the tables of a namespace by name. */
 export function listTables(
   db: Queryable,
   namespace_id: string,

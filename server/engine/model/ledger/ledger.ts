@@ -5,13 +5,13 @@ import { addToPages, movesToPages, removeFromPages, writePages } from './pages.t
 import { boundsOf, fromStored, restOf, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
 
-/** The ledger to read; of a very long one only the surroundings of `within`, if given. */
+/** The ledger to read; of a very long one, only the part near `within`, if given. */
 export type Wanted = { id: string; revision: number; within?: Rectangle[] };
 
 /**
- * Returns the rest of `base` for a new run: without the rows that this revision has delivered, that
- * its open runs are delivering, and that a run may have delivered which failed during its commit.
- * The caller holds the lock on the export's row, so nobody plans or finishes beside it.
+ * Returns the rest of `base` for a new run: without rows that this revision has delivered, rows of
+ * its open runs, and rows of runs that failed during their commit. The caller holds the lock on the
+ * export's row, so no run is planned or finished meanwhile.
  */
 export async function undelivered(
   tx: Transaction,
@@ -24,14 +24,14 @@ export async function undelivered(
 }
 
 /**
- * Returns the areas to leave out of new runs of these exports, as `undelivered` says, by export.
- * They stay true while the caller holds the locks on their rows.
+ * Returns the areas that new runs of these exports must leave out (see `undelivered`), by export.
+ * They stay valid while the caller holds the locks on the exports' rows.
  */
 export async function takenOf(db: Queryable, exports: Wanted[]): Promise<Map<string, Rectangle[]>> {
   return areasOf(db, exports, sql`${in_ledgers} UNION ALL ${in_hand}`);
 }
 
-/** Returns the part of `takenOf` that is not in the ledgers. */
+/** Returns the part of `takenOf` that is not yet in the ledgers. */
 export async function inHandOf(
   db: Queryable,
   exports: Wanted[],
@@ -47,7 +47,7 @@ export async function deliveredOf(
   return areasOf(db, exports, in_ledgers);
 }
 
-// A page is near where it touches the bounds of what is wanted.
+// Selects the pages that touch the bounds of the wanted area.
 const in_ledgers = sql`
   SELECT wanted.id, coalesce(page.delivered, ledger.delivered) AS area
   FROM wanted JOIN batch_export_ledgers ledger
@@ -58,7 +58,7 @@ const in_ledgers = sql`
     AND page.inserted_from <= wanted.inserted_to AND page.inserted_to >= wanted.inserted_from
   WHERE ledger.delivered <> 'null' OR page.id IS NOT NULL`;
 
-// Answered by the index batch_export_runs_taken, which has the same condition.
+// Uses the index batch_export_runs_taken, which has the same condition.
 const in_hand = sql`
   SELECT wanted.id, run.selection AS area FROM wanted JOIN batch_export_runs run
     ON run.batch_export_id = wanted.id AND run.revision = wanted.revision
@@ -98,8 +98,8 @@ async function areasOf(
 export type Delivered = { batch_export_id: string; revision: number; selection: Rectangle[] };
 
 /**
- * Adds what completed runs have delivered to the ledgers of their revisions; no two runs are of the
- * same export. The caller holds the locks on the exports' rows.
+ * Adds the deliveries of completed runs to the ledgers of their revisions; at most one run per
+ * export. The caller holds the locks on the exports' rows.
  */
 export async function addDelivered(tx: Transaction, added: Delivered[]): Promise<void> {
   if (added.length === 0) return;
@@ -131,7 +131,7 @@ export async function addDelivered(tx: Transaction, added: Delivered[]): Promise
     });
   }
   if (ledgers.length === 0) return;
-  // A record cannot hold a JSON null; the ledger writes it as JSON.
+  // A record cannot hold a JSON null, so the ledger encodes the bounds as JSON.
   await tx.run(sql`
     INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
     SELECT batch_export_id, revision, coalesce(delivered, 'null')
@@ -142,8 +142,8 @@ export async function addDelivered(tx: Transaction, added: Delivered[]): Promise
 }
 
 /**
- * Takes what a run was believed to have delivered out of the ledger of its revision: the next run
- * over it brings it. The caller holds the lock on the export's row.
+ * Removes an area that a run was believed to have delivered from the ledger of its revision. The
+ * next run over it delivers it. The caller holds the lock on the export's row.
  */
 export async function removeDelivered(tx: Transaction, removed: Delivered): Promise<void> {
   const { batch_export_id, revision, selection } = removed;

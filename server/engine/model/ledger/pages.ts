@@ -4,22 +4,19 @@ import { boundsOf, fromStored, subtract, toStored, union } from './rectangles.ts
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
 import { openSweep } from './sweep.ts';
 
-/**
- * Most rectangles of a page, and of a ledger without pages: what is read and written at once for a
- * run that touches one of them.
- */
+/** Most rectangles of a page, and of a ledger without pages. A run reads and writes whole pages. */
 export const page_rectangles_max = 500;
 
 type Ledger = { batch_export_id: string; revision: number };
 
-/** True of a ledger that is better kept in pages; it stays in them. */
+/** Returns true if a ledger should move to pages; it never moves back. */
 export function movesToPages(delivered: Rectangle[]): boolean {
   return delivered.length > page_rectangles_max;
 }
 
 /**
- * Adds a run's selection to a ledger that has pages: those that it touches are written anew, merged
- * among themselves, so the rectangles of all pages stay disjoint. The caller holds the lock on the
+ * Adds a run's selection to a ledger with pages. It rewrites and merges the pages that the
+ * selection touches, so the rectangles of all pages stay disjoint. The caller holds the lock on the
  * export's row.
  */
 export function addToPages(
@@ -29,7 +26,7 @@ export function addToPages(
   return changePages(tx, changed, union);
 }
 
-/** Takes a run's selection out of a ledger that has pages, as `addToPages` adds it. */
+/** Removes a run's selection from a ledger with pages, as `addToPages` adds it. */
 export function removeFromPages(
   tx: Transaction,
   changed: Ledger & { selection: Rectangle[] },
@@ -54,7 +51,7 @@ async function changePages(
   await writePages(tx, { batch_export_id, revision }, change(near, selection));
 }
 
-/** Writes rectangles that are in no page yet; those of a page lie near each other. */
+/** Writes rectangles that no page contains yet; neighbours share a page. */
 export async function writePages(
   tx: Transaction,
   { batch_export_id, revision }: Ledger,

@@ -3,8 +3,9 @@ import type { Axis } from './sweep.ts';
 
 /**
  * A half-open range of event time x insertion time, in milliseconds since the epoch; ±Infinity
- * without a bound. An export's deliveries are a set of these, and a run delivers its own minus that
- * set, so no mixture of schedules, backfills and retries can lose or double a row.
+ * without a bound. An export's deliveries are a set of rectangles, and a run delivers its own
+ * rectangles minus that set. So no mixture of schedules, backfills and retries can lose or
+ * duplicate a row.
  */
 export type Rectangle = {
   event_from: number;
@@ -13,7 +14,7 @@ export type Rectangle = {
   inserted_to: number;
 };
 
-/** A rectangle as it is stored in JSON, where null stands for "no bound". */
+/** A rectangle in JSON, where null stands for "no bound". */
 export type StoredRectangle = { [Side in keyof Rectangle]: number | null };
 
 /** Reads rectangles from JSON. */
@@ -37,12 +38,12 @@ export function toStored(rectangles: Rectangle[]): StoredRectangle[] {
   }));
 }
 
-/** Returns everything that was inserted before an instant, in milliseconds. */
+/** Returns the rectangle of all rows inserted before an instant, in milliseconds. */
 export function historyUntil(inserted_to: number): Rectangle {
   return { event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to };
 }
 
-/** Is it all of the past, from the first row on, and not a part of it? */
+/** Returns true if the selection is the whole past, from the first row on. */
 export function isHistory(selection: Rectangle[]): boolean {
   const [only, ...others] = selection;
   return (
@@ -55,7 +56,7 @@ export function isHistory(selection: Rectangle[]): boolean {
 }
 
 /**
- * Returns the parts of a selection outside of `taken`; of a history that has such parts all of it,
+ * Returns the parts of a selection outside `taken`. A history with such parts is returned whole,
  * because its rows replace a whole table.
  */
 export function restOf(selection: Rectangle[], taken: Rectangle[]): Rectangle[] {
@@ -64,9 +65,9 @@ export function restOf(selection: Rectangle[], taken: Rectangle[]): Rectangle[] 
 }
 
 /**
- * Returns the parts of `base` outside of `taken`, as disjoint rectangles in a fixed order; the
- * rectangles of `base` must be disjoint. Takes time in proportion to the rectangles and the rest,
- * not to every pair of them.
+ * Returns the parts of `base` outside `taken`, as disjoint rectangles in a fixed order. The
+ * rectangles of `base` must be disjoint. Its time grows with the number of rectangles and the rest,
+ * not with their pairs.
  */
 export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
   const whole = base.filter(isNotEmpty);
@@ -75,9 +76,7 @@ export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
   return merge(whole.flatMap((one) => withoutAll(one, holes.near(one), holes.axis)));
 }
 
-/**
- * Returns the parts both in one of `areas` and in one of `others`, as disjoint merged rectangles.
- */
+/** Returns the overlap of `areas` and `others`, as disjoint merged rectangles. */
 export function intersect(areas: Rectangle[], others: Rectangle[]): Rectangle[] {
   const known = openSweep(others.filter(isNotEmpty));
   return unionOf(
@@ -90,12 +89,15 @@ export function intersect(areas: Rectangle[], others: Rectangle[]): Rectangle[] 
   );
 }
 
-/** `delivered` and `added` together, as disjoint merged rectangles; both must be disjoint. */
+/**
+ * Returns the union of `delivered` and `added`, as disjoint merged rectangles. Both inputs must be
+ * disjoint.
+ */
 export function union(delivered: Rectangle[], added: Rectangle[]): Rectangle[] {
   return merge([...delivered, ...subtract(added, delivered)]);
 }
 
-/** All of them together, whether they overlap or not, as disjoint merged rectangles. */
+/** Returns the union of rectangles that may overlap, as disjoint merged rectangles. */
 export function unionOf(rectangles: Rectangle[]): Rectangle[] {
   if (rectangles.length <= 1) return rectangles.filter(isNotEmpty);
   const half = rectangles.length >> 1;
@@ -103,8 +105,8 @@ export function unionOf(rectangles: Rectangle[]): Rectangle[] {
 }
 
 /**
- * Joins disjoint rectangles that share a whole edge until none do, and puts them in order, so that
- * equal areas built in the usual ways look equal.
+ * Joins disjoint rectangles that share a whole edge until no pair does, and sorts them, so that
+ * equal areas usually get equal rectangles.
  */
 export function merge(rectangles: Rectangle[]): Rectangle[] {
   let current = rectangles.filter(isNotEmpty);
@@ -128,7 +130,7 @@ function overlap(one: Rectangle, other: Rectangle): Rectangle {
   };
 }
 
-/** The smallest rectangle around all of them; nothing touches that of none. */
+/** Returns the smallest rectangle around all rectangles. For an empty list, it touches nothing. */
 export function boundsOf(rectangles: Rectangle[]): Rectangle {
   const bounds = {
     event_from: Infinity,
@@ -145,7 +147,7 @@ export function boundsOf(rectangles: Rectangle[]): Rectangle {
   return bounds;
 }
 
-/** Holes lie along the axis, in order, so what one of them has passed is of no use to the next. */
+/** Holes are sorted along the axis, so later holes cannot touch earlier parts. */
 function withoutAll(whole: Rectangle, holes: Rectangle[], axis: Axis): Rectangle[] {
   const passed: Rectangle[] = [];
   let ahead = [whole];
@@ -159,7 +161,7 @@ function withoutAll(whole: Rectangle, holes: Rectangle[], axis: Axis): Rectangle
   return [...passed, ...ahead];
 }
 
-/** Parts beside the hole keep the width of the hole alone, along the axis. */
+/** Parts beside the hole only have the hole's width along the axis. */
 function without(whole: Rectangle, hole: Rectangle, axis: Axis): Rectangle[] {
   const inner = overlap(whole, hole);
   if (!isNotEmpty(inner)) return [whole];

@@ -4,13 +4,13 @@ import { fromStored } from './rectangles.ts';
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
 import { coveredSpans, isCovered } from './spans.ts';
 
-/** Rows of a project that were taken in before `before` may have been removed, last at `on`. */
+/** Rows of a project ingested before `before` may have been removed, last at `on`. */
 export type Removed = { before: string; on: string };
 
 /**
- * Finds the rows that retention has removed from a project, or is about to remove; undefined if it
- * never removed any. Retention decides under the locks of the project's exports, so the holder of
- * one of them sees all of it.
+ * Finds the rows that retention has removed from a project, or will remove soon; undefined if it
+ * never removed any. Retention decides under the locks of the project's exports, so a holder of one
+ * lock sees every decision.
  */
 export async function findRemoved(db: Queryable, team_id: number): Promise<Removed | undefined> {
   const row = await db.row<{ before: string | null; on: string | null }>(sql`
@@ -20,23 +20,23 @@ export async function findRemoved(db: Queryable, team_id: number): Promise<Remov
   return before === null || on === null ? undefined : { before, on };
 }
 
-/** True when a part of the areas lies before what was removed. */
+/** Returns true if a part of the areas lies before the removal's bound. */
 export function reachesRemoved(areas: Rectangle[], { before }: Removed): boolean {
   return areas.some(({ inserted_from }) => inserted_from < Date.parse(before));
 }
 
 /**
- * True when rows that are made of events, and were selected from the areas, may have lost some
- * since: these may have come long before, so every selection from before the last removal is in
- * question.
+ * Returns true if rows that are computed from events, and were selected from the areas, may have
+ * lost events since. Their events may be much older, so every selection before the last removal
+ * counts.
  */
 export function mayLackEvents(areas: Rectangle[], { on }: Removed): boolean {
   return areas.some(({ inserted_from }) => inserted_from < Date.parse(on));
 }
 
 /**
- * The earliest insertion (milliseconds) that rows of the areas are likely to have: nothing is taken
- * in before it happens, but for clocks that were wrong.
+ * Returns the earliest likely insertion (milliseconds) of the areas' rows: no event is ingested
+ * before it happens, unless a clock was wrong.
  */
 export function earliestOf(areas: Rectangle[]): number {
   return Math.min(
@@ -44,14 +44,14 @@ export function earliestOf(areas: Rectangle[]): number {
   );
 }
 
-/** Tells a person about removed rows: a sentence without its full stop. */
+/** Returns a sentence about removed rows, without its full stop. */
 export function removedSentence({ before, on }: Removed): string {
   return `Retention has removed rows ingested before ${before}, last on ${on}`;
 }
 
 /**
- * A sentence for whoever asks for a range from `from` (milliseconds) on; empty where nothing of it
- * was removed.
+ * Returns a sentence about removed rows in a requested range from `from` (milliseconds); empty if
+ * no row was removed.
  */
 export async function removedFrom(db: Queryable, team_id: number, from: number): Promise<string> {
   const removed = await findRemoved(db, team_id);
@@ -59,7 +59,7 @@ export async function removedFrom(db: Queryable, team_id: number, from: number):
   return `${removedSentence(removed)}. Rows of this range are no longer delivered.`;
 }
 
-/** True when every event that was taken in between both instants (milliseconds) was removed. */
+/** Returns true if every event ingested between both instants (milliseconds) was removed. */
 export async function isWhollyRemoved(
   db: Queryable,
   team_id: number,

@@ -1,12 +1,12 @@
 import type { Rectangle } from './rectangles.ts';
 import { ascending } from './sweep.ts';
 
-/** A half-open range of time in milliseconds; ±Infinity where it has no bound. */
+/** A half-open range of time in milliseconds; ±Infinity without a bound. */
 export type Span = { from: number; to: number };
 
 /**
  * Returns the spans of insertion time in which the areas cover every event time, disjoint, merged
- * and in order. The areas may overlap. A row in one of these spans is wholly in the areas.
+ * and in order. The areas may overlap. A row in one of these spans lies completely in the areas.
  */
 export function coveredSpans(areas: Rectangle[]): Span[] {
   const isWhole = ({ event_from, event_to }: Rectangle) =>
@@ -17,8 +17,8 @@ export function coveredSpans(areas: Rectangle[]): Span[] {
 }
 
 /**
- * Returns the spans of event time in which the areas cover every insertion before `until`, as
- * `coveredSpans` does for insertion time. Areas may overlap.
+ * Returns the spans of event time in which the areas cover every insertion before `until`, like
+ * `coveredSpans` for insertion time. The areas may overlap.
  */
 export function coveredEventSpans(areas: Rectangle[], until: number): Span[] {
   return coveredSpans(
@@ -33,13 +33,13 @@ export function coveredEventSpans(areas: Rectangle[], until: number): Span[] {
   );
 }
 
-/** True when the range lies in one of the spans, which are disjoint and in order. */
+/** Returns true if the range lies within one of the spans, which are disjoint and in order. */
 export function isCovered(spans: Span[], from: number, to: number): boolean {
   const span = firstEndingAfter(spans, from);
   return span !== undefined && span.from <= from && span.to >= to;
 }
 
-/** True when a part of the range lies in one of the spans, which are disjoint and in order. */
+/** Returns true if the range overlaps one of the spans, which are disjoint and in order. */
 export function isTouched(spans: Span[], from: number, to: number): boolean {
   const span = firstEndingAfter(spans, from);
   return span !== undefined && span.from < to;
@@ -55,7 +55,7 @@ function firstEndingAfter(spans: Span[], at: number): Span | undefined {
   return spans[low];
 }
 
-/** The spans as text of a PostgreSQL `tstzmultirange`. */
+/** Returns the spans as the text of a PostgreSQL `tstzmultirange`. */
 export function multirangeText(spans: Span[]): string {
   const bound = (at: number) => (Number.isFinite(at) ? new Date(at).toISOString() : '');
   return `{${spans.map(({ from, to }) => `[${bound(from)},${bound(to)})`).join(',')}}`;
@@ -65,7 +65,7 @@ function spanOf({ inserted_from, inserted_to }: Rectangle): Span {
   return { from: inserted_from, to: inserted_to };
 }
 
-/** Sweeps over insertion time: between two edges the same areas are side by side. */
+/** Sweeps over insertion time: between two edges, the same areas overlap. */
 function coveredByParts(parts: Rectangle[]): Span[] {
   const edges = [
     ...new Set(parts.flatMap(({ inserted_from, inserted_to }) => [inserted_from, inserted_to])),

@@ -1,26 +1,26 @@
 /** One of the two times, by the names of its bounds in a rectangle. */
 export type Axis = { from: 'event_from' | 'inserted_from'; to: 'event_to' | 'inserted_to' };
 
-/** Event time. */
 export const along_event: Axis = { from: 'event_from', to: 'event_to' };
-/** Insertion time. */
 export const along_insertion: Axis = { from: 'inserted_from', to: 'inserted_to' };
 
-/** The bounds of an area, in both times. */
+/** The bounds of an area in both times. */
 type Bounds = Record<Axis['from'] | Axis['to'], number>;
 
 /**
- * Rectangles in order along the axis on which fewest of them lie beside each other: pieces of a
- * backfill by event time, those of a schedule by insertion time.
+ * Sorts rectangles along the axis with the fewest overlaps: event time for the pieces of a
+ * backfill, insertion time for those of a schedule.
  */
 export type Sweep<Area extends Bounds> = {
   axis: Axis;
   sorted: Area[];
-  /** Those that overlap the other one on the axis, in order; found without looking at the rest. */
+  /**
+   * Returns the areas that overlap the other one on the axis, in order, without a scan of the rest.
+   */
   near(other: Bounds): Area[];
 };
 
-/** Puts rectangles in order, once for any number of questions. */
+/** Sorts rectangles once for any number of lookups. */
 export function openSweep<Area extends Bounds>(rectangles: Area[]): Sweep<Area> {
   const orders = [along_insertion, along_event].map((axis) => {
     const sorted = rectangles.toSorted((one, other) => ascending(one[axis.from], other[axis.from]));
@@ -37,7 +37,7 @@ export function openSweep<Area extends Bounds>(rectangles: Area[]): Sweep<Area> 
       collect(found, 1, 0, reach.length >> 1);
       return found;
 
-      /** The part of `sorted` below a node of `reach`. */
+      /** Collects the part of `sorted` below a node of `reach`. */
       function collect(into: Area[], node: number, from: number, to: number): void {
         if (from >= sorted.length || sorted[from]![axis.from] >= wanted[axis.to]) return;
         if (reach[node]! <= wanted[axis.from]) return;
@@ -50,7 +50,7 @@ export function openSweep<Area extends Bounds>(rectangles: Area[]): Sweep<Area> 
   };
 }
 
-/** Counts the areas that lie beside each other at most; areas with one start count as such. */
+/** Counts the most areas that overlap at one point; areas with the same start always do. */
 function depthOf(sorted: Bounds[], { from, to }: Axis): number {
   const ends = sorted.map((one) => one[to]).sort(ascending);
   let [ended, depth] = [0, 0];
@@ -61,7 +61,7 @@ function depthOf(sorted: Bounds[], { from, to }: Axis): number {
   return depth;
 }
 
-/** A tree over the order: of each node the furthest end of what is below it. */
+/** Builds a tree over the order: each node holds the furthest end below it. */
 function reachOf(sorted: Bounds[], { to }: Axis): Float64Array {
   let leaves = 1;
   while (leaves < sorted.length) leaves *= 2;

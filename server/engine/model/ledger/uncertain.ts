@@ -3,8 +3,8 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { StoredRectangle } from './rectangles.ts';
 
 /**
- * A delivery that the destination may or may not show: its run ended while it was being committed.
- * It is of the export's present revision, and no other run has settled it or is about to.
+ * A delivery that the destination may or may not show: its run ended during the commit. It belongs
+ * to the export's present revision, and no other run has resolved it or is about to.
  */
 export type UncertainDelivery = {
   run_id: string;
@@ -17,9 +17,12 @@ export type UncertainDelivery = {
   latest_error: string | null;
 };
 
-/** The uncertain deliveries of an export, or of all that are not deleted, oldest first. */
+/**
+ * Lists the uncertain deliveries of one export, or of all exports that are not deleted, oldest
+ * first.
+ */
 export function listUncertain(db: Queryable, exportId?: string): Promise<UncertainDelivery[]> {
-  // The first condition on the run is that of the index batch_export_runs_taken.
+  // The first condition on the run matches the index batch_export_runs_taken.
   return db.rows<UncertainDelivery>(sql`
     SELECT * FROM (
       SELECT DISTINCT ON (run.batch_export_id, run.delivery_id) run.id AS run_id,

@@ -3,21 +3,21 @@ import type { TObject } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 
 /**
- * The names of an export's events. An empty `include_events` takes every event; a name in
- * `exclude_events` is left out whatever the other list says.
+ * The event names that an export includes or excludes. An empty `include_events` includes every
+ * event. `exclude_events` always wins.
  */
 export type EventFilter = { include_events: string[]; exclude_events: string[] };
 
-/** The filter that leaves nothing out. */
+/** The filter that passes every event. */
 export const every_event: EventFilter = { include_events: [], exclude_events: [] };
 
 /**
- * Most names of one list: both lists at their longest still fit into the address under which the
- * analytics store streams its answer.
+ * Most names of one list: two lists of this length still fit into the URL under which the analytics
+ * store streams its answer.
  */
 const event_names_max = 100;
 
-/** The longest name that ingestion takes. */
+/** The longest name that ingestion accepts. */
 const event_name_characters_max = 400;
 
 const names = (description: string) =>
@@ -46,16 +46,16 @@ export const filter_keys = {
 export const event_filter_keys: readonly string[] = Object.keys(filter_keys);
 
 /**
- * A destination's schema of its config with the keys that every destination has: what users may
- * set.
+ * Returns the schema of the keys that users may set: a destination's own and those of every
+ * destination.
  */
 export function configSchemaOf({ config }: { config: TObject }): TObject {
   return Type.Object({ ...config.properties, ...filter_keys }, { additionalProperties: false });
 }
 
 /**
- * The filter of a config that its schema took. Guarantee: lists that mean the same events are
- * equal, whatever the order and repetition of their names.
+ * Returns the filter of a valid config. Guarantee: lists that match the same events are equal,
+ * whatever their order and repeats.
  */
 export function eventFilterOf(config: Record<string, unknown> | null): EventFilter {
   const listOf = (key: string) => [...new Set((config?.[key] ?? []) as string[])].toSorted();
@@ -63,8 +63,8 @@ export function eventFilterOf(config: Record<string, unknown> | null): EventFilt
 }
 
 /**
- * The filter as a ClickHouse condition over the column `event` with what it binds; an empty text
- * where every event passes. No name becomes part of the text.
+ * Returns the filter as a ClickHouse condition over the column `event` with its parameters; an
+ * empty text if every event passes. No name becomes part of the text.
  */
 export function filterCondition({ include_events, exclude_events }: EventFilter): {
   text: string;

@@ -14,14 +14,16 @@ const properties = ownColumn('properties', 'json');
 const distinctId = ownColumn('distinct_id', 'text');
 const insertedAt = ownColumn('inserted_at', 'timestamp');
 
-/** A key may stand there in the escapes of single characters as well. */
+/** Single characters of the key may also be escaped. */
 const mayHave = (key: string): string =>
   `(position(properties, '${key}') > 0 OR position(properties, '\\\\u') > 0)`;
 
 const valueOf = (key: string, type: 'json' | 'text'): string =>
   `nullIf(${extractValue('properties', { key: `'${key}'`, type, mayHave: mayHave(key) })}, '')`;
 
-/** Most events do not have it: the JSON is read only where the key stands in it, or could. */
+/**
+ * Most events lack it, so the JSON is parsed only if the text contains the key or could contain it.
+ */
 const rareProperty = (name: string, key: string): Column => ({
   name,
   type: 'json',
@@ -29,7 +31,7 @@ const rareProperty = (name: string, key: string): Column => ({
   expression: `if(${mayHave(key)}, ${valueOf(key, 'json')}, NULL)`,
 });
 
-/** Most events have it: to pick the others out takes longer than to read them too. */
+/** Most events have it, so a check before parsing takes longer than it saves. */
 const usualProperty = (name: string, key: string): Column => ({
   name,
   type: 'text',
@@ -50,7 +52,7 @@ function selectedEvents(teamId: number, selection: Rectangle[], filter: EventFil
   };
 }
 
-/** Events as they were taken, one row per uuid, in order of insertion. */
+/** Events as they were ingested, one row per uuid, in order of insertion. */
 export const events: Model = {
   name: 'events',
   has_event_time: true,

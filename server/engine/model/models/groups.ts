@@ -17,19 +17,19 @@ const columns: Column[] = [
   ownColumn('inserted_at', 'timestamp'),
 ];
 
-/** The groups of calls and removals that meet a condition, with each change. */
+/** Returns the groups of calls and removals that meet a condition, with each change. */
 const changes = (condition: string) => changedIds('group_id', 'group_removals', condition);
 
 /**
- * Groups that changed in the selection, each made of all its calls up to the selection's end: of
- * each property the value of the latest call that set it. The projection `groups` has the calls.
- * Each call is a row without a property and one for each property that it sets; the value of a
- * property is JSON text and so never empty.
+ * Returns the groups that changed in the selection, computed from all their calls up to its end:
+ * for each property, the value of the latest call that set it. The projection `groups` stores the
+ * calls. Each call is one row without a property and one row for each property that it sets.
+ * Property values are JSON text and never empty.
  */
 function selectedGroups(teamId: number, selection: Rectangle[]): QueryText {
   const ids = `(SELECT group_id FROM ${changes(within(selection))})`;
   const known = `${asOf(selection)} AND group_id IN ${ids}`;
-  // A clause, because ClickHouse takes no projection below the function arrayJoin.
+  // A clause, because ClickHouse uses no projection below the function arrayJoin.
   const calls = `(SELECT group_id, inserted_at AS changed_at, group_at AS called_at,
       group_number AS number, 1 AS is_call, property
     FROM events ARRAY JOIN arrayPushFront(group_set, ('', '')) AS property WHERE ${known}
@@ -59,8 +59,8 @@ function selectedGroups(teamId: number, selection: Rectangle[]): QueryText {
 }
 
 /**
- * Groups: what the `$groupidentify` events of one type and key say together, a row per group that
- * changed. A group's version is its latest change, a call that was inserted or a removal of some.
+ * Groups: the merged `$groupidentify` events of one type and key, one row per changed group. A
+ * group's version is its latest change: the insertion of a call, or a removal of calls.
  */
 export const groups: Model = {
   name: 'groups',
@@ -76,10 +76,10 @@ export const groups: Model = {
   }),
   columns: { files: columns, tables: columns },
   settings: {
-    // Groups of a long interval are put together on the disk.
+    // ClickHouse aggregates the groups of a long interval on disk.
     max_bytes_before_external_group_by: 500_000_000,
     max_bytes_ratio_before_external_group_by: 0,
-    // The selection stands in the text several times.
+    // The text contains the selection several times.
     max_query_size: 16_000_000,
   },
   words: {

@@ -5,7 +5,7 @@ import { person_distinct_ids } from './person_distinct_ids.ts';
 import { persons } from './persons.ts';
 import { sessions } from './sessions.ts';
 
-/** The models that can be exported, one line each. */
+/** All models that can be exported. */
 export const models: Record<ModelName, Model> = {
   events,
   persons,

@@ -3,9 +3,8 @@ import type { Model } from './model.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
 
 /**
- * Selects rows of a table of versions: as of the selection's end, of each distinct_id the latest
- * version whose insertion lies in the selection. The table keeps all versions, so a later version
- * changes nothing here.
+ * Selects rows of a table of versions: for each distinct_id, the latest version inserted in the
+ * selection. The table keeps all versions, so a later one does not change the result.
  */
 export function latestVersions(
   table: 'persons' | 'person_distinct_ids',

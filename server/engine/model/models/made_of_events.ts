@@ -5,12 +5,12 @@ const is_projects = 'team_id = {team_id:Int64}';
 const inserted = (sides: Rectangle[]) =>
   selectionCondition(sides, { event: undefined, inserted: 'inserted_at' });
 
-/** ClickHouse condition of the project's rows that were inserted in the selection. */
+/** Returns a ClickHouse condition for the project's rows inserted in the selection. */
 export function within(selection: Rectangle[]): string {
   return `${is_projects} AND ${inserted(selection)}`;
 }
 
-/** ClickHouse condition of the project's rows that were inserted before the selection ends. */
+/** Returns a ClickHouse condition for the project's rows inserted before the selection ends. */
 export function asOf(selection: Rectangle[]): string {
   if (selection.length === 0) return '0';
   const inserted_to = Math.max(...selection.map((side) => side.inserted_to));
@@ -19,8 +19,8 @@ export function asOf(selection: Rectangle[]): string {
 }
 
 /**
- * Subquery of the ids whose events or removals meet a condition, each with its project and
- * insertion.
+ * Returns a subquery of the ids whose events or removals meet a condition, each with its project
+ * and insertion.
  */
 export function changedIds(
   id: 'session_id' | 'group_id',

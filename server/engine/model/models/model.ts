@@ -3,13 +3,13 @@ import type { EventFilter } from './event_filter.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Column } from './column.ts';
 
-/** The column by which rows of a model are told apart. */
+/** The column that identifies the rows of a model. */
 export type ModelKey = 'uuid' | 'distinct_id' | 'session_id' | 'group_id';
 
-/** ClickHouse text with the parameters that it names (`{name:Type}`). */
+/** ClickHouse text with its parameters (`{name:Type}`). */
 export type QueryText = { text: string; parameters: Record<string, string | number | string[]> };
 
-/** The names of what can be exported; each is a table of the query language as well. */
+/** The names of all models; each is also a table of the query language. */
 export const model_names = [
   'events',
   'persons',
@@ -18,30 +18,28 @@ export const model_names = [
   'groups',
 ] as const;
 
-/** One of them. */
 export type ModelName = (typeof model_names)[number];
 
-/** Models whose rows are made of events at each run. */
+/** Returns true for models whose rows each run computes from events. */
 export function isMadeOfEvents(model: ModelName): model is 'sessions' | 'groups' {
   return model === 'sessions' || model === 'groups';
 }
 
 /**
  * A model for exports: its rows for a selection, and the columns that destinations get unless a
- * query says otherwise.
+ * query selects others.
  */
 export type Model = {
   name: ModelName;
   /**
-   * A subquery that gives exactly the selected rows of one project that pass the filter, which is
-   * about events alone. The same selection gives the same rows whenever it is asked, once its
-   * insertions have settled.
+   * Returns a subquery of exactly the selected rows of one project that pass the filter. Only
+   * events are filtered. The same selection always returns the same rows, once its insertions have
+   * settled.
    */
   relation(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText;
   /**
-   * The selected rows before later versions replace earlier ones in it, and the aggregate that says
-   * how many rows `relation` has for any part of them: so many parts of a selection are counted in
-   * one question.
+   * Returns the selected rows before later versions replace earlier ones, and the aggregate that
+   * counts the rows of `relation` for any part. One query can so count many parts of a selection.
    */
   versions(
     teamId: number,
@@ -49,19 +47,19 @@ export type Model = {
     filter: EventFilter,
   ): QueryText & { records: string };
   /**
-   * Subquery of what has changed under a condition on `team_id` and `inserted_at`; empty where no
-   * row of the model is.
+   * Returns a subquery of the changes under a condition on `team_id` and `inserted_at`; empty for
+   * conditions without rows of the model.
    */
   changes(condition: string): string;
-  /** ORDER BY list that puts rows in the one order in which they are delivered. */
+  /** The ORDER BY list of the delivery order, which is total. */
   order: string;
-  /** The column that names a row for good. */
+  /** The column that identifies a row permanently. */
   key: ModelKey;
   columns: Record<ColumnSet, Column[]>;
-  /** Settings with which `relation` is asked; none where it is left out. */
+  /** Query settings of `relation`; none if absent. */
   settings?: Record<string, string | number>;
   /** The words of `relation` that are neither models nor their columns. */
   words?: { tables: string[]; columns: string[]; functions: string[] };
-  /** Does event time select rows of this model, or only the time of insertion? */
+  /** True if event time selects rows of this model; false if only insertion time does. */
   has_event_time: boolean;
 };

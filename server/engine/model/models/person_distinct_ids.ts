@@ -12,7 +12,7 @@ const columns: Column[] = [
   ownColumn('inserted_at', 'timestamp'),
 ];
 
-/** The persons of distinct ids. `person_id` is that of a person which is not deleted. */
+/** The owners of distinct ids. `person_id` is the id of a person that is not deleted. */
 export const person_distinct_ids: Model = {
   name: 'person_distinct_ids',
   ...latestVersions('person_distinct_ids', 'version'),

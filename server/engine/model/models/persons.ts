@@ -16,8 +16,8 @@ const columns: Column[] = [
 ];
 
 /**
- * Persons, each under the distinct id that its `person_id` follows from; one that became a part of
- * another is deleted.
+ * Persons, each under the distinct id that determines its `person_id`. A person merged into another
+ * one counts as deleted.
  */
 export const persons: Model = {
   name: 'persons',

@@ -1,18 +1,17 @@
-// ClickHouse's reader gives up a whole document for one number beyond 64 bits or half of a
-// surrogate pair. In such documents numbers become strings that begin with a mark, and half pairs
-// U+FFFD; they begin with a space, which JSON allows and which tells them from those that are read
-// as they are.
+// ClickHouse's JSON reader rejects a whole document because of one number beyond 64 bits or half of
+// a surrogate pair. In such documents, numbers become strings with a leading mark, and half pairs
+// become U+FFFD. They begin with a space, which JSON allows and which identifies them.
 const mark = '\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001';
 
 /**
- * Returns ClickHouse's text of a JSON document that ClickHouse's reader accepts, however large its
- * numbers are. Values are taken out of it by `extractText`.
+ * Returns ClickHouse text for a JSON document that ClickHouse's reader accepts, whatever the size
+ * of its numbers. `extractText` reads values from it.
  */
 export function readableJson(document: string): string {
   return `if(isValidJSON(${document}), ${document}, ${withMarkedNumbers(document)})`;
 }
 
-/** Returns the same with the numbers of every document as strings with a mark, as written. */
+/** Returns the same text, with the numbers of every document as marked strings, digit by digit. */
 export function withMarkedNumbers(document: string): string {
   const quoted = exactDocument(document);
   const aside =
@@ -25,8 +24,8 @@ export function withMarkedNumbers(document: string): string {
 }
 
 /**
- * Returns ClickHouse's text of a JSON document whose numbers are strings behind a mark, so that
- * none loses a digit. `exactValue` takes the mark out of what is extracted from it.
+ * Returns ClickHouse text for a JSON document whose numbers are strings behind a mark, so that no
+ * number loses a digit. `exactValue` removes the mark from extracted values.
  */
 export function exactDocument(document: string): string {
   const numbers =
@@ -39,7 +38,7 @@ export function exactDocument(document: string): string {
   );
 }
 
-/** Numbers of a document that was made readable, as they were. */
+/** Returns the original numbers of values extracted from a readable document. */
 export function exactValue(extracted: string): string {
   return (
     `replaceRegexpAll(replaceAll(${extracted}, '\\x01\\x02\\x01', ''), ` +
@@ -48,9 +47,9 @@ export function exactValue(extracted: string): string {
 }
 
 /**
- * ClickHouse text, Nullable(String), of the value at a path of a readable document: a string
- * without its quotes, numbers and booleans as their text, objects and arrays as JSON text; NULL
- * where there is nothing or null.
+ * Returns ClickHouse text, Nullable(String), for the value at a path of a readable document: a
+ * string without quotes, numbers and booleans as text, objects and arrays as JSON; NULL for a
+ * missing value or null.
  */
 export function extractText(readable: string, path: string[]): string {
   const extracted = `JSONExtract(${[readable, ...path].join(', ')}, 'Nullable(String)')`;
@@ -58,10 +57,10 @@ export function extractText(readable: string, path: string[]): string {
 }
 
 /**
- * ClickHouse text of a value of an object, `json` as JSON text and `text` as `extractText` gives
- * it; empty where there is none. The document is made readable only where ClickHouse's reader finds
- * nothing because it gives the document up; `mayHave` is a condition that holds wherever the key is
- * there, and spares the others that question.
+ * Returns ClickHouse text for a value of an object, `json` as JSON text and `text` as from
+ * `extractText`; empty if it is missing. The document is repaired only if ClickHouse's reader
+ * rejects it. `mayHave` is a condition that every document with the key meets; other documents skip
+ * the check.
  */
 export function extractValue(
   document: string,
@@ -77,15 +76,15 @@ export function extractValue(
 }
 
 /**
- * ClickHouse condition that a document has this value at a key: a string as it reads, anything else
- * as its JSON text. `key` and `value` are ClickHouse text too.
+ * Returns a ClickHouse condition that a document has this value at a key: a string as it reads,
+ * anything else as its JSON text. `key` and `value` are ClickHouse text too.
  */
 export function hasValue(
   document: string,
   { key, value, is_string }: { key: string; value: string; is_string: boolean },
 ): string {
   const readable = readableJson(document);
-  // A number that became a string begins with a mark, which sets it apart.
+  // A number that became a string has a leading mark, which a real string lacks.
   return is_string
     ? `(JSONType(${readable}, ${key}) = 'String' AND ` +
         `JSONExtractString(${readable}, ${key}) = ${value})`

@@ -2,10 +2,10 @@ import type { Rectangle } from '../ledger/rectangles.ts';
 import type { QueryText } from './model.ts';
 
 /**
- * A selection as a ClickHouse condition over the given columns. Bounds are DateTime64(6) literals
- * made from whole milliseconds; an empty selection is a condition that no row meets. One common
- * range of insertion time stands in front, so that the primary key narrows the scan before the
- * rectangles are looked at.
+ * Returns a selection as a ClickHouse condition over the given columns. Bounds are DateTime64(6)
+ * literals from whole milliseconds. No row meets the condition of an empty selection. The text
+ * begins with the common range of insertion time, so that the primary key narrows the scan before
+ * the rectangles are compared.
  */
 export function selectionCondition(
   selection: Rectangle[],
@@ -38,7 +38,7 @@ export function selectionCondition(
   return [common, `(${parts.join(' OR ')})`].filter(isText).join(' AND ');
 }
 
-/** The relation's parameters for one project. */
+/** Returns the relation's parameters for one project. */
 export function teamParameter(teamId: number): QueryText['parameters'] {
   return { team_id: teamId };
 }

@@ -1,18 +1,21 @@
-/** The number of the rules below. A change of them raises it: rows say which they follow. */
+/**
+ * The version of the rules below. Raise it with every change of them: rows record the version that
+ * they follow.
+ */
 export const session_rules = 1;
 
-/** Seconds after which a session of one page is no bounce. */
+/** Duration from which a session of one page is no bounce. */
 const bounce_seconds = 10;
 
-/** ClickHouse text of what the rules look at; each is text, empty where the event has none. */
+/** ClickHouse text of the rules' inputs; each is a text, empty if the event lacks it. */
 export type Entry = {
   source: string;
   medium: string;
   campaign: string;
-  /** Host of the page before, and of the page itself. */
+  /** Hosts of the previous page and of the page. */
   referrer: string;
   hostname: string;
-  /** Ids that only paid search gives. */
+  /** Ids that only paid search sets. */
   click_ids: string[];
 };
 
@@ -28,8 +31,8 @@ const shop =
   '(^|\\\\.)(amazon|ebay|etsy|walmart|alibaba|aliexpress|shopify|shopping|mercadolibre)(\\\\.|$)';
 
 /**
- * ClickHouse text of the channel by which a session came, from its entry event. The first rule that
- * fits decides; names are those of the field's default channels.
+ * Returns ClickHouse text for the channel of a session, from its entry event. The first matching
+ * rule decides. The names are those of the field's default channels.
  */
 export function channelType({
   source,
@@ -40,7 +43,7 @@ export function channelType({
   click_ids,
 }: Entry): string {
   const has = (text: string, pattern: string) => `match(${text}, '${pattern}')`;
-  // A page of the site itself leads nowhere else.
+  // A page of the site itself counts as direct.
   const from = `if(${referrer} IN ('', '$direct', ${hostname}), '', ${referrer})`;
   const place = `if(${source} != '', ${source}, ${from})`;
   const isPaid = has(medium, '^(.*cp.|ppc|retargeting|paid.*)$');
@@ -74,8 +77,8 @@ export function channelType({
 }
 
 /**
- * ClickHouse text that says whether a session left at once: one page, screen or click within ten
- * seconds. NULL for one that had none.
+ * Returns ClickHouse text that is true for a bounce: one page, screen or click within ten seconds.
+ * NULL for a session without any of them.
  */
 export function isBounce(interactions: string, duration: string): string {
   const isShort = `${interactions} = 1 AND ${duration} < ${bounce_seconds}`;

@@ -8,12 +8,12 @@ import { teamParameter } from './selection.ts';
 import { channelType, isBounce, session_rules } from './session_channel.ts';
 
 /**
- * Most events of a session: an id that never changes would gather all events of a project, and each
- * new one would have all of them read again.
+ * Most events of a session. An id that never changes would collect all events of a project, and
+ * each new event would read them all again.
  */
 export const session_events_max = 100_000;
 
-/** The properties of an event that a session takes over, each a text. */
+/** The event properties that a session copies, each a text. */
 const taken = [
   '$current_url',
   '$pathname',
@@ -46,11 +46,11 @@ const taken = [
 ] as const;
 type Taken = (typeof taken)[number];
 
-/** Columns of the entry event that are one of its properties. */
+/** Columns of the entry event that copy one of its properties. */
 const campaign = taken.filter((name) => !name.startsWith('$'));
 const tuple_type = `Tuple(${taken.map((name) => `\`${name}\` Nullable(String)`).join(', ')})`;
 
-/** ClickHouse text, Nullable(String), of a property of an event that was aggregated. */
+/** Returns ClickHouse text, Nullable(String), for a property of an aggregated event. */
 function property(event: 'entry' | 'exit', name: Taken): string {
   const value = `tupleElement(${event}, ${taken.indexOf(name) + 1})`;
   // The mark of a number in a document that ClickHouse reads only after a repair.
@@ -73,7 +73,7 @@ const count = (name: string, condition: string) =>
 const instant = (name: string, expression: string) =>
   ({ name, type: 'timestamp', nullable: true, expression }) as const;
 
-/** Aggregates of a session's events; removals count for its version alone. */
+/** Aggregates of a session's events; removals only affect its version. */
 const aggregates: Column[] = [
   instant('start_timestamp', 'minIfOrNull(timestamp, is_event = 1)'),
   instant('end_timestamp', 'maxIfOrNull(timestamp, is_event = 1)'),
@@ -96,7 +96,7 @@ const channel = channelType({
   click_ids: ['gclid', 'gad_source', 'msclkid'].map((name) => small(name as Taken)),
 });
 
-/** The columns of a session by what gives them of its aggregates. */
+/** The columns of a session, by their aggregate. */
 const made: Column[] = [
   ownColumn('team_id', 'integer'),
   ownColumn('session_id', 'text'),
@@ -147,10 +147,10 @@ const columns = made.map((column) => ({ ...column, expression: column.name }));
 
 const isPage = "event IN ('$pageview', '$screen')";
 
-/** The sessions of events and removals that meet a condition, with each change. */
+/** Returns the sessions of events and removals that meet a condition, with each change. */
 const changes = (condition: string) => changedIds('session_id', 'session_removals', condition);
 
-/** The ids that changed in the selection, but for those with too many events. */
+/** Returns the ids that changed in the selection, except those with too many events. */
 function changed(selection: Rectangle[], having: '<=' | '>' = '<='): string {
   const ids = `(SELECT session_id FROM ${changes(within(selection))})`;
   const known = `${asOf(selection)} AND session_id IN ${ids}`;
@@ -159,13 +159,13 @@ function changed(selection: Rectangle[], having: '<=' | '>' = '<='): string {
 }
 
 /**
- * Sessions that changed in the selection, each made of all its events up to the selection's end.
- * The events are found by the projection `sessions`, which knows the insertions of an id.
+ * Returns the sessions that changed in the selection, computed from all their events up to its end.
+ * The projection `sessions`, which stores the insertions of an id, finds the events.
  */
 function selectedSessions(teamId: number, selection: Rectangle[]): QueryText {
   const ids = changed(selection);
   const known = `${asOf(selection)} AND session_id IN ${ids}`;
-  // Where every session is wanted, every event is read anyway.
+  // If every session is wanted, every event is read anyway.
   const isWhole = selection.some(({ inserted_from }) => inserted_from === -Infinity);
   const found = isWhole ? '1' : `inserted_at IN (SELECT inserted_at FROM events WHERE ${known})`;
   const page = `JSONExtract(${readableJson('properties')}, '${tuple_type}')`;
@@ -194,14 +194,14 @@ function selectedSessions(teamId: number, selection: Rectangle[]): QueryText {
   };
 }
 
-/** Rows of sessions with more events than are counted, for whoever warns of them. */
+/** Returns the sessions with more events than the limit, for warnings about them. */
 export function largeSessions(teamId: number, selection: Rectangle[]): QueryText {
   return { text: changed(selection, '>'), parameters: teamParameter(teamId) };
 }
 
 /**
- * Sessions: what the events of one `$session_id` say together, a row per session that changed. An
- * id's version is its latest change, an event that was inserted or a removal of some.
+ * Sessions: the merged events of one `$session_id`, one row per changed session. An id's version is
+ * its latest change: the insertion of an event, or a removal of events.
  */
 export const sessions: Model = {
   name: 'sessions',
@@ -218,10 +218,10 @@ export const sessions: Model = {
   }),
   columns: { files: columns, tables: columns },
   settings: {
-    // Sessions of a long interval are put together on the disk.
+    // ClickHouse aggregates the sessions of a long interval on disk.
     max_bytes_before_external_group_by: 500_000_000,
     max_bytes_ratio_before_external_group_by: 0,
-    // The selection stands in the text several times.
+    // The text contains the selection several times.
     max_query_size: 16_000_000,
   },
   words: {

@@ -5,7 +5,7 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { project_tables, vacuum } from './vacuum.ts';
 
-/** Tables that a deleted user or organization takes along and that name a person. */
+/** Tables that name a person and lose rows with a deleted user or organization. */
 const people_tables = [
   'agent_grants',
   'bulk_actions',
@@ -38,9 +38,9 @@ type Deletion = {
 type Certifying = { db: Database; clock: Clock; secrets: Pick<Secrets, 'sign'> };
 
 /**
- * Certifies the users and organizations that were deleted, and gives how many: an organization when
- * the events and persons of all of its projects are gone from the analytics store. Before that the
- * dead rows are cleared out of the tables. May be repeated, and done by several processes at once.
+ * Certifies deleted users and organizations and returns how many. An organization is certified once
+ * the analytics store has no events and persons of its projects. Vacuums the dead rows out of the
+ * tables first. It may run repeatedly and in several processes at once.
  */
 export async function certifyDeletions({ db, clock, secrets }: Certifying): Promise<number> {
   const due = await db.rows<Deletion>(sql`

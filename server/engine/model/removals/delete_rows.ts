@@ -12,7 +12,6 @@ export const row_tables = [
   'tool_exchanges',
 ] as const;
 
-/** One of them. */
 export type RowTable = (typeof row_tables)[number];
 
 /** Rows of a table, by a condition with parameters. */
@@ -22,16 +21,16 @@ export type RowsWanted = {
   query_params: Record<string, unknown>;
 };
 
-// A small table is rewritten soon, but never before the first question.
+// A small table is rewritten soon, but never before the first check.
 const look_again_ms = { min: 50, max: 1_000 };
 
-/** The tables in which an erasure notes what it is about. */
+/** The tables in which an erasure records its subject. */
 const noted_tables = ['erasing_ids', 'erasing_rows'];
 
 /**
- * Has the store rewrite what holds the rows, without them, and waits for it; `onWait` is called
- * meanwhile with the parts that are left. `asked`: the tables that the condition asks. Throws where
- * the store cannot. May be repeated.
+ * Asks the store to rewrite the parts that hold the rows, without them, and waits. Meanwhile it
+ * calls `onWait` with the number of parts left. `asked`: the tables that the condition reads.
+ * Throws if the store cannot do it. May be repeated.
  */
 export async function deleteRows(
   clickhouse: ClickHouse,
@@ -40,18 +39,18 @@ export async function deleteRows(
   onWait: (parts: number) => Promise<unknown> = async () => undefined,
   asked: readonly string[] = noted_tables,
 ): Promise<void> {
-  // If the store cannot carry out an earlier request, no further one is sent.
+  // If the store cannot complete an earlier request, no further one is sent.
   await partsToRewrite(clickhouse, table, signal);
-  // Each replica carries the condition out by itself, and must find what it asks of tables.
+  // Each replica evaluates the condition alone and must have the rows of the tables it reads.
   await onEachReplica(clickhouse, asked, async () => undefined);
   await clickhouse.command({
     query: `ALTER TABLE ${table} DELETE WHERE ${condition}`,
     query_params,
     clickhouse_settings: {
       mutations_sync: '0',
-      // Areas may be many.
+      // The condition may list many areas.
       max_query_size: '16000000',
-      // Stores with replicas look at what a condition asks of other tables.
+      // Replicated stores otherwise refuse a condition that reads other tables.
       allow_nondeterministic_mutations: 1,
     },
     abort_signal: signal,
@@ -65,9 +64,9 @@ export async function deleteRows(
 }
 
 /**
- * Counts the parts of the table that the store, or the replica that is furthest behind, still has
- * to rewrite before the rows are gone; at least one until it has ended. Other rewrites (a
- * background migration) do not count. Throws with the store's reason if it cannot.
+ * Counts the parts that the store, or its slowest replica, still has to rewrite before the rows are
+ * gone; at least one until it has finished. Other rewrites (a background migration) do not count.
+ * Throws with the store's reason if it cannot rewrite them.
  */
 export async function partsToRewrite(
   clickhouse: ClickHouse,
@@ -101,7 +100,7 @@ async function partsToRewriteHere(
   return Math.max(Number(row?.open), Number(row?.parts));
 }
 
-/** Counts the rows; by the table itself and not by a projection, unless that is wanted. */
+/** Counts the rows in the table; uses a projection only on request. */
 export async function countWhere(
   clickhouse: ClickHouse,
   { table, condition, query_params }: RowsWanted,
@@ -118,9 +117,9 @@ export async function countWhere(
 }
 
 /**
- * Counts the parts with rows, replaced before this instant, that the store still has of these
- * tables: a store may keep rewritten parts for some minutes (`old_parts_lifetime`), in case of a
- * loss of power.
+ * Counts the inactive parts with rows that the store still keeps for these tables, if they were
+ * replaced before this instant. A store may keep rewritten parts for some minutes
+ * (`old_parts_lifetime`) against a power loss.
  */
 export async function countOldParts(
   clickhouse: ClickHouse,

@@ -12,9 +12,9 @@ import { countOldParts, deleteRows, row_tables } from './delete_rows.ts';
 import type { RowTable } from './delete_rows.ts';
 import { project_tables, vacuum } from './vacuum.ts';
 
-/** A process that has said nothing for so long was killed. */
+/** After this silence, a process counts as dead. */
 const claim_ms = 5 * 60_000;
-/** The store rewrites a part once for all that are removed together. */
+/** The store rewrites a part once for all projects of a batch. */
 const together_max = 100;
 
 type Removal = {
@@ -36,13 +36,13 @@ type Removing = {
 };
 
 /**
- * Removes the events and persons of deleted projects from the analytics store, and gives how many
- * projects are done. A removal ends only when the store, asked again, has no row of the project,
- * and none of the files that had some, and its exports are gone with their history: then its
- * certificate (a signed count) and an entry in the organization's activity log are written.
- * Guarantees: a kill at any point loses nothing, another process goes on; several processes do not
- * do the same twice. A call that `signal` ends leaves the rest for the next one. `wait_ms` is how
- * long after the deletion something that was on its way in may still be written.
+ * Removes the events and persons of deleted projects from the analytics store, and returns the
+ * number of finished projects. A removal ends only when a check finds no row of the project, no
+ * file that had one, and no export with its history. Then it writes its certificate (a signed
+ * count) and an entry in the organization's activity log. Guarantees: a kill at any point loses
+ * nothing, and another process continues; several processes never do the same work. If `signal`
+ * aborts, the next call continues. `wait_ms`: how long after the deletion pending writes may still
+ * arrive.
  */
 export async function removeProjects(
   removing: Removing,
@@ -80,7 +80,7 @@ async function claim({ db, clock }: Removing, wait_ms: number): Promise<number[]
   return rows.map(({ team_id }) => team_id);
 }
 
-/** Counts the rows before any is removed: after a kill the count would be lost. */
+/** Counts the rows before any removal: a kill would lose the count. */
 async function countFirst(
   { db, clickhouse }: Removing,
   claimed: number[],
@@ -97,8 +97,8 @@ async function countFirst(
 }
 
 /**
- * Has the store rewrite what holds rows of the projects, without them, and waits for it. The claim
- * is renewed meanwhile.
+ * Asks the store to rewrite the parts with rows of the projects, without them, and waits. Renews
+ * the claim meanwhile.
  */
 async function removeRows(
   { db, clock, clickhouse }: Removing,
@@ -121,7 +121,7 @@ async function removeRows(
   );
 }
 
-/** The rows of each project that has some, counted in the table itself and not in a projection. */
+/** Counts the rows of each project in the table, not in a projection. */
 async function countRows(
   clickhouse: ClickHouse,
   table: string,
@@ -139,8 +139,8 @@ async function countRows(
 }
 
 /**
- * Those of the projects whose rows stand in no file of the store any more, and whose exports are
- * gone; the others are looked at with the next call.
+ * Returns the projects without rows in any file of the store and without exports; the next call
+ * checks the others.
  */
 async function withoutRest(
   { db, clickhouse, clock }: Removing,

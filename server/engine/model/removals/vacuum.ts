@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/postgres/database.ts';
 
-/** Tables of the control store that a deleted project takes along and that may name persons. */
+/** Tables of the control store that may name persons and lose rows with a deleted project. */
 export const project_tables = [
   'batch_export_backfills',
   'batch_export_logs',
@@ -25,8 +25,8 @@ export const project_tables = [
 ] as const;
 
 /**
- * Clears dead rows out of tables, so that their files do not keep what is gone. Rows that a
- * transaction may still see stay for the store's own cleaning.
+ * Vacuums tables, so that their files lose the deleted rows. Rows that a transaction may still see
+ * wait for autovacuum.
  */
 export async function vacuum(db: Database, tables: readonly string[]): Promise<void> {
   for (const table of tables) await db.text(`VACUUM ${table}`);

@@ -5,13 +5,13 @@ import type { PropertyType } from './property_type.ts';
 const column_bytes_max = 63;
 const hash_digits = 8;
 
-/** A column that is there already, of any property and type of the source. */
+/** An existing column, with its property and type. */
 type Named = { property: string; column: string };
 
 /**
- * Returns the column of a property: `p_` and the name in lower snake case, so that it is no column
- * of ours and no reserved word. A name that another column has gets the type behind it, or a
- * number: `known` are all columns that the source ever had.
+ * Returns the column of a property: `p_` and the name in lower snake case, so that it is none of
+ * our columns and no reserved word. A name that another column has gets a suffix: the type, or a
+ * number. `known` are all columns that the source ever had.
  */
 export function columnName(property: string, type: PropertyType, known: readonly Named[]): string {
   const taken = new Set(known.map(({ column }) => column));
@@ -27,14 +27,14 @@ export function columnName(property: string, type: PropertyType, known: readonly
   throw new Error('unreachable: numbers never end');
 }
 
-/** The properties that have the same name in snake case, such as userId and user_id. */
+/** Returns the properties with the same name in snake case, such as userId and user_id. */
 export function namesakesOf(property: string, known: readonly Named[]): string[] {
   const name = snakeCase(property);
   const others = known.filter((one) => one.property !== property);
   return [...new Set(others.map((one) => one.property))].filter((one) => snakeCase(one) === name);
 }
 
-/** Letters and digits of ASCII, in words; a name that loses others gets a hash in their place. */
+/** Returns the ASCII letters and digits in words; a hash replaces any other characters. */
 function snakeCase(property: string): string {
   const plain = property.normalize('NFKD').replaceAll(/\p{M}/gu, '');
   const words = plain

@@ -1,9 +1,9 @@
 import type { PropertyType } from './property_type.ts';
 
 /**
- * ClickHouse text of a property's value as a column of its type: NULL where the type does not take
- * it. `raw` names a text with the JSON of the value as it was sent; it is empty for a property that
- * is missing, and `doubled` for one that an object has twice.
+ * Returns ClickHouse text for a property's value as a column of its type: NULL if the type does not
+ * accept it. `raw` is a text expression with the value's JSON as it was sent: empty for a missing
+ * property, and `doubled` for one that an object has twice.
  */
 export function fittingValue(type: PropertyType, raw: string): string {
   switch (type) {
@@ -22,7 +22,7 @@ export function fittingValue(type: PropertyType, raw: string): string {
   }
 }
 
-/** ClickHouse text of what stands for the values of a name that an object has twice. */
+/** ClickHouse text of the placeholder for a name that an object has twice. */
 export const doubled = `'\\0'`;
 
 /** Most strings have no escapes. */
@@ -33,7 +33,9 @@ function stringOf(raw: string): string {
   );
 }
 
-/** The store wraps a number beyond 64 bits around: only one that prints the same is in them. */
+/**
+ * The store wraps numbers beyond 64 bits around, so only a number that prints the same is valid.
+ */
 function integerOf(raw: string): string {
   const whole = `splitByChar('.', ${raw})[1]`;
   const number = `toInt64OrZero(${whole})`;
@@ -41,8 +43,8 @@ function integerOf(raw: string): string {
 }
 
 /**
- * A double gives up to 15 digits back as they were. Of longer numbers the digits are compared, and
- * the place of the point: 0.1 and 1e-1 have the same.
+ * A double reproduces up to 15 digits. For longer numbers, the digits and the place of the point
+ * are compared: 0.1 and 1e-1 have the same.
  */
 function floatOf(raw: string): string {
   const number = `toFloat64OrZero(${raw})`;
@@ -51,7 +53,10 @@ function floatOf(raw: string): string {
   return `if((${isShort}) OR (${isSame}), ${number}, NULL)`;
 }
 
-/** Sign, digits without zeros at their ends, and the exponent of the last one; zero has neither. */
+/**
+ * Returns the sign, the digits without outer zeros, and the exponent of the last one; zero has
+ * neither sign nor exponent.
+ */
 function digitsOf(number: string): string {
   const parts = `extractGroups(${number}, '^(-?)0*([0-9]*)[.]?([0-9]*)(?:[eE]([+-]?[0-9]+))?$')`;
   const [sign, whole, fraction, exponent] = [1, 2, 3, 4].map((at) => `parts[${at}]`);
@@ -68,8 +73,8 @@ const instant =
   '(Z|[+-][01][0-9]:[0-5][0-9])"$';
 
 /**
- * The store moves a day that does not exist into the next month: only what it prints the same is an
- * instant. A zone moves the years at the ends of what it holds out of them.
+ * The store moves a day that does not exist into the next month, so only an instant that prints the
+ * same is valid. A zone can move the first and last supported years out of range.
  */
 function instantOf(raw: string): string {
   const time = `concat(substring(${raw}, 2, 10), ' ', substring(${raw}, 13, 8), '.',

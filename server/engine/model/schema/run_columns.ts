@@ -3,14 +3,17 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { ModelName } from '../models/model.ts';
 import type { TypedColumn } from './typed_relation.ts';
 
-/** The schema number of a run that begins now, of its `export`; null where properties are JSON. */
+/**
+ * SQL for the schema number of a run that begins now, for its `export`; null if properties are
+ * JSON.
+ */
 export const schema_number = sql`CASE WHEN export.columns = 'typed' THEN
   coalesce(export.schema_number, (SELECT own.schema_number FROM projects own
     WHERE own.id = export.team_id)) END`;
 
 /**
- * Fields of a `run` that say its columns: the number, the columns, and those that the newest typed
- * delivery of its revision filled. Leans on batch_export_runs_by_export.
+ * SQL fields of a `run` about its columns: the schema number, the columns, and those that the
+ * newest typed delivery of its revision filled. Uses batch_export_runs_by_export.
  */
 export const typed_fields = sql`run.schema_number,
   schema_columns_at(run.team_id, run.model, run.schema_number) AS typed_columns,
@@ -23,7 +26,7 @@ export const typed_fields = sql`run.schema_number,
     ORDER BY known.created_at DESC, known.id DESC LIMIT 1) END AS known_columns`;
 
 /**
- * The columns that the table of an export `export` can have by its deliveries; null where
+ * SQL for the columns that deliveries may have added to the table of an `export`; null if
  * properties are JSON.
  */
 export const delivered_columns = sql`CASE WHEN export.columns = 'typed' THEN
@@ -32,7 +35,7 @@ export const delivered_columns = sql`CASE WHEN export.columns = 'typed' THEN
     WHERE run.batch_export_id = export.id AND run.revision = export.revision
       AND run.status = 'Completed' AND run.records_completed > 0), 0)) END AS typed_columns`;
 
-/** The columns that the project of an export `export` ever had. */
+/** SQL for the columns that the project of an `export` ever had. */
 export const all_columns = sql`CASE WHEN export.columns = 'typed' THEN
   schema_columns_until(export.team_id, export.model, 2147483647) END AS typed_columns`;
 
@@ -48,6 +51,6 @@ export async function findColumnsAt(
   return new Map(rows.map(({ number, columns }) => [number, columns]));
 }
 
-/** The same fields for what never writes a row. */
+/** The same fields for code that never writes a row. */
 export const no_typed_fields = sql`NULL::integer AS schema_number, NULL::jsonb AS typed_columns,
   NULL::jsonb AS known_columns`;

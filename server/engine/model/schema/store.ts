@@ -3,14 +3,13 @@ import type { Queryable, Transaction } from '../../../platform/postgres/database
 import { columnName, namesakesOf } from './column_name.ts';
 import type { PropertyType } from './property_type.ts';
 
-/** The rows whose properties are meant: those of events, or those of persons. */
+/** The rows whose properties are meant: events or persons. */
 export const property_sources = ['event', 'person'] as const;
 
-/** One of them. */
 export type PropertySource = (typeof property_sources)[number];
 
 /**
- * Most columns that a source ever has, removed ones included: PostgreSQL counts these too and ends
+ * Most columns that a source ever has, including removed ones: PostgreSQL counts these too and ends
  * at 1,600, MySQL at 1,017.
  */
 export const schema_columns_max = 500;
@@ -18,15 +17,17 @@ export const schema_columns_max = 500;
 /** Most characters of a property's name in a schema. */
 export const property_characters_max = 400;
 
-/** A property with the type that its column has. */
+/** A property with the type of its column. */
 export type TypedProperty = { source: PropertySource; property: string; type: PropertyType };
 
 /** A column of a schema. */
 export type SchemaColumn = TypedProperty & {
   column: string;
-  /** False for one that was removed: its name stays, its values go into the rest column. */
+  /**
+   * False for a removed column: its name stays reserved, and its values go into the rest column.
+   */
   is_filled: boolean;
-  /** The schema number at which it came in for the first time. */
+  /** The schema number that first added it. */
   added_in: number;
   created_by: number | null;
   created_at: string;
@@ -36,11 +37,11 @@ export type SchemaColumn = TypedProperty & {
 export type Schema = { schema_number: number; columns: SchemaColumn[] };
 
 /**
- * Returns the schema of a project, with all columns that it ever had, in the order in which they
- * came in: those of events before those of persons.
+ * Returns the schema of a project with all columns that it ever had, in the order of their
+ * addition, those of events before those of persons.
  */
 export async function listSchema(db: Queryable, team_id: number): Promise<Schema> {
-  // One statement: the number is that of these columns.
+  // One statement, so that the number matches the columns.
   const rows = await db.rows<SchemaColumn & { schema_number: number; column: string | null }>(sql`
     SELECT project.schema_number, c.source, c.property, c.type, c."column",
       c.filled @> project.schema_number AS is_filled, lower(c.filled) AS added_in,
@@ -54,20 +55,20 @@ export async function listSchema(db: Queryable, team_id: number): Promise<Schema
   };
 }
 
-/** A property with the column that a change would give it. */
+/** A property with the column that a change would create. */
 export type PlannedColumn = TypedProperty & {
-  /** Its column; undefined where the source is full. */
+  /** Its column; undefined if the source has the most columns. */
   column: string | undefined;
-  /** Is it there and filled already? Then nothing changes. */
+  /** True if the column exists and is already filled. Then nothing changes. */
   is_filled: boolean;
-  /** Properties that differ only in how they are written, such as userId and user_id. */
+  /** Properties that only differ in spelling, such as userId and user_id. */
   namesakes: string[];
 };
 
 /**
- * Returns the columns that `wanted` would get in a schema, in the order of `wanted`. Pure: a
- * proposal shows names and namesakes by it before anybody accepts. A property that has a column of
- * another type gets one more, and both are filled: each with the values that fit it.
+ * Returns the columns that `wanted` would get in a schema, in the order of `wanted`. It changes
+ * nothing, so a proposal can show names and namesakes before anybody accepts. A property with a
+ * column of another type gets a second column. Each holds the values that fit its type.
  */
 export function planColumns(schema: Schema, wanted: readonly TypedProperty[]): PlannedColumn[] {
   const known: (TypedProperty & { column: string; is_filled: boolean })[] = schema.columns.map(
@@ -91,10 +92,10 @@ export function planColumns(schema: Schema, wanted: readonly TypedProperty[]): P
 }
 
 /**
- * Gives properties their columns, all with the next schema number, and returns what became of each
- * (as `planColumns`) with the number of the schema now. Columns that were removed come back under
- * their names. Properties beyond the most columns of their source are left out. A call that changes
- * nothing keeps the number. Locks the project's row, so that nobody changes the schema beside it.
+ * Adds columns for properties under the next schema number. Returns the result for each (like
+ * `planColumns`) and the new number. Removed columns come back under their old names. Properties
+ * beyond the column limit of their source are left out. A call that changes nothing keeps the
+ * number. Locks the project's row, so that nobody else changes the schema meanwhile.
  */
 export async function addColumns(
   tx: Transaction,
@@ -124,8 +125,9 @@ export async function addColumns(
 }
 
 /**
- * Ends the filling of columns with the next schema number, which it returns: their names stay, and
- * the values go into the rest column. Columns that are not there or not filled change nothing.
+ * Stops filling columns under the next schema number, which it returns. The names stay reserved,
+ * and the values go into the rest column. Columns that do not exist or are not filled change
+ * nothing.
  */
 export async function removeColumns(
   tx: Transaction,

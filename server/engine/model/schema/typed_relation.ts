@@ -9,12 +9,12 @@ import type { PropertyType } from './property_type.ts';
 /** A column of a schema as a run reads it. */
 export type TypedColumn = { property: string; type: PropertyType; column: string };
 
-/** The column of what no other column has: JSON text of an object. */
+/** The column of properties without a column: JSON text of an object. */
 export const rest_column = 'properties_rest';
 
 /**
- * Settings with which such a relation is asked. Many columns make a long text. The store does not
- * merge the levels: it would compute what several conditions need once for each of them.
+ * Query settings for such a relation. Many columns make a long text. The store must not merge the
+ * levels: it would compute shared expressions once per condition.
  */
 export const typed_settings = {
   max_query_size: 16_000_000,
@@ -28,8 +28,8 @@ export function isTypable(model: ModelName): boolean {
 }
 
 /**
- * Returns the columns of an export with typed columns: those of its model, with the rest column in
- * the place of `properties`, and behind them those of the schema.
+ * Returns the columns of an export with typed columns: the model's, with the rest column in place
+ * of `properties`, followed by the schema's.
  */
 export function withTypedColumns(columns: Column[], typed: readonly TypedColumn[]): Column[] {
   return [
@@ -45,7 +45,7 @@ export function withTypedColumns(columns: Column[], typed: readonly TypedColumn[
   ];
 }
 
-/** Returns the column as a delivery had it that did not fill it. */
+/** Returns the column for a delivery that did not fill it. */
 export function emptyColumn(column: Column): Column {
   return { ...column, expression: `CAST(NULL, 'Nullable(${store_types[column.type]})')` };
 }
@@ -63,10 +63,10 @@ const store_types: Record<Column['type'], string> = {
 };
 
 /**
- * Returns rows of a model with the columns of a schema: each has the value of its property where
- * that fits the type, else NULL, and `properties_rest` has all other properties as they were sent.
- * Guarantee: columns and rest together are `properties`, value for value; only how a number or an
- * instant was written is lost in a column.
+ * Returns rows of a model with the columns of a schema. Each column has the value of its property
+ * if it fits the type, else NULL. `properties_rest` has all other properties as they were sent.
+ * Guarantee: columns and rest together hold every value of `properties`. A column only loses the
+ * notation of a number or an instant.
  */
 export function typedRelation(relation: QueryText, typed: readonly TypedColumn[]): QueryText {
   const properties = [...new Set(typed.map(({ property }) => property))];
@@ -79,7 +79,8 @@ export function typedRelation(relation: QueryText, typed: readonly TypedColumn[]
     ({ property, type, column }) =>
       `${fittingValue(type, raw.get(property)!)} AS ${identifier(column)}`,
   );
-  // Levels, so that each part is computed once however often the next one names it.
+  // Nested levels, so that ClickHouse computes each part once, however often the next level uses
+  // it.
   const levels = [
     [`${document} AS sluice_document`],
     ['JSONExtractKeysAndValuesRaw(sluice_document) AS sluice_pairs'],
@@ -98,9 +99,8 @@ export function typedRelation(relation: QueryText, typed: readonly TypedColumn[]
 }
 
 /**
- * Returns ClickHouse text of a list of the properties of a row of `typedRelation` that have a
- * column, a value that is not null, and no column that takes it; an empty name stands for a row
- * whose JSON stays whole.
+ * Returns ClickHouse text for a list of properties that have a column and a non-null value that
+ * fits no column. An empty name stands for a row whose JSON stays whole.
  */
 export function unfitProperties(typed: readonly TypedColumn[]): string {
   const properties = [...new Set(typed.map(({ property }) => property))];
@@ -119,9 +119,9 @@ function isTaken(typed: readonly TypedColumn[], property: string): string {
 }
 
 /**
- * The JSON from which values are taken: `properties` where the store prints its numbers as they
- * were, the same with numbers as marked strings in front of which is a space, or nothing where
- * values could be changed by that. Then all of them stay in the rest.
+ * The JSON that values are extracted from: `properties` if the store prints its numbers unchanged;
+ * with marked strings for numbers, after a leading space; or empty if extraction could change
+ * values. All values stay in the rest then.
  */
 const document = `multiIf(
   position(properties, '\\\\u0001') > 0 OR NOT startsWith(trimLeft(properties), '{'), '',
@@ -129,21 +129,21 @@ const document = `multiIf(
     trimLeft(properties),
   isValidJSON(${exactDocument('properties')}), concat(' ', ${exactDocument('properties')}), '')`;
 
-// Arrays for few rows are made of what is empty in the others: a condition alone does not keep the
-// store from computing them for all.
+// The array is empty for most rows: a condition alone does not keep the store from computing it for
+// all.
 
 const isMarked = `startsWith(sluice_document, ' ')`;
 /** The JSON texts of the values, in the order of the names. */
 const texts = `if(${isMarked}, arrayMap(text -> ${exactValue('text')},
   if(${isMarked}, sluice_pairs.2, [])), sluice_pairs.2)`;
 
-/** The same where columns are filled from. */
+/** The same texts, for columns to read from. */
 const lookups = `if(sluice_has_doubled, arrayMap(
   (name, text) -> if(countEqual(sluice_names, name) > 1, ${doubled}, text),
   if(sluice_has_doubled, sluice_names, []), if(sluice_has_doubled, sluice_texts, [])),
   sluice_texts)`;
 
-/** The properties that have their value in a column. */
+/** Returns the properties whose value is in a column. */
 function takenOf(typed: readonly TypedColumn[]): string {
   const properties = [...new Set(typed.map(({ property }) => property))];
   if (properties.length === 0) return 'emptyArrayString()';
@@ -152,7 +152,7 @@ function takenOf(typed: readonly TypedColumn[]): string {
   return `arrayFilter((name, is) -> is, [${names}], [${are}])`;
 }
 
-// Outside of any condition: inside one, the store would compute each column for each name.
+// Outside any condition: inside one, the store would compute each column for each name.
 const rest = `concat(if(sluice_document = '', properties, '{'), arrayStringConcat(arrayMap(
   (name, text) -> concat(toJSONString(name), ':', text),
   arrayFilter(name -> NOT has(sluice_taken, name), sluice_names),

@@ -4,11 +4,11 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findTool } from '../tools/catalogue.ts';
 
-/** The ids that a tool is to be told for an erasure. */
+/** The ids of an erasure for a tool. */
 export type ErasureTool = {
   id: string;
   ids: string[];
-  /** Number of ids that are done, in their order. */
+  /** Number of finished ids, in order. */
   done: number;
   told: number;
   failed: number;
@@ -16,7 +16,7 @@ export type ErasureTool = {
   detail: string | null;
 };
 
-/** After so long a tool that takes nothing is given up: three days. */
+/** After this many days, Sluice gives up on a tool that accepts nothing. */
 const days_max = 3;
 
 /** Returns the context that seals the ids of an erasure for a tool. */
@@ -27,8 +27,8 @@ export function toolIdsContext(id: string): string {
 type Place = { erasure_id: string; team_id: number };
 
 /**
- * Notes for an erasure of persons which plugins got events of the project, and the ids that its
- * tools are to be told. Once for each plugin, however often it is called.
+ * Records for an erasure of persons which plugins got events of the project, and the ids to send to
+ * its tools. Records each plugin once, however often it is called.
  */
 export async function noteTools(
   { db, secrets }: { db: Database; secrets: Secrets },
@@ -60,8 +60,8 @@ export async function noteTools(
 }
 
 /**
- * Gives up what can no longer be told: the tool was switched off or removed, or has taken nothing
- * for three days. Returns how many tools still wait.
+ * Gives up the rest if the tool was disabled or removed, or has accepted nothing for three days.
+ * Returns how many tools are still waiting.
  */
 export async function countWaitingTools(db: Database, erasure_id: string): Promise<number> {
   await db.run(sql`
@@ -78,11 +78,11 @@ export async function countWaitingTools(db: Database, erasure_id: string): Promi
   return row!.count;
 }
 
-/** SQL of whether config `c` has to tell its tool of an erasure now. */
+/** Returns SQL that is true if config `c` must tell its tool of an erasure now. */
 export const has_deletions = sql`EXISTS (SELECT 1 FROM erasure_tools e
   WHERE e.plugin_config_id = c.id AND e.state = 'waiting' AND e.due_at <= now())`;
 
-/** Finds what the config's tool is to be told, the oldest first. */
+/** Finds the oldest erasure that the config's tool must be told of. */
 export async function findDueTool(
   { db, secrets }: { db: Database; secrets: Secrets },
   config_id: number,
@@ -97,7 +97,7 @@ export async function findDueTool(
   return { ...tool, ids };
 }
 
-/** Keeps how far a tool is; `wait_seconds` until the next try. */
+/** Stores the progress of a tool; `wait_seconds` until the next try. */
 export async function saveTool(
   db: Database,
   { id, done, told, failed, attempts, detail }: ErasureTool,
@@ -109,7 +109,7 @@ export async function saveTool(
     WHERE id = ${id}::uuid AND state = 'waiting'`);
 }
 
-/** Keeps how it ended, and forgets the ids. */
+/** Stores the end, and deletes the ids. */
 export async function endTool(
   db: Database,
   { id, ids, told, failed, detail }: ErasureTool,

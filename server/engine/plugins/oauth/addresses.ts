@@ -1,9 +1,12 @@
 import { isPlainAddress } from '../../../platform/outbound/plain_address.ts';
 
-/** The path to which the vendor of a tool sends browsers back. */
+/** The path to which a tool's vendor redirects browsers. */
 export const complete_path = '/complete/tool/';
 
-/** The redirect address of a tool: its own, so no vendor's answer is taken for another's. */
+/**
+ * Returns the redirect address of a tool: a separate one, so that vendors' answers cannot be
+ * confused.
+ */
 export function redirectAddress(public_url: string, tool: string): string {
   return `${public_url}${complete_path}${tool}/`;
 }
@@ -11,8 +14,8 @@ export function redirectAddress(public_url: string, tool: string): string {
 const local_hosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * True for an address that an application may have: https, or http on the machine itself. The
- * outbound guard decides later whether it is reached.
+ * Returns true for an address that an application may have: https, or http on the machine itself.
+ * The outbound guard checks later whether it may be reached.
  */
 export function isVendorAddress(text: string): boolean {
   const url = URL.parse(text);

@@ -21,7 +21,7 @@ export function applicationContext(id: string): string {
   return `oauth_applications:${id}:client_secret_sealed`;
 }
 
-/** Finds the application that a config uses for the tool: that of its organization. */
+/** Finds the application that a config uses for the tool, from its organization. */
 export async function findApplication(
   db: Queryable,
   secrets: Pick<Secrets, 'open'>,

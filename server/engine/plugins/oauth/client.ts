@@ -19,7 +19,7 @@ import { parseJson } from '../../../platform/json/parse_json.ts';
 import { readBounded } from '../../../platform/read_bounded.ts';
 import type { OauthApplication } from './application.ts';
 
-/** The tokens of an answer; `fields` is all of it, for what only one vendor says. */
+/** The tokens of an answer; `fields` is the whole answer, for vendor-specific facts. */
 export type IssuedTokens = {
   access_token: string;
   refresh_token: string | undefined;
@@ -29,8 +29,8 @@ export type IssuedTokens = {
 };
 
 /**
- * Thrown when a vendor gives no tokens: a sentence without anything secret. `is_final`: it refuses
- * them, and asking again does not help.
+ * Thrown if a vendor returns no tokens; the sentence contains no secrets. `is_final`: the vendor
+ * refuses them, and a retry does not help.
  */
 export class OauthFault extends Error {
   readonly is_final: boolean;
@@ -42,13 +42,13 @@ export class OauthFault extends Error {
 }
 
 type Out = { outbound: Pick<Outbound, 'fetch'> };
-/** The secrets that tie the way back to the way there. */
+/** The secrets that connect the redirect back to its request. */
 export type OauthSecrets = { state: string; verifier: string };
 
 const time_limit_seconds = 10;
 const answer_bytes_max = 1_048_576;
 
-/** Returns the address at the vendor to which a browser is sent. */
+/** Returns the vendor's URL for the browser. */
 export async function authorizeAddress(
   out: Out,
   application: OauthApplication,
@@ -69,9 +69,7 @@ export async function authorizeAddress(
   }).href;
 }
 
-/**
- * Redeems the code in the query with which the vendor sent the browser back. Throws an OauthFault.
- */
+/** Redeems the code in the query of the vendor's redirect. Throws an OauthFault. */
 export async function redeemCode(
   out: Out,
   application: OauthApplication,
@@ -81,8 +79,8 @@ export async function redeemCode(
 ): Promise<IssuedTokens> {
   const { configuration, last } = open(out, application);
   const url = new URL(redirect_uri);
-  // Without the vendor's metadata its issuer is not known. Each tool has a redirect address of its
-  // own, and the state belongs to one application: no other vendor's code comes here.
+  // Without the vendor's metadata, its issuer is unknown. Each tool has its own redirect address,
+  // and the state belongs to one application, so no other vendor's code arrives here.
   for (const [name, value] of query) if (name !== 'iss') url.searchParams.append(name, value);
   const checks = {
     expectedState: state,
@@ -101,7 +99,7 @@ export async function refreshTokens(
   return issued(() => refreshTokenGrant(configuration, refresh_token), last);
 }
 
-/** Revokes a token and those that belong to it (RFC 7009). Throws an OauthFault. */
+/** Revokes a token and its related tokens (RFC 7009). Throws an OauthFault. */
 export async function revokeToken(
   out: Out,
   application: OauthApplication,
@@ -114,7 +112,7 @@ export async function revokeToken(
 
 type Last = { fields: Record<string, unknown> };
 
-/** This server as a client of the vendor; everything that it asks goes through the guard. */
+/** Opens this server as a client of the vendor; the guard checks all of its requests. */
 function open({ outbound }: Out, application: OauthApplication) {
   const { authorize_url, token_url, revoke_url, client_id, client_secret } = application;
   const last: Last = { fields: {} };
@@ -131,7 +129,7 @@ function open({ outbound }: Out, application: OauthApplication) {
     auth(client_secret),
   );
   configuration.timeout = time_limit_seconds;
-  // The rule for addresses without TLS holds where they are stored.
+  // Addresses without TLS were checked when they were stored.
   allowInsecureRequests(configuration);
   const fetch = async (url: string, options: object): Promise<Response> => {
     const answer = await outbound.fetch(url, options);
@@ -147,8 +145,8 @@ async function textOf(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): P
 }
 
 /**
- * The answer as the standard wants it. Some vendors leave the type of the token or of the content
- * out. An ID token is of no use here.
+ * Returns the answer in the standard's form. Some vendors omit the type of the token or of the
+ * content. An ID token is not needed here.
  */
 function plainAnswer(status: number, text: string, last: Last): Response {
   const read = parseJson(text);
@@ -178,10 +176,10 @@ async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Passing answers of a token address (RFC 6749, 4.1.2.1). */
+/** Temporary error codes of a token endpoint (RFC 6749, 4.1.2.1). */
 const passing = new Set(['server_error', 'temporarily_unavailable', 'slow_down']);
 
-/** Only codes of the vendor are repeated: its sentences may hold anything. */
+/** Only repeats the vendor's codes, because its sentences may contain anything. */
 function faultOf(error: unknown): OauthFault {
   if (error instanceof AuthorizationResponseError)
     return new OauthFault(

@@ -5,7 +5,7 @@ import type { OauthApplication } from './application.ts';
 import type { IssuedTokens } from './client.ts';
 import type { OauthVendor } from './vendors.ts';
 
-/** The secret part of a connection; `settings` are those of the tool that came with the tokens. */
+/** The secret part of a connection; `settings` came with the tokens. */
 export type ConnectionTokens = {
   access_token: string;
   refresh_token: string | null;
@@ -18,20 +18,20 @@ export type Connection = {
   application_version: number;
   generation: number;
   tokens: ConnectionTokens;
-  /** The access token is to be replaced. */
+  /** True if the access token must be replaced. */
   is_due: boolean;
   is_expired: boolean;
-  /** Milliseconds until it is to be replaced; null: the vendor does not say. */
+  /** Milliseconds until then; null: the vendor does not say. */
   due_in_ms: number | null;
   refused_reason: string | null;
 };
 
-/** Said of a connection that was made with another client than the present one. */
+/** The reason for a connection that was made with another client than the present one. */
 export const other_application =
   'The OAuth application is another one since the tool was connected. Connect it again. Until ' +
   'then events wait, and none is lost.';
 
-/** SQL: why a person has to connect `n` again; null while its tokens serve. */
+/** SQL: why a person has to connect `n` again; null while its tokens work. */
 export const lost_reason = sql`(CASE WHEN n.refused_reason IS NOT NULL THEN n.refused_reason
   WHEN NOT EXISTS (SELECT 1 FROM oauth_applications a WHERE a.id = n.application_id
     AND a.version = n.application_version) THEN ${other_application} END)`;
@@ -59,7 +59,7 @@ export async function findConnection(
   return { ...connection, tokens };
 }
 
-/** The new tokens as they are stored; tokens that a refresh does not send again stay. */
+/** Returns the new tokens in stored form; a refresh keeps tokens that the answer omits. */
 export function tokensOf(
   vendor: OauthVendor,
   { access_token, refresh_token, fields }: IssuedTokens,
@@ -82,16 +82,16 @@ function textOf(value: unknown): string | undefined {
 
 const account_length_max = 200;
 
-/** Returns whose tokens they are, as the vendor says it. */
+/** Returns the owner of the tokens as the vendor names it. */
 export function accountOf({ account }: OauthVendor, { fields }: IssuedTokens): string | null {
   const named = account === undefined ? undefined : textOf(fields[account]);
   return named?.slice(0, account_length_max).toWellFormed().replaceAll(/\p{C}/gu, '?') ?? null;
 }
 
-/** An access token is replaced a minute before it expires, or a fifth of its time. */
+/** An access token is replaced a minute before it expires, or at a fifth of its lifetime before. */
 const early_seconds_max = 60;
 
-/** SQL of the instants of an access token that lives so many seconds from now. */
+/** Returns SQL for the instants of an access token that lives this many seconds from now. */
 export function lifetimeOf(expires_in: number | undefined) {
   const seconds = expires_in ?? null;
   const early = expires_in === undefined ? null : Math.min(early_seconds_max, expires_in / 5);
@@ -111,8 +111,8 @@ type NewConnection = {
 };
 
 /**
- * Stores the tokens of a config in place of the former ones. Workers load the config again, so
- * events that waited are sent at once.
+ * Stores the tokens of a config in place of the earlier ones. Workers load the config again, so
+ * waiting events are sent at once.
  */
 export async function storeConnection(
   tx: Queryable,
@@ -133,7 +133,7 @@ export async function storeConnection(
       refresh_at = excluded.refresh_at, connected_by = excluded.connected_by,
       generation = n.generation + 1, refresh_claim = NULL, refresh_until = NULL,
       refused_reason = NULL, refused_at = NULL, connected_at = now(), updated_at = now()`);
-  // The reason to wait is over. Nobody is told of it again.
+  // Clears the reason to wait. No further notice is sent about it.
   await tx.run(sql`UPDATE plugin_cursors SET held_reason = NULL, held_at = NULL
     WHERE plugin_config_id = ${config_id}`);
   await touchConfig(tx, config_id);
@@ -149,8 +149,8 @@ export async function removeConnection(tx: Queryable, config_id: number): Promis
 }
 
 /**
- * Stops the use of a config's tokens until it is connected again: its settings lead elsewhere now,
- * and the person who changed them need not be the one who connected it.
+ * Stops the use of a config's tokens until it is connected again: its settings point elsewhere now,
+ * and their editor may not be the person who connected it.
  */
 export async function refuseConnection(tx: Queryable, config_id: number): Promise<void> {
   const reason =

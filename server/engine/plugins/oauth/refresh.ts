@@ -28,14 +28,14 @@ export type OauthParts = {
   outbound: Pick<Outbound, 'fetch'>;
   log: Logger;
 };
-/** A config and the tool that it is. */
+/** A config and its tool. */
 export type OauthPlace = { config_id: number; tool: string; vendor: OauthVendor };
 
 const waits = 'Until then events wait, and none is lost.';
 const not_renewable =
   'The vendor no longer accepts the access token, and gave no refresh token. Connect the tool ' +
   `again. ${waits}`;
-/** Longer than a request to a vendor and what is stored of its answer. */
+/** Longer than a request to a vendor and the storing of its answer. */
 const claim_seconds = 30;
 const look_pause_ms = 100;
 const store_pause_ms = 500;
@@ -43,8 +43,8 @@ const store_tries_max = 120;
 
 /**
  * Returns tokens that the vendor should accept; with `refused`, others than those of that
- * generation. A refresh has one process at a time, and is stored before anybody uses it. Throws a
- * HoldError that says what is to be done.
+ * generation. One process refreshes at a time, and stores the tokens before anybody uses them.
+ * Throws a HoldError that names the needed action.
  */
 export async function currentConnection(
   parts: OauthParts,
@@ -71,7 +71,7 @@ export async function currentConnection(
     }
     const fault = await refresh(parts, place, application, connection, claim);
     if (fault === undefined) continue;
-    // A token that still holds bridges a vendor that does not answer.
+    // A valid token bridges an outage of the vendor.
     if (!fault.is_final && !isRefused && !connection.is_expired) return connection;
     throw new HoldError(fault.reason);
   }
@@ -97,12 +97,12 @@ async function readConnection(
   return { connection, application };
 }
 
-/** A refresh that this process may make. */
+/** Permission for this process to refresh. */
 type Claim = { id: string; was_interrupted: boolean };
 
 /**
- * Claims the refresh of these tokens; undefined: another process is at it, or has done it.
- * Refused tokens are claimed only for their end.
+ * Claims the refresh of these tokens; undefined: another process is refreshing them, or has done
+ * so. Refused tokens are only claimed to record their end.
  */
 export async function claimRefresh(
   db: Database,
@@ -125,7 +125,7 @@ export async function claimRefresh(
 
 type RefreshFault = { reason: string; is_final: boolean };
 
-/** Refreshes the tokens and stores them; gives why there are none. */
+/** Refreshes the tokens and stores them; returns why there are none. */
 async function refresh(
   parts: OauthParts,
   place: OauthPlace,
@@ -144,8 +144,8 @@ async function refresh(
   const next = tokensOf(place.vendor, issued, tokens);
   const sealed = parts.secrets.seal(JSON.stringify(next), tokensContext(place.config_id));
   const { expires_at, refresh_at } = lifetimeOf(issued.expires_in);
-  // The vendor may have replaced the refresh token: nobody else has the new one. It is stored as
-  // long as nothing newer is, whoever claims the refresh by now.
+  // The vendor may have replaced the refresh token, and nobody else has the new one. It is stored
+  // unless a newer one is, even if another process has claimed the refresh by now.
   const store = () =>
     parts.db.run(sql`
       UPDATE plugin_oauth_connections SET tokens_sealed = ${sealed},
@@ -154,7 +154,7 @@ async function refresh(
         refresh_until = NULL, refused_reason = NULL, refused_at = NULL, updated_at = now()
       WHERE plugin_config_id = ${place.config_id} AND generation = ${generation}`);
   const stored = await untilStored(parts.log, place.config_id, store);
-  // Whoever deleted the config meanwhile revoked the tokens of before.
+  // A deletion of the config meanwhile only revoked the earlier tokens.
   if (
     stored === 0 &&
     (await findConnection(parts.db, parts.secrets, place.config_id)) === undefined
@@ -163,7 +163,7 @@ async function refresh(
   return undefined;
 }
 
-/** Stores as soon as the store answers, for a minute; gives how many rows took it. */
+/** Retries for a minute until the control store answers; returns the number of changed rows. */
 async function untilStored(
   log: Logger,
   config_id: number,
@@ -182,8 +182,8 @@ async function untilStored(
 }
 
 /**
- * Notes why there are no tokens. The claim of an answer that was lost stays, so that a later
- * refusal is explained by it.
+ * Stores why there are no tokens. After a lost answer the claim stays, so that it explains a later
+ * refusal.
  */
 async function refuse(
   db: Database,

@@ -9,8 +9,9 @@ import { revokeTokens } from './revoke_tokens.ts';
 const look_pause_ms = 100;
 
 /**
- * Revokes the tokens of a config at the vendor, and returns why it did not; null: it did. A refresh
- * in progress ends before, so no token escapes; none begins before the claim has expired.
+ * Revokes the tokens of a config at the vendor, and returns why it failed; null: it succeeded.
+ * Waits for a refresh in progress, so that no token escapes; none begins before the claim has
+ * expired.
  */
 export async function revokeConnection(
   parts: Omit<OauthParts, 'log'>,
@@ -34,8 +35,8 @@ export async function revokeConnection(
 }
 
 /**
- * Prepares to revoke the tokens of a config that is deleted in this transaction: the function
- * does it afterwards, and throws nothing that the vendor says.
+ * Prepares to revoke the tokens of a config that this transaction deletes. The returned function
+ * revokes them afterwards, and does not throw the vendor's errors.
  */
 export async function revocationOf(
   tx: Queryable,

@@ -2,7 +2,7 @@ import type { OauthApplication } from './application.ts';
 import { OauthFault, revokeToken } from './client.ts';
 import type { Connection } from './connection.ts';
 
-/** Revokes tokens at the vendor, and returns why it did not; null: it did. */
+/** Revokes tokens at the vendor, and returns why it failed; null: it succeeded. */
 export async function revokeTokens(
   parts: Parameters<typeof revokeToken>[0],
   connection: Connection,
@@ -16,7 +16,7 @@ export async function revokeTokens(
     return 'The application has no address for that: revoke them at the vendor.';
   const { access_token, refresh_token } = connection.tokens;
   try {
-    // Not every vendor takes the access token away with the refresh token.
+    // Not every vendor revokes the access token with the refresh token.
     if (refresh_token !== null)
       await revokeToken(parts, application, refresh_token, 'refresh_token');
     await revokeToken(parts, application, access_token, 'access_token');

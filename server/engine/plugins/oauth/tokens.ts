@@ -5,18 +5,18 @@ import { currentConnection } from './refresh.ts';
 import type { OauthParts, OauthPlace } from './refresh.ts';
 import { findVendor } from './vendors.ts';
 
-/** A call of the process of a tool. */
+/** A call of a tool's process. */
 export type ToolCall = (method: string, payload: unknown, signal: AbortSignal) => Promise<unknown>;
 
-/** The access token that a call gets, and the settings that came with it. */
+/** The access token of a call, and the settings that came with it. */
 type Grant = { generation: number; access_token: string; settings: Record<string, string> };
 /** Returns a grant; with `refused`, another one than that. */
 type Granting = (payload: Sending, signal: AbortSignal, refused?: Grant) => Promise<Grant>;
 type Sending = { settings: Record<string, unknown> };
-/** Takes values out of all that is said of the config. */
+/** Masks values in all texts about the config. */
 type Hiding = { hide(values: readonly unknown[]): Promise<void> };
 
-/** A token whose refresh fails serves on until it expires. */
+/** A token whose refresh fails is used until it expires. */
 const look_ms_min = 2_000;
 
 /**
@@ -49,13 +49,13 @@ function isSending(payload: unknown): payload is Sending {
   return isFields(payload) && isFields(payload['settings']);
 }
 
-/** True if nothing of the call was accepted for want of a token. */
+/** Returns true if the tool accepted nothing of the call because of its token. */
 function isUnauthorized(outcome: unknown): boolean {
   const all = (Array.isArray(outcome) ? outcome : [outcome]) as ToolOutcome[];
   return all.length > 0 && all.every((one) => one?.kind === 'denied' && one.status === 401);
 }
 
-/** The tokens of the config's connection, read again when they are due. */
+/** Returns the tokens of the config's connection, read again when they are due. */
 function storedGrants(parts: OauthParts, place: OauthPlace): Granting {
   let kept: { grant: Grant; until_ms: number } | undefined;
   return async (_payload, signal, refused) => {
@@ -70,7 +70,7 @@ function storedGrants(parts: OauthParts, place: OauthPlace): Granting {
   };
 }
 
-/** Tokens that the tool fetches with its settings. */
+/** Returns tokens that the tool fetches with its settings. */
 function ownGrants(call: ToolCall): Granting {
   let kept: Promise<Grant> | undefined;
   let generation = 0;
@@ -88,7 +88,7 @@ function ownGrants(call: ToolCall): Granting {
   return async (payload, signal, refused) => {
     const seen = kept;
     const before = await seen?.catch(() => undefined);
-    // One of several calls that were denied fetches the next token.
+    // One of several denied calls fetches the next token.
     const isOver = before === undefined || before.generation === refused?.generation;
     if (kept === seen && isOver) kept = fetchGrant(payload, signal);
     return kept!;

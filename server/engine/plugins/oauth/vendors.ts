@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The way of a tool to its access token. `people`: somebody authorizes the application of the
- * organization at the vendor. `settings`: the tool gets it with credentials among its settings.
+ * How a tool gets its access token. `people`: somebody authorizes the organization's application at
+ * the vendor. `settings`: the tool fetches it with credentials from its settings.
  */
 type OauthWay = 'people' | 'settings';
 
-/** The facts about OAuth of a vendor, as it documents them; what is missing the operator enters. */
+/** A vendor's documented OAuth facts; the operator enters missing ones. */
 export type OauthVendor = {
   way: OauthWay;
-  /** Where applications are registered. */
+  /** The page to register applications. */
   register_at?: string;
   authorize_url?: string;
   token_url?: string;
-  /** The address that revokes tokens (RFC 7009). */
+  /** The endpoint that revokes tokens (RFC 7009). */
   revoke_url?: string;
   scopes?: string;
-  /** Settings of the tool that come with the tokens, by the names in the answer. */
+  /** Settings of the tool that come with the tokens, by their names in the answer. */
   settings?: Record<string, string>;
-  /** The name in the answer that says whose the tokens are. */
+  /** The name of the account in the answer. */
   account?: string;
 };
 
@@ -33,7 +33,7 @@ function readVendors(): Record<string, OauthVendor> {
   return vendors;
 }
 
-/** Returns what is known of the tool's vendor; undefined: the tool does not use OAuth. */
+/** Returns the known facts about the tool's vendor; undefined: the tool does not use OAuth. */
 export function findVendor(directory: string): OauthVendor | undefined {
   const known = readVendors();
   return Object.hasOwn(known, directory) ? known[directory] : undefined;

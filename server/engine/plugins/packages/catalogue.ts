@@ -10,9 +10,9 @@ import { http_entry, http_url } from '../tools/http_request/definition.ts';
 import { isFields } from '../../../platform/fields.ts';
 
 /**
- * A package that the server offers by name. `url` is an address as `openOrigin` takes it;
- * `maintainer` says whose it is: the platform's own makers' or the community's. Entries of a file
- * have no category.
+ * A package that the server offers by name. `url` is an address that `openOrigin` accepts;
+ * `maintainer` is its owner: the platform's own makers or the community. Entries of a file have no
+ * category.
  */
 export type CatalogueEntry = {
   name: string;
@@ -25,8 +25,8 @@ export type CatalogueEntry = {
 
 const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
 /**
- * The list as the API shows it: the tool that needs no package, the tools that people use most, the
- * packages, the other tools by name.
+ * Returns the list for the API: the tool that needs no package, the most used tools, the packages,
+ * and the other tools by name.
  */
 export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
   const names = new Set(entries.map(({ name }) => name));
@@ -54,10 +54,9 @@ export function withTools(entries: CatalogueEntry[]): CatalogueEntry[] {
 const own_catalogue = join(import.meta.dirname, 'catalogue.json');
 
 /**
- * The entries of the catalogue: a JSON file with a list of them, the server's own when no path is
- * given. Guarantee: names and addresses are different, and nothing else than the documented keys is
- * in an entry. A file that is missing or wrong throws an error for the operator that names the file
- * and every fault.
+ * Reads the entries of the catalogue: a JSON file with a list of them, the server's own if no path
+ * is given. Guarantee: names and addresses are unique, and an entry only has the documented keys. A
+ * missing or invalid file throws an error for the operator that names the file and every fault.
  */
 export function readCatalogue(path: string | undefined): CatalogueEntry[] {
   const file = path ?? own_catalogue;

@@ -48,9 +48,9 @@ const checks: Record<keyof ConfigField, Check> = {
 };
 
 /**
- * The fields of a configuration schema in the list layout. It is a list of fields, each with its
- * key, or the older object of fields by key, which is put in its `order`. Guarantee: without
- * faults, keys are different, a field without a key is a block of markdown, and a choice has
+ * Reads the fields of a configuration schema into the list layout. The schema is a list of fields
+ * with their keys, or the older object of fields by key, which is sorted by `order`. Guarantee:
+ * without faults, keys are unique, a field without a key is a block of markdown, and a choice has
  * choices and is no secret.
  */
 export function readFields(schema: unknown, faults: Faults): ConfigField[] {
@@ -91,16 +91,13 @@ function fromObject(schema: Record<string, unknown>) {
     .sort((one, other) => order(one.item) - order(other.item));
 }
 
-/**
- * Values are text: a number or truth value that a package writes for one is the text of it, and of
- * a json field any value is.
- */
+/** Values are text: a number or boolean becomes its text, and so does any value of a json field. */
 function textOf(value: unknown, type?: unknown): unknown {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return type === 'json' && typeof value !== 'string' ? JSON.stringify(value) : value;
 }
 
-/** A null stands for a key that is not there. */
+/** A null counts as an absent key. */
 function readField(path: string, item: Record<string, unknown>, faults: Faults): ConfigField {
   const field: Record<string, unknown> = {};
   for (const [key, check] of Object.entries(checks)) {
@@ -132,10 +129,10 @@ function readField(path: string, item: Record<string, unknown>, faults: Faults):
   return field;
 }
 
-/** A default that no configuration may have would be refused from whoever leaves the field out. */
+/** An invalid default would be refused for every user who leaves the field empty. */
 function checkDefault(path: string, field: ConfigField, faults: Faults): void {
   if (field.key === undefined || !isGiven(field.default)) return;
-  // A fault of the choices is reported at the choices.
+  // A fault of the choices is reported there.
   if (field.type === 'choice' && field.choices === undefined) return;
   const fault = valueFault(field, field.default);
   if (fault === undefined) return;

@@ -4,13 +4,13 @@ import { parseJson } from '../../../platform/json/parse_json.ts';
 
 type ValueFault = { code: 'invalid_choice' | 'invalid_input'; detail: string };
 
-/** Null and the empty text count as none. */
+/** Null and the empty text count as no value. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
 /**
- * Why this value, which is given, is none for the field: a code of the API's list and a sentence,
+ * Returns why this given value is invalid for the field: a code of the API's list and a sentence,
  * never the value, which may be a secret.
  */
 export function valueFault(field: ConfigField, value: unknown): ValueFault | undefined {

@@ -8,15 +8,15 @@ import { findEntry } from '../sandbox/package_modules.ts';
 import { tool_file } from '../tools/tool.ts';
 
 /**
- * SHA-256 in hexadecimal over names and texts of all files. Guarantee: the same files give the same
- * hash in whatever order they are, and two packages that differ in any name or text give different
- * ones.
+ * Returns the SHA-256 in hexadecimal over names and texts of all files. Guarantee: the same files
+ * give the same hash in any order, and packages that differ in any name or text give different
+ * hashes.
  */
 export function contentSha256(files: PluginFiles): string {
   const hash = createHash('sha256');
   for (const name of Object.keys(files).sort()) {
     const text = files[name]!;
-    // With the lengths in front, no text can pass for the beginning of the next file.
+    // The lengths come first, so that no text can pass for the beginning of the next file.
     hash.update(`${Buffer.byteLength(name)} ${Buffer.byteLength(text)}\n${name}`).update(text);
   }
   return hash.digest('hex');
@@ -24,9 +24,9 @@ export function contentSha256(files: PluginFiles): string {
 
 /**
  * Checks the files of a package or of source written in the browser. Guarantee: names, texts, count
- * and size are within the limits of every package, and there is an entry file for the collection:
- * `site` or `frontend` for frontend apps, the main file for the others. Throws `PluginError` with
- * what is wrong.
+ * and size are within the limits of every package, and the collection's entry file exists: `site`
+ * or `frontend` for frontend apps, the main file for the others. Throws `PluginError` with the
+ * fault.
  */
 export function checkPackage(files: PluginFiles, collection: PluginCollection): void {
   const collector = openCollector(package_limits, undefined);
@@ -56,8 +56,8 @@ export function checkPackage(files: PluginFiles, collection: PluginCollection): 
 }
 
 /**
- * A package out of its files. `tag` is what its origin calls this version; without one it is the
- * manifest's version and the beginning of the content's hash.
+ * Builds a package from its files. `tag` is the origin's name of this version; without one, it is
+ * the manifest's version and the beginning of the content's hash.
  */
 export function assemblePackage(files: PluginFiles, tag: string | null): PluginPackage {
   const manifest = readManifest(files);
@@ -71,8 +71,8 @@ export function assemblePackage(files: PluginFiles, tag: string | null): PluginP
 }
 
 /**
- * As semantic versioning writes a build: two contents under one version are told apart, and the
- * version stays readable.
+ * In the form of a semantic versioning build: it distinguishes two contents under one version and
+ * stays readable.
  */
 function contentTag(version: string | null, content_sha256: string): string {
   const build = content_sha256.slice(0, 12);

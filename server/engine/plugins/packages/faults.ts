@@ -1,14 +1,14 @@
-/** Gathers what is wrong with a document, so that its author hears of everything at once. */
+/** Collects the faults of a document, so that its author gets all of them at once. */
 export type Faults = {
-  /** The sentences' parts so far, each begins with the path of a key. */
+  /** The faults so far; each begins with the path of a key. */
   list: string[];
-  /** Adds one: the path of the key (`config[2].type`) and what it must be. */
+  /** Adds a fault: the path of the key (`config[2].type`) and its requirement. */
   add(path: string, detail: string): void;
 };
 
 const faults_max = 20;
 
-/** Opens an empty list; what comes after the 20th fault is not noted. */
+/** Opens an empty list; faults after the 20th are ignored. */
 export function openFaults(): Faults {
   const list: string[] = [];
   return {
@@ -19,7 +19,7 @@ export function openFaults(): Faults {
   };
 }
 
-/** A value for a sentence, cut when it is long. */
+/** Formats a value for a sentence; long ones are cut. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;

@@ -2,8 +2,8 @@ import { findJsonFault } from '../../../platform/json/json_scan.ts';
 import { invalidPackage } from '../plugin.ts';
 
 /**
- * The value of JSON text. Throws `PluginError` that names the file and, counted from 1, the line
- * and column at which the text stops being JSON.
+ * Parses JSON text. Throws `PluginError` with the file and the line and column, from 1, at which
+ * the text stops being JSON.
  */
 export function parseJson(text: string, file: string): unknown {
   const json = text.replace(/^\uFEFF/, '');
@@ -23,7 +23,7 @@ export function parseJson(text: string, file: string): unknown {
   }
 }
 
-/** Recognises the most common JavaScript that is no JSON. */
+/** Recognizes the most common JavaScript that is not JSON. */
 function hint(json: string, offset: number): string {
   if (json[offset] === '/') return ', JSON has no comments';
   return '}]'.includes(json[offset]!) && json.slice(0, offset).trimEnd().endsWith(',')

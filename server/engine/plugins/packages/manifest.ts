@@ -28,10 +28,10 @@ const lengths_max = {
 };
 
 /**
- * Reads plugin.json. Guarantee: a `PluginError` names the file, and the line and column if the text
- * is not JSON, or every key with a wrong value and the value that it needs; foreign keys are
- * ignored, since packages carry some for other programs. The version comes from plugin.json, or
- * else from package.json; so does `main`, if package.json exists and no index file does.
+ * Reads plugin.json. Guarantee: a `PluginError` names the file, and either the line and column if
+ * the text is not JSON, or every key with a wrong value and its requirement. Unknown keys are
+ * ignored, since packages have some for other programs. The version comes from plugin.json, or else
+ * from package.json; so does `main`, if package.json exists and no index file does.
  */
 export function readManifest(files: PluginFiles): PluginManifest {
   const text = Object.hasOwn(files, manifest_file) ? files[manifest_file]! : undefined;
@@ -86,7 +86,7 @@ function refuseFaults({ list }: Faults): void {
     });
 }
 
-/** Notes what the record could not keep. */
+/** Adds faults for values that the record could not store. */
 function checkStorable(json: Record<string, unknown>, faults: Faults): void {
   for (const key of [...Object.keys(lengths_max), 'config', 'publicJobs']) {
     // Texts have lengths of their own.
@@ -131,7 +131,7 @@ function packageMain(files: PluginFiles): string | null {
   return main !== null && Object.hasOwn(files, findEntry(files, main, 'server')!) ? main : null;
 }
 
-/** A package.json that cannot be read is npm's business, not ours. */
+/** An unreadable package.json only concerns npm. */
 function packageText(files: PluginFiles, key: 'version' | 'main'): string | null {
   if (!Object.hasOwn(files, package_file)) return null;
   try {
@@ -147,8 +147,8 @@ function packageText(files: PluginFiles, key: 'version' | 'main'): string | null
 }
 
 /**
- * One thing that is wrong with a configuration: the field's key, a code of the API's list and a
- * sentence. Never the value, which may be a secret.
+ * A fault in a configuration: the field's key, a code of the API's list and a sentence. Never the
+ * value, which may be a secret.
  */
 export type ConfigFault = {
   attr: string;
@@ -159,9 +159,9 @@ export type ConfigFault = {
 /**
  * Lists the faults of a configuration, at most one per key; none if it is valid. A field's default
  * replaces a missing value; null and the empty text count as missing. `required_if` and
- * `visible_if` hold if all their pairs do, and invisible fields are not required. Attachments are
- * objects `{file_name, content_type, contents}` with the contents in base64; all other values are
- * text, JSON text for a `json` field.
+ * `visible_if` are met if all their pairs are, and invisible fields are not required. Attachments
+ * are objects `{file_name, content_type, contents}` with the contents in base64; all other values
+ * are text, JSON text for a `json` field.
  */
 export function configFaults(
   fields: ConfigField[],

@@ -23,14 +23,15 @@ const kinds: Record<string, Kind> = {
   },
 };
 
-/** Returns the kind of values for a field of this type; an unknown type takes any value. */
+/** Returns the kind of values for a field of this type; an unknown type accepts any value. */
 export function kindOfPayload(type: unknown): Kind {
   return typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type]! : kinds['json']!;
 }
 
 /**
- * The jobs that people may start: an object of jobs by name, each with the fields of its payload.
- * Guarantee: without faults, every payload field has a known type and no default of another one.
+ * Reads the jobs that people may start: an object of jobs by name, each with the fields of its
+ * payload. Guarantee: without faults, every payload field has a known type and no default of
+ * another one.
  */
 export function readPublicJobs(jobs: unknown, faults: Faults): Record<string, unknown> {
   if (!isFields(jobs)) {
@@ -61,7 +62,7 @@ function checkPayload(path: string, payload: unknown, faults: Faults): void {
   }
 }
 
-/** A default goes into the payload as it is. */
+/** A default becomes part of the payload unchanged. */
 function checkDefault(path: string, field: Record<string, unknown>, faults: Faults): void {
   const value = field['default'] ?? '';
   const kind = kindOfPayload(field['type']);
@@ -69,7 +70,7 @@ function checkDefault(path: string, field: Record<string, unknown>, faults: Faul
     faults.add(path, `must be ${kind.must}, not ${show(value)}`);
 }
 
-/** A day that the calendar has, alone or with a time. */
+/** Returns true for a day that exists in the calendar, with or without a time. */
 function isDate(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > 40) return false;
   const day = value.slice(0, 10);

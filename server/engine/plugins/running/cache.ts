@@ -11,7 +11,7 @@ const writes_per_trim = 200;
 
 /**
  * Opens a plugin's cache, as in Redis: values that expire, counters, lists of at most 1,000 items
- * and a million characters as JSON (the first are kept). Beyond 10,000 keys or 20 MiB the oldest
+ * and a million characters of JSON (the first ones stay). Beyond 10,000 keys or 20 MiB, the oldest
  * values are deleted.
  */
 export function openCache(db: Database, config_id: number): HostServices['cache'] {
@@ -80,7 +80,7 @@ function increase(db: Database, config_id: number, key: string, by: number): Pro
   });
 }
 
-/** Forgets what has expired, of all plugins, and gives how much that was. */
+/** Deletes expired entries of all plugins, and returns their number. */
 export function sweepCache(db: Database): Promise<number> {
   return db.run(sql`DELETE FROM plugin_cache WHERE expires_at <= now()`);
 }
@@ -95,7 +95,7 @@ async function find(db: Queryable, config_id: number, key: string): Promise<unkn
   return row === undefined ? undefined : (JSON.parse(row.value) as unknown);
 }
 
-/** Without seconds it stays; `keep`: it expires when it would have before. */
+/** Without seconds it never expires; `keep`: it keeps its expiry. */
 async function put(
   db: Queryable,
   config_id: number,
@@ -114,17 +114,14 @@ async function put(
         OR old.expires_at > now()) THEN old.expires_at ELSE excluded.expires_at END`);
 }
 
-/**
- * Also a key that is not there yet is one transaction's alone: there is no row that could be
- * locked.
- */
+/** An advisory lock also covers a missing key, which has no row to lock. */
 async function lockKey(tx: Transaction, config_id: number, key: string): Promise<void> {
   await tx.row(
     sql`SELECT pg_advisory_xact_lock(${config_id}::integer, hashtext(${`plugin cache ${key}`}))`,
   );
 }
 
-/** Keeps of one plugin's cache what was written last, as much as it may hold. */
+/** Keeps the newest entries of one plugin's cache, within its limits. */
 async function trim(db: Database, config_id: number): Promise<void> {
   await db.run(sql`
     DELETE FROM plugin_cache WHERE plugin_config_id = ${config_id} AND key IN (

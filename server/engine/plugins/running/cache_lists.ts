@@ -1,10 +1,10 @@
 import { PluginError } from '../plugin.ts';
 
 const list_length_max = 1_000;
-/** The bound of any other value too: a list is read and written as a whole. */
+/** The same limit as for other values: a list is read and written as a whole. */
 const list_characters_max = 1_000_000;
 
-/** The list that a value is; empty for none. Throws a PluginError for any other value. */
+/** Returns the list of a value; empty without a value. Throws a PluginError for any other value. */
 export function listOf(value: unknown): unknown[] {
   if (value === undefined) return [];
   if (!Array.isArray(value))
@@ -12,7 +12,7 @@ export function listOf(value: unknown): unknown[] {
   return value as unknown[];
 }
 
-/** As many of the first as a list may hold. */
+/** Returns the first items, as many as a list may hold. */
 export function firstOf(list: unknown[]): unknown[] {
   let characters = 0;
   const end = list.findIndex((item, index) => {
@@ -22,15 +22,18 @@ export function firstOf(list: unknown[]): unknown[] {
   return end < 0 ? list : list.slice(0, end);
 }
 
-/** From the first to the last place, both included; negative ones count from the end. */
+/**
+ * Returns the items from the first to the last position, both included; negative ones count from
+ * the end.
+ */
 export function part(list: unknown[], first: number, last: number): unknown[] {
   const place = (index: number) => (index < 0 ? list.length + index : index);
   return list.slice(Math.max(place(first), 0), Math.max(place(last) + 1, 0));
 }
 
 /**
- * The first `count` that are equal to the value, from the end where it is negative, all where it is
- * 0.
+ * Removes the first `count` items that equal the value; a negative count starts at the end, 0
+ * removes all.
  */
 export function removeFrom(
   list: unknown[],

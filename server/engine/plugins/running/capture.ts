@@ -6,9 +6,8 @@ import { PluginError } from '../plugin.ts';
 import type { CapturedEvent } from '../sandbox/host_services.ts';
 
 /**
- * The call during which something is captured: `key` is the same when the call is tried again;
- * `sources` are the configs that the events it is about go back to, undefined where it is about
- * none.
+ * The call that captures an event: `key` is the same in a retry of the call; `sources` are the
+ * configs that its events originate from, undefined if it handles none.
  */
 export type Call = {
   key: string;
@@ -16,14 +15,14 @@ export type Call = {
   sources: number[] | undefined;
 };
 
-/** The property of a captured event that says to which configs it goes back. */
+/** The property of a captured event that lists its source configs. */
 const sources_key = '$plugin_configs';
-/** Anybody may send the property, and each id is looked for in all events of a batch. */
+/** Anybody may send the property, and each id is searched in all events of a batch. */
 const sources_max = 100;
 
 /**
- * To which configs all of these events go back: those whose plugins captured them, or what they
- * answer. A batch that has others too goes back to none.
+ * Returns the configs that all of these events originate from: those whose plugins captured them,
+ * or their sources. A batch with other events has no sources.
  */
 export function sourcesOf(events: { properties: Record<string, unknown> }[]): number[] {
   const [first = [], ...others] = events.map(({ properties }) => {
@@ -38,16 +37,15 @@ export function sourcesOf(events: { properties: Record<string, unknown> }[]): nu
 /** The plugin that captures events. */
 type Capturer = { team_id: number; config_id: number; plugin_name: string };
 
-/** The name space of the uuids that are created here. */
+/** The namespace of the uuids created here. */
 const name_space = 'd7b8a1c6-52f4-4d0e-9a53-6f1c1e0b7c35';
 
 /**
- * Stores an event in the plugin's project, by the way that events sent to the API take. Guarantees:
- * when it resolves, the event survives a crash; the same event captured again by a call that is
- * tried again, and one with a timestamp captured again by any call, is stored once. One that would
- * answer what the same config captured in answer to an event is not stored, and the result is
- * false: it would be answered in turn, without end. Throws a PluginError for an event that is not
- * taken, another error for a store that does not take it now.
+ * Stores an event in the plugin's project, like an event sent to the API. Guarantees: when it
+ * resolves, the event survives a crash. A retried call that captures the same event again, or any
+ * call that captures one with a timestamp again, stores it once. An event that answers a captured
+ * event of the same config is not stored, and the result is false: it would be answered endlessly.
+ * Throws a PluginError for an invalid event, another error if the store is unavailable.
  */
 export async function captureEvent(
   ingestion: Ingestion,
@@ -82,7 +80,7 @@ export async function captureEvent(
   return true;
 }
 
-/** Repeated captures in one call are separate events: they are counted within the call. */
+/** Repeated captures in one call are separate events, so they are numbered within the call. */
 function uuidOf(
   config_id: number,
   call: Call,

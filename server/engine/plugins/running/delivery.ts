@@ -4,7 +4,7 @@ import type { PluginLog } from './plugin_log.ts';
 import type { Running } from './running.ts';
 
 /**
- * The parts of a delivery. `stopping` is aborted when the worker shall end at the next safe point,
+ * The parts of a delivery. `stopping` aborts when the worker shall end at the next safe point,
  * `signal` when it must stop at once.
  */
 export type Delivery = {
@@ -16,15 +16,18 @@ export type Delivery = {
   stopping: AbortSignal;
 };
 
-/** The place of a delivery, its failures in a row, and whether something was taken. */
+/**
+ * The position of a delivery, its failures in a row, and whether the destination accepted
+ * something.
+ */
 export type DeliveryProgress = Pick<ConfigState, 'position' | 'failures'> & {
   has_worked: boolean;
 };
 
 /**
  * The end of a turn: `waiting`, a batch is neither full nor old enough; `stopping`, before the end
- * of the events; `paced`, more is taken after so many seconds; `failed`, the events that are left
- * have to be tried again, and nothing is stored of the failure.
+ * of the events; `paced`, the destination accepts more after this many seconds; `failed`, the
+ * remaining events must be retried, and the failure is not stored yet.
  */
 export type DeliveryEnd =
   | { kind: 'done' | 'waiting' | 'stopping' }

@@ -5,24 +5,24 @@ import { HoldError } from './hold.ts';
 const pause_seconds_max = 3_600;
 
 /**
- * Seconds to wait after so many failures in a row (1 is the first): doubling from `first`, an hour
- * at most.
+ * Returns the seconds to wait after this many failures in a row (1 is the first): doubling from
+ * `first`, at most an hour.
  */
 export function retrySeconds(first: number, failures: number): number {
   return Math.min(first * 2 ** (failures - 1), pause_seconds_max);
 }
 
 /**
- * True when the same call may succeed later: the plugin threw RetryError, a request of it got no
- * answer, the sandbox ended under it, or the fault is not the plugin's.
+ * Returns true if a retry of the call may succeed: the plugin threw RetryError, its request got no
+ * answer, the sandbox ended meanwhile, or the plugin did not cause the fault.
  */
 export function mayPass(error: unknown): boolean {
   return error instanceof PluginCallError ? error.is_retry : !(error instanceof PluginError);
 }
 
 /**
- * Describes the fault in a sentence for the plugin's log, with its place in the plugin's source. A
- * fault outside the plugin reveals nothing of the inside.
+ * Describes the fault in a sentence for the plugin's log, with its place in the plugin's source.
+ * For a fault outside the plugin, the sentence reveals no internals.
  */
 export function describeFailure(error: unknown): string {
   if (error instanceof HoldError) return error.message;

@@ -1,6 +1,6 @@
 /**
- * Thrown when nothing can continue until somebody changes something: a sentence that says what. The
- * work stays as it is, and no failure is counted.
+ * Thrown if nothing can continue until somebody changes something; the sentence says what. The work
+ * waits unchanged, and no failure is counted.
  */
 export class HoldError extends Error {
   constructor(message: string) {

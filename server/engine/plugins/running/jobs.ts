@@ -4,7 +4,7 @@ import type { Database, Queryable } from '../../../platform/postgres/database.ts
 import { PluginError } from '../plugin.ts';
 import { readKey } from './storage.ts';
 
-/** A job that a plugin asked for; `failures` counts its own. */
+/** A job that a plugin requested; `failures` counts its own. */
 export type Job = {
   id: string;
   name: string;
@@ -16,8 +16,8 @@ export type Job = {
 const jobs_max = 10_000;
 
 /**
- * Stores a job that becomes due after `delay_ms`, and gives its id. A plugin may have 10,000
- * waiting; further ones are refused with a PluginError.
+ * Stores a job that is due after `delay_ms`, and returns its id. A plugin may have 10,000 waiting
+ * jobs; a PluginError refuses further ones.
  */
 export async function addJob(
   db: Queryable,
@@ -42,7 +42,7 @@ export async function addJob(
   return id;
 }
 
-/** The job that has been due longest. Leans on plugin_jobs_by_config. */
+/** Finds the longest due job. Uses plugin_jobs_by_config. */
 export async function findDueJob(db: Database, config_id: number): Promise<Job | undefined> {
   const row = await db.row<Omit<Job, 'payload'> & { payload: string }>(sql`
     SELECT id, name, payload::text AS payload, failures, is_started_by_person FROM plugin_jobs
@@ -50,12 +50,12 @@ export async function findDueJob(db: Database, config_id: number): Promise<Job |
   return row === undefined ? undefined : { ...row, payload: JSON.parse(row.payload) as unknown };
 }
 
-/** Removes a job that is done, or will not be tried again. */
+/** Removes a job that is done or finally failed. */
 export async function removeJob(db: Database, id: string): Promise<void> {
   await db.run(sql`DELETE FROM plugin_jobs WHERE id = ${id}`);
 }
 
-/** Lets a job wait for its next try; `failed` counts this one. */
+/** Defers a job to its next try; `failed` includes this failure. */
 export async function postponeJob(
   db: Database,
   id: string,

@@ -6,16 +6,16 @@ import { has_deletions } from '../erasing/erasure_tools.ts';
 import { run_changed_at, run_version_id } from '../run_version.ts';
 
 /**
- * A config that a worker has taken on. `id` is new with each claim: who writes with an older one
- * has lost the config, and writes nothing.
+ * A config that a worker has claimed. `id` is new with each claim: a worker with an older one has
+ * lost the config, and writes nothing.
  */
 export type Lease = { id: string; config_id: number; team_id: number };
 
 /**
- * A place in the order of a project's events, which is that of insertion, of timestamp and of uuid.
- * Everything inserted before is done, and of this instant everything up to the event `within`
- * (times as ISO 8601). `event_uuid` is of release 1.0.0, whose order had no timestamp: we never
- * write it, so such a worker beside us begins the instant from its start, and loses nothing.
+ * A position in the order of a project's events: by insertion, timestamp and uuid. Everything
+ * inserted earlier is done, and of this instant everything up to the event `within` (times as ISO
+ * 8601). `event_uuid` comes from release 1.0.0, whose order had no timestamp. We never write it, so
+ * a worker of that release restarts at the beginning of the instant, and loses nothing.
  */
 export type Position = {
   inserted_at: string;
@@ -23,19 +23,22 @@ export type Position = {
   within: { timestamp: string; uuid: string } | null;
 };
 
-/** The columns of a place, as JSON. What another release has moved makes `within` void. */
+/**
+ * SQL for the columns of a position, as JSON. If another release has moved the position, `within`
+ * is invalid.
+ */
 export const position_json = sql`json_build_object('inserted_at', wire_instant(inserted_at),
   'event_uuid', event_uuid, 'within', CASE WHEN event_uuid IS NULL
     AND (within_instant->>'inserted_at')::timestamptz = inserted_at THEN within_instant END)`;
 
-/** The assignments of a place to its columns. */
+/** Returns the assignments of a position to its columns. */
 export function movedTo({ inserted_at, event_uuid, within }: Position): Sql {
   const within_instant = within === null ? null : JSON.stringify({ inserted_at, ...within });
   return sql`inserted_at = ${inserted_at}, event_uuid = ${event_uuid},
     within_instant = ${within_instant}::json`;
 }
 
-/** The place behind an event. */
+/** Returns the position after an event. */
 export function placeOf({
   inserted_at,
   timestamp,
@@ -44,7 +47,7 @@ export function placeOf({
   return { inserted_at, event_uuid: null, within: { timestamp, uuid } };
 }
 
-/** The place before everything that is inserted from an instant on. */
+/** Returns the position before everything inserted from an instant on. */
 export function placeBefore(inserted_at: string): Position {
   return { inserted_at, event_uuid: null, within: null };
 }
@@ -52,30 +55,31 @@ export function placeBefore(inserted_at: string): Position {
 /** The next work of a claimed config, as of now. */
 export type ConfigState = {
   plugin_name: string | null;
-  /** Another text: the settings or the code have changed, and the plugin has to be loaded anew. */
+  /** A new text means changed settings or code: the plugin must be loaded again. */
   fingerprint: string;
   position: Position;
-  /** Deliveries in a row that failed: their events wait, and nothing stops. */
+  /** Failed deliveries in a row: their events wait, and the config stays enabled. */
   failures: number;
-  /** Failures in a row of loading, tasks and jobs, of which too many stop the config. */
+  /** Failures in a row of loading, tasks and jobs; too many of them stop the config. */
   work_failures: number;
   /** The reason for a wait without a failure, as a sentence. */
   held_reason: string | null;
-  /** It could not be loaded, or a task failed, and it waits before it tries again. */
+  /** True while it waits for a retry of loading or a task. */
   is_waiting: boolean;
-  /** False also while the delivery waits after a failure. */
+  /** Also false while the delivery waits after a failure. */
   has_events: boolean;
   has_jobs: boolean;
-  /** False also while the delivery waits. */
+  /** Also false while the delivery waits. */
   has_replays: boolean;
-  /** Its tool has to be told of an erasure. */
+  /** True if its tool must be told of an erasure. */
   has_deletions: boolean;
-  /** Scheduled tasks that are due, each with the start of its present period (ISO 8601). */
+  /** Due scheduled tasks, each with the start of its present period (ISO 8601). */
   tasks: { name: string; period: string }[];
 };
 
 /**
- * Thrown when another worker has the config, or nobody shall: it was disabled, deleted or stopped.
+ * Thrown if another worker has claimed the config, or nobody may: it was disabled, deleted or
+ * stopped.
  */
 export class LeaseLostError extends Error {
   constructor() {
@@ -85,7 +89,7 @@ export class LeaseLostError extends Error {
 }
 
 /**
- * Duration of a lease without renewal; afterwards another worker takes over the configs of a killed
+ * Duration of a lease without renewal; afterwards another worker claims the configs of a killed
  * one.
  */
 const lease_seconds = 10;
@@ -97,25 +101,27 @@ const runnable = sql`
   JOIN projects t ON t.id = c.team_id JOIN organizations o ON o.id = t.organization_id
   WHERE c.enabled AND p.collection <> 'pipeline_frontend_apps' AND o.plugins_access_level > 0`;
 
-/** True if another worker has the account of `k`. Leans on plugin_cursors_by_account. */
+/**
+ * Returns SQL that is true if another worker has claimed the account of `k`. Uses
+ * plugin_cursors_by_account.
+ */
 const isAccountTaken = (worker: string) =>
   sql`EXISTS (SELECT 1 FROM plugin_cursors o WHERE o.account = k.account
     AND o.account_worker <> ${worker}::uuid AND o.leased_until >= now())`;
 
-/** New events, or such as wait for a try that is due. Leans on plugin_waiting_by_next_try. */
+/** New events, or waiting events whose retry is due. Uses plugin_waiting_by_next_try. */
 const has_events = sql`(p.collection = 'pipeline_destinations' AND (EXISTS (
   SELECT 1 FROM ingestion_states s WHERE s.team_id = c.team_id
     AND s.last_inserted_at >= k.inserted_at) OR EXISTS (
   SELECT 1 FROM plugin_waiting w WHERE w.plugin_config_id = c.id AND w.next_try_at <= now())))`;
-// Leans on plugin_jobs_by_config.
+// Uses plugin_jobs_by_config.
 const has_jobs = sql`EXISTS (SELECT 1 FROM plugin_jobs j WHERE j.plugin_config_id = c.id
   AND j.run_at <= now())`;
-// Leans on plugin_replays_open.
+// Uses plugin_replays_open.
 const has_replays = sql`EXISTS (SELECT 1 FROM plugin_replays r WHERE r.plugin_config_id = c.id
   AND r.finished_at IS NULL AND r.next_at <= now())`;
 /**
- * Scheduled tasks that have not run in their present period, by the clock of the control store, in
- * UTC.
+ * Scheduled tasks that have not run in their present period, by the control store's clock, in UTC.
  */
 const due_tasks = sql`
   SELECT task.name, date_trunc(unit.name, now()) AS period
@@ -124,18 +130,18 @@ const due_tasks = sql`
     'day')) AS unit (task, name) ON unit.task = task.name
   WHERE coalesce((k.scheduled ->> task.name)::timestamptz, '-infinity') < date_trunc(unit.name,
     now())`;
-/** A change of settings or code does not sit out the pause after a failure. */
+/** A change of settings or code ends the pause after a failure. */
 const isAhead = (instant: Sql) =>
   sql`coalesce(${instant} > now() AND ${run_changed_at} <= k.updated_at, false)`;
 const is_waiting = isAhead(sql`k.work_retry_at`);
-/** The pause of a delivery keeps neither tasks nor jobs. */
+/** The pause of a delivery delays neither tasks nor jobs. */
 const is_resting = isAhead(sql`k.retry_at`);
 const is_delivery_due = sql`(NOT ${is_resting} AND (${has_events} OR ${has_replays}))`;
 
 /**
- * Takes on up to `count` configs that have something to do, those first that were served longest
- * ago, and none whose account at its tool another worker has. Guarantee: a config is in the hands
- * of one worker at a time; one whose worker died is free after 10 seconds.
+ * Claims up to `count` configs with work, the least recently served first, and none whose tool
+ * account another worker has claimed. Guarantee: one worker at a time holds a config; after a
+ * worker's death it is free within 10 seconds.
  */
 export async function claimConfigs(db: Database, count: number, worker: string): Promise<Lease[]> {
   const lease_id = uuidv7();
@@ -154,12 +160,12 @@ export async function claimConfigs(db: Database, count: number, worker: string):
 }
 
 /**
- * Keeps the leases for another 10 seconds and gives those that hold; a config that is disabled,
- * deleted or somebody else's is not among them.
+ * Renews the leases for another 10 seconds and returns the valid ones; omits configs that were
+ * disabled, deleted or claimed by others.
  */
 export async function renewLeases(db: Database, leases: Lease[]): Promise<Lease[]> {
   const ids = leases.map(({ config_id }) => config_id);
-  // SKIP LOCKED would take a busy row for a lost one: the locks that are waited for here are short.
+  // SKIP LOCKED would make a busy row look lost, and the awaited locks are short.
   const rows = await db.rows<{ config_id: number; leased_by: string }>(sql`
     UPDATE plugin_cursors k SET leased_until = now() + make_interval(secs => ${lease_seconds})
     FROM unnest(${ids}::integer[], ${leases.map(({ id }) => id)}::uuid[]) AS held (config_id,
@@ -172,7 +178,7 @@ export async function renewLeases(db: Database, leases: Lease[]): Promise<Lease[
   );
 }
 
-/** Gives a config back at once. */
+/** Releases a config at once. */
 export async function releaseLease(db: Database, lease: Lease): Promise<void> {
   await db.run(
     sql`UPDATE plugin_cursors SET leased_by = NULL, leased_until = NULL, account_worker = NULL,
@@ -198,8 +204,9 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
 }
 
 /**
- * The stored progress of a delivery; `retry_seconds` is the pause before the next try, and `held`
- * the reason why it does not continue. `has_worked`: something was taken, so the plugin works.
+ * The progress of a delivery to store; `retry_seconds` is the pause before the next try, and `held`
+ * the reason why it does not continue. `has_worked`: the destination accepted something, so the
+ * plugin works.
  */
 type Progress = Pick<ConfigState, 'position' | 'failures'> & {
   has_worked?: boolean;
@@ -208,7 +215,7 @@ type Progress = Pick<ConfigState, 'position' | 'failures'> & {
 };
 
 /**
- * Keeps the progress of a delivery. Guarantee: a worker that has lost the config changes nothing,
+ * Stores the progress of a delivery. Guarantee: a worker that has lost the config changes nothing,
  * and gets a LeaseLostError.
  */
 export async function saveProgress(
@@ -225,20 +232,20 @@ export async function saveProgress(
   if (saved === 0) throw new LeaseLostError();
 }
 
-/** The work beside a delivery, after a turn. */
+/** The state after a turn of work other than delivery. */
 type Work = {
   /** Failures in a row. */
   work_failures: number;
-  /** The scheduled task that has had its turn in its period. */
+  /** The scheduled task that has run in its period. */
   task?: ConfigState['tasks'][number];
-  /** The pause of everything that the config does. */
+  /** The pause of all work of the config. */
   retry_seconds?: number;
   /** The reason of a pause without a failure. */
   held?: string;
 };
 
 /**
- * Keeps what became of loading, a task or a job; a delivery that waits goes on waiting. Throws
+ * Stores the outcome of loading, a task or a job; a waiting delivery keeps waiting. Throws
  * LeaseLostError.
  */
 export async function saveWork(
@@ -260,7 +267,7 @@ export async function saveWork(
   if (saved === 0) throw new LeaseLostError();
 }
 
-/** Ends the wait of work; a delivery that waits keeps its own reason. */
+/** Ends the wait of work; a waiting delivery keeps its own reason. */
 const work_over = sql`held_reason = CASE WHEN retry_at IS NOT NULL THEN held_reason END,
   held_at = CASE WHEN retry_at IS NOT NULL THEN held_at END`;
 
@@ -271,8 +278,8 @@ function heldAs(held: string | undefined): Sql {
 }
 
 /**
- * Throws LeaseLostError unless the config is still this worker's; with `lock` it stays so until the
- * transaction ends.
+ * Throws LeaseLostError unless this worker still holds the config; with `lock`, it does so until
+ * the transaction ends.
  */
 export async function requireLease(db: Queryable, lease: Lease, lock?: 'lock'): Promise<void> {
   const held = await db.row(
@@ -287,7 +294,7 @@ export async function requireLease(db: Queryable, lease: Lease, lock?: 'lock'): 
   if (held === undefined) throw new LeaseLostError();
 }
 
-/** True of the cursor while the lease holds. */
+/** Returns a condition on the cursor that is true while the lease is valid. */
 export function isHeld({ id, config_id }: Lease) {
   return sql`plugin_config_id = ${config_id} AND leased_by = ${id}`;
 }

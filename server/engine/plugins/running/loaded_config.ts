@@ -41,7 +41,7 @@ type Row = StoredPluginConfig & {
   allowed_hosts: string[];
   organization_id: string;
   collection: PluginCollection;
-  /** The events that a destination of code is to get; null: all. */
+  /** The events that a destination of code gets; null: all. */
   event_choice: EventChoice | null;
 };
 
@@ -55,9 +55,9 @@ const log_levels: Record<Parameters<HostServices['log']>[0], LogLevel> = {
 
 /**
  * Loads the plugin of a config: the version that it runs, checked against its seal, with the
- * project's settings, and defaults for what they leave out. Throws a PluginError, `refused` for
- * code that is not what was installed; LeaseLostError when the config is gone. From here on the log
- * hides the secret settings.
+ * project's settings and defaults. Throws a PluginError, `refused` for code that differs from the
+ * installed one; LeaseLostError if the config is gone. From here on, the log masks the secret
+ * settings.
  */
 export async function loadConfig(
   running: Running,
@@ -118,10 +118,10 @@ export async function loadConfig(
   };
 }
 
-/** Counts of code are its own. */
+/** Code keeps its own counts. */
 const none = { count: () => undefined };
 
-/** Opens the way of events to a destination; undefined for another plugin. */
+/** Opens the delivery of events to a destination; undefined for another plugin. */
 async function openReceiverOf(
   running: Running,
   lease: Lease,
@@ -149,12 +149,12 @@ async function openReceiverOf(
   return openLoadedCode(code, await readReceiverMemory(running, lease), countOf('code'));
 }
 
-/** Reads what an earlier worker has remembered of a delivery. */
+/** Reads an earlier worker's state of a delivery. */
 async function readReceiverMemory({ db, clock }: Running, { config_id }: Lease) {
   return { ...(await readMemory(db, config_id)), now: () => clock.now() };
 }
 
-/** Opens the tool of a config, with what is remembered of it and the tokens of its account. */
+/** Opens the tool of a config, with its stored state and the tokens of its account. */
 async function openTool(
   running: Running,
   lease: Lease,
@@ -191,7 +191,7 @@ function countsOf(
   };
 }
 
-/** Reads what a config runs, and with which settings; the log hides the secret ones. */
+/** Reads the code and the settings of a config; the log masks the secret ones. */
 async function readConfig({ db, secrets }: Running, { config_id }: Lease, log: PluginLog) {
   const version = await loadConfigVersion(db, secrets, config_id);
   const code = version.code.server;
@@ -208,17 +208,17 @@ async function readConfig({ db, secrets }: Running, { config_id }: Lease, log: P
   return { version, definition: toolOf(version.files), code, row, settings };
 }
 
-/** Tells which hosts the plugin needs. */
+/** Returns a function that recognizes the hosts that the plugin needs. */
 function hostsOf({ definition, code, settings, row }: Awaited<ReturnType<typeof readConfig>>) {
   return openNeededHosts({
-    // A tool's own code is the library's, which names more hosts than it asks for.
+    // The library's code of a tool names more hosts than it requests.
     code: definition === undefined ? code : definition.hosts.join(' '),
     ...settings,
     allowed_hosts: row.allowed_hosts,
   });
 }
 
-// The name on its own; not as a part of an address, such as /capture/.
+// The name alone; not as a part of a path, such as /capture/.
 const captures = /(?<![\w$/-])capture(?![\w$/-])/;
 
 const events_told_max = 20;
@@ -254,12 +254,12 @@ function hostOf(
   };
 }
 
-/** The values with the defaults of fields that have none, parted into plain ones and files. */
+/** Returns the values with defaults for empty fields, split into plain ones and files. */
 export function settingsOf(
   fields: ConfigField[],
   stored: Record<string, unknown>,
 ): { config: Record<string, unknown>; attachments: Record<string, PluginAttachment> } {
-  // Keys are the package's own words: as entries, none of them means something to an object.
+  // The package chooses the keys: as entries, they cannot collide with an object's members.
   const config = new Map<string, unknown>();
   const attachments = new Map<string, PluginAttachment>();
   for (const { key, type, default: standard } of fields) {

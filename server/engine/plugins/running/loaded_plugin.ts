@@ -14,15 +14,15 @@ export type LoadedConfig = {
    * captured event must belong to one call.
    */
   calls_max: number;
-  /** The way of events to it; undefined: it gets none. */
+  /** Its receiver of events; undefined: it gets none. */
   tool: LoadedTool | undefined;
-  /** Does the plugin need this host? See `openNeededHosts`. */
+  /** Returns true if the plugin needs this host. See `openNeededHosts`. */
   needsHost(hostname: string): boolean;
   /**
-   * Calls a method of the plugin. `key` names the call and is the same when it is tried again;
-   * `about` are the stored events that it is about: see `captureEvent`; `noted` takes what the call
-   * fetches. Throws what the sandbox throws, and a HostNeededError when the call failed while a
-   * host that the plugin needs was refused to it.
+   * Calls a method of the plugin. `key` names the call and stays the same in a retry; `about` are
+   * the stored events that it handles (see `captureEvent`); `noted` records the fetches of the
+   * call. Throws the sandbox's errors, and a HostNeededError if the call failed while a needed host
+   * was refused.
    */
   call(
     key: string,
@@ -32,7 +32,7 @@ export type LoadedConfig = {
     about?: PluginEvent[],
     noted?: NotedFetches,
   ): Promise<unknown>;
-  /** Stores what the plugin counted. Never rejects. */
+  /** Stores the plugin's counts. Never rejects. */
   saveMetrics(): Promise<void>;
   close(): Promise<void>;
 };

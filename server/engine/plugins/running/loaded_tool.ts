@@ -25,30 +25,30 @@ import type { WaitingRoom } from './sending/waiting_room.ts';
 import type { SetAsideRoom } from './sending/set_aside.ts';
 
 /**
- * The part of a loaded config that gets events: a tool of the catalogue, or a destination whose
- * code is its own.
+ * The receiver of a loaded config's events: a tool of the catalogue, or a destination with its own
+ * code.
  */
 export type LoadedTool = Sent & {
   mappings: ToolMapping[];
-  /** The batches of mappings that have them, by name. */
+  /** The batching of mappings that have it, by name. */
   batching: Map<string, Batching>;
-  /** The events of a turn: at most so many and so large, and new ones only at such an age. */
+  /** The limits of a turn's events: rows, bytes, and the least age of new ones. */
   reads: { rows_max: number; bytes_max: number; seconds_min: number };
-  /** The pace of all requests to the tool's account, which other configs may have too. */
+  /** The pace of all requests to the tool's account, which other configs may share. */
   pace: Pace;
-  /** The events that wait. */
+  /** The waiting events. */
   room: WaitingRoom;
-  /** The last time at which it took an event, on the clock of `performance.now()`. */
+  /** When it last accepted an event, on the clock of `performance.now()`. */
   taken: { at: number | null };
-  /** A replay's view of the tool: with notes of its own on what was sent. */
+  /** True for a replay's view of the tool, with its own record of sent events. */
   is_replay: boolean;
-  /** Returns the view of a replay, the same one until it is over. */
+  /** Returns the view of a replay, the same one until the replay ends. */
   replaying(replay_id: string): LoadedTool;
-  /** True if the mapping takes the event. */
+  /** Returns true if the mapping wants the event. */
   wants(event: PluginEvent, mapping: ToolMapping): boolean;
   /**
-   * Sends events by a mapping, several in a batch, and gives the outcome of each; events at the end
-   * that have none were not sent.
+   * Sends events by a mapping, several in a batch, and returns the outcome of each; events at the
+   * end without an outcome were not sent.
    */
   sendAll(
     events: PluginEvent[],
@@ -56,21 +56,21 @@ export type LoadedTool = Sent & {
     signal: AbortSignal,
     isErased?: () => Promise<boolean>,
   ): Promise<ToolOutcome[]>;
-  /** Tells the tool to forget the person who has the distinct id. */
+  /** Tells the tool to delete the person with the distinct id. */
   forget(distinct_id: string, signal: AbortSignal): Promise<ToolOutcome>;
-  /** Counts an attempt; `delay_ms` is how long after its storing an event was delivered. */
+  /** Counts an attempt; `delay_ms` is the time from an event's storing to its delivery. */
   count(metric: ToolMetric, delay_ms?: number): void;
   /** Number of events that may still be set aside, as far as this worker knows. */
   aside: SetAsideRoom;
 };
 
 const batch_rows_max = 1_000;
-/** Number of events in a turn where each is a request. */
+/** Events in a turn if each is a request. */
 export const single_rows_max = 100;
-/** The size of the events in a turn. */
+/** Bytes of the events in a turn. */
 export const read_bytes_max = 4 * 1024 * 1024;
 
-/** The counts that every tool keeps. */
+/** The counts of every tool. */
 export type ToolMetric = 'delivered' | 'retried' | 'set_aside' | 'sent_again';
 
 /** The parts that differ between kinds of code. */
@@ -79,7 +79,7 @@ type Kind = Pick<
   'mappings' | 'batching' | 'reads' | 'wants' | 'sendAll' | 'forget' | 'count'
 >;
 
-/** Opens a tool or code that gets events, with its memory of earlier turns. */
+/** Opens a tool or code that gets events, with the state of earlier turns. */
 export function openReceiver(kind: Kind, pace: Pace, memory: ToolMemory): LoadedTool {
   const names = kind.mappings.map(mappingName);
   const shared = { ...kind, pace, room: memory.room, taken: { at: memory.taken_at } };
@@ -94,7 +94,7 @@ export function openReceiver(kind: Kind, pace: Pace, memory: ToolMemory): Loaded
   return { ...openSent(names, memory.begun), ...shared, aside, is_replay: false, replaying };
 }
 
-/** Opens the tool over the calls of its process; secrets go along with each call. */
+/** Opens the tool over the calls of its process; each call carries the secrets. */
 export function openLoadedTool(
   definition: ToolDefinition,
   config: Record<string, unknown>,
@@ -106,7 +106,7 @@ export function openLoadedTool(
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
   const batching = new Map(
     mappings.flatMap((mapping) => {
-      // The library tells an event that its filter keeps out from a bad one only by itself.
+      // Only by themselves can the library distinguish filtered events from invalid ones.
       const bounds = filterOf(mapping) && batchingOf(definition, mapping);
       return bounds === undefined ? [] : [[mappingName(mapping), bounds] as const];
     }),
@@ -137,7 +137,7 @@ export function openLoadedTool(
     wants: (event, mapping) => unwantedReason(mapping, event) === undefined,
     sendAll,
     forget: async (distinct_id, signal) => {
-      // The tool got it as the one or as the other, and it is nobody else's.
+      // The tool got it as one or the other, and it belongs to no other person.
       const person = { userId: distinct_id, anonymousId: distinct_id };
       const settings = toolSettings(definition.settings, config);
       return readOutcome(await call('delete', { person, settings }, signal));
@@ -147,12 +147,13 @@ export function openLoadedTool(
   return openReceiver(kind, pace, memory);
 }
 
-/** A filter that lets every event through. */
+/** A filter that passes every event. */
 const every_event = 'type != ""';
 
 /**
- * The payload of a call: the event in the tool's form, with all that the call needs. The filter was
- * asked before, so the library's own, which reads some filters otherwise, is not asked again.
+ * Returns the payload of a call: the event in the tool's form, with everything that the call needs.
+ * The filter was applied before, so the library's own, which reads some filters differently, is
+ * skipped.
  */
 export function sendingOf(
   definition: ToolDefinition,
@@ -167,7 +168,10 @@ export function sendingOf(
   };
 }
 
-/** The place where a tool runs: in the process of its organization's tools, or, ours, here. */
+/**
+ * Returns the place where a tool runs: the process of its organization's tools, or here for our
+ * own.
+ */
 export function toolPlace(
   sandbox: Pick<Sandbox, 'toolLibrary'>,
   definition: ToolDefinition,
@@ -186,7 +190,7 @@ export function toolPlace(
       `This server has version ${library.version} of the package of tools now, not ${version}. ` +
         'Upgrade this plugin. Until then events wait, and none is lost.',
     );
-  // As the catalogue says, and not the files of a plugin.
+  // From the catalogue, not from the files of a plugin.
   const { variables = [], opens_sockets = false } = findTool(toolUrl(directory)) ?? {};
   const [needed] = variables;
   if (needed !== undefined && !Object.hasOwn(library.variables, needed))
@@ -194,8 +198,8 @@ export function toolPlace(
       `This server does not have what the tool needs. The operator writes ${needed} into ` +
         'tools/variables.env of the data folder. Until then events wait, and none is lost.',
     );
-  // A process keeps the code that it has read, so each version of the package has another one. A
-  // tool that gets variables of the operator is alone in its process.
+  // A process caches the code that it has read, so each version of the package has its own process.
+  // A tool with operator variables runs in a process of its own.
   const process = [name, version, ...(variables.length === 0 ? [] : [directory])].join(' ');
   const program = () => toolProgram(library, variables);
   return { process: { name: process, program, opens_sockets } };

@@ -5,8 +5,8 @@ import { HoldError } from './hold.ts';
 import type { PluginAttachment } from '../sandbox/sandbox.ts';
 
 /**
- * Thrown when a call failed because the plugin may not reach a host that it needs. Nothing is wrong
- * with what it was to do: that waits until the host is allowed.
+ * Thrown if a call failed because the plugin may not reach a host that it needs. Its work is valid
+ * and waits until the host is allowed.
  */
 export class HostNeededError extends HoldError {
   constructor(host: string) {
@@ -26,15 +26,15 @@ type Sources = {
   allowed_hosts: string[];
 };
 
-/** Longer parts no name of a host has. */
+/** The parts of a host's name are no longer. */
 const part_length_max = 63;
 const letters_and_digits = /[\p{L}\p{N}]+/gu;
 
 /**
- * A function that says whether a host is one that the plugin needs: each part of its name is a word
- * of the code or of the settings, also where the name is put together from both, or it stands
- * among the allowed hosts as it is. A host that only an event names is none: whoever may send
- * events could else bring everything to a stop. To ask costs nothing, however long the code is.
+ * Returns a function that recognizes hosts that the plugin needs: each part of the name occurs in
+ * the code or the settings, even if the name is composed of both, or the allowed hosts contain it
+ * exactly. A host that only an event names does not count: otherwise anybody who may send events
+ * could stop the plugin. A look-up is cheap, however long the code is.
  */
 export async function openNeededHosts({
   code,

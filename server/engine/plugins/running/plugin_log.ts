@@ -4,12 +4,12 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import { openSecretMask } from './secret_mask.ts';
 import type { SecretMask } from './secret_mask.ts';
 
-/** Levels as log lines are stored. */
+/** Levels of stored log lines. */
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
-/** The log of one config; what its mask hides is in none of its lines. */
+/** The log of one config; its mask removes secrets from all lines. */
 export type PluginLog = SecretMask & {
-  /** Keeps a line, which is stored a second later at the latest. Never throws. */
+  /** Adds a line, which is stored within a second. Never throws. */
   write(level: LogLevel, message: string): void;
   /** Stores the lines now. Never rejects: a log that cannot be stored stops no plugin. */
   flush(): Promise<void>;
@@ -23,8 +23,8 @@ const message_length_max = 5_000;
 const flush_pause_ms = 1_000;
 
 /**
- * Opens a config's log: at most 2,000 lines a minute are taken (one line says that there were
- * more), and the latest 10,000 are kept. `now` is in milliseconds.
+ * Opens a config's log: it accepts at most 2,000 lines a minute (one line says that there were
+ * more), and keeps the latest 10,000. `now` is in milliseconds.
  */
 export function openPluginLog(
   db: Database,
@@ -37,7 +37,7 @@ export function openPluginLog(
   let minute = 0;
   let taken = 0;
   let timer: NodeJS.Timeout | undefined;
-  // One after the other, so that the lines are stored in their order.
+  // Chained, so that the lines are stored in order.
   let storing: Promise<void> = Promise.resolve();
   const flush = (): Promise<void> => {
     clearTimeout(timer);
@@ -84,7 +84,7 @@ export function openPluginLog(
   };
 }
 
-/** The latest 10,000 are kept. */
+/** Keeps the latest 10,000 lines. */
 async function storeLines(db: Database, config_id: number, lines: Line[]): Promise<void> {
   await db.run(sql`
     INSERT INTO plugin_logs (plugin_config_id, level, message)
@@ -92,7 +92,7 @@ async function storeLines(db: Database, config_id: number, lines: Line[]): Promi
         ${lines.map(({ level }) => level)}::text[],
         ${lines.map(({ message }) => message)}::text[]
       ) WITH ORDINALITY AS line (level, message, number) ORDER BY line.number`);
-  // The index plugin_logs_by_config leads straight to the newest of those that go.
+  // The index plugin_logs_by_config leads directly to the newest line to delete.
   await db.run(sql`
     DELETE FROM plugin_logs WHERE plugin_config_id = ${config_id} AND id <= (
       SELECT id FROM plugin_logs WHERE plugin_config_id = ${config_id}

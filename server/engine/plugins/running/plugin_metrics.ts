@@ -5,20 +5,20 @@ import type { Database } from '../../../platform/postgres/database.ts';
 /** The counters of one config. */
 type PluginMetrics = {
   /**
-   * Takes what a call counted; names that the installed version does not export are left out. Never
+   * Adds the counts of a call; ignores names that the installed version does not export. Never
    * throws.
    */
   count(values: Record<string, number>): void;
   /**
-   * Adds what was counted to what is stored. Never rejects: what cannot be stored now is kept for
-   * the next time.
+   * Adds the new counts to the stored ones. Never rejects: counts that cannot be stored now are
+   * retried.
    */
   flush(): Promise<void>;
 };
 
 /**
- * Opens a config's counters. Stored ones that the version does not export any more, or with another
- * operation, are forgotten. `operations`: name -> sum, max or min.
+ * Opens a config's counters. Drops stored ones that the version no longer exports, or exports with
+ * another operation. `operations`: name -> sum, max or min.
  */
 export async function openPluginMetrics(
   db: Database,
@@ -68,7 +68,7 @@ function joined(operation: string, one: number, other: number): number {
   return operation === 'max' ? Math.max(one, other) : Math.min(one, other);
 }
 
-/** Metrics of a config that was deleted meanwhile are dropped. */
+/** Drops metrics of a config that was deleted meanwhile. */
 async function addMetrics(
   db: Database,
   config_id: number,

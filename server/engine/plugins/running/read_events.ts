@@ -20,8 +20,8 @@ export type PluginEvent = {
 };
 
 /**
- * Events of a project after a place and inserted before `until` (ISO 8601), of these names if there
- * are some, at most so many and, but for the first one, so many bytes.
+ * Events of a project after a position and inserted before `until` (ISO 8601), with these names if
+ * given, up to a number of rows and of bytes; the first event may exceed the bytes.
  */
 type Wanted = {
   team_id: number;
@@ -32,7 +32,7 @@ type Wanted = {
   bytes_max: number;
 };
 
-/** Events in their order, and whether there are no more before `until`. */
+/** Events in order, and whether there are no more before `until`. */
 type EventBatch = { events: PluginEvent[]; is_end: boolean };
 
 type Row = {
@@ -50,7 +50,7 @@ type Row = {
 const columns = `uuid, event, distinct_id, person_id, properties, person_properties,
       elements_chain, timestamp, inserted_at`;
 
-/** The stored events of a project among these, by uuid. Leans on the projection `uuids`. */
+/** Reads the stored events of a project among these, by uuid. Uses the projection `uuids`. */
 export async function readEventsOf(
   clickhouse: ClickHouse,
   team_id: number,
@@ -68,7 +68,7 @@ export async function readEventsOf(
   return new Map(rows.map((row) => [row.uuid, eventOf(team_id, row)]));
 }
 
-/** The event of a project with this uuid; undefined: it is not stored. */
+/** Reads the event of a project with this uuid; undefined: it is not stored. */
 export async function readEvent(
   clickhouse: ClickHouse,
   team_id: number,
@@ -79,7 +79,7 @@ export async function readEvent(
   return [...events.values()][0];
 }
 
-/** The events at these places, by uuid; those that were erased are missing. */
+/** Reads the events at these positions, by uuid; erased ones are missing. */
 export async function readEventsAt(
   clickhouse: ClickHouse,
   team_id: number,
@@ -102,8 +102,8 @@ export async function readEventsAt(
 
 /**
  * Reads events in the total order (inserted_at, timestamp, uuid), as ClickHouse compares them.
- * Events of one request share the instant of insertion, and their timestamps tell their order.
- * Memory is bounded by `bytes_max` and one event.
+ * Events of one request share the instant of insertion, and their timestamps give their order.
+ * `bytes_max` and one event bound the memory.
  */
 export async function readEvents(
   clickhouse: ClickHouse,
@@ -111,7 +111,7 @@ export async function readEvents(
   signal: AbortSignal,
 ): Promise<EventBatch> {
   const found = await clickhouse.query({
-    // The table has the order of insertion: the store reads from the place and stops at LIMIT.
+    // The table has the order of insertion: the store reads from the position and stops at LIMIT.
     query: `SELECT ${columns} FROM events
       WHERE team_id = {team_id:Int64} AND inserted_at >= {from:DateTime64(6, 'UTC')}
         AND ${isAfter(after)} AND inserted_at < {until:DateTime64(6, 'UTC')}
@@ -136,7 +136,7 @@ export async function readEvents(
   for await (const rows of stream) {
     for (const { text } of rows) {
       bytes += text.length;
-      // Leaving the loop ends the stream, and with it the query.
+      // Leaving the loop ends the stream and its query.
       if (events.length > 0 && bytes > bytes_max) return { events, is_end: false };
       events.push(eventOf(team_id, JSON.parse(text) as Row));
     }
@@ -144,7 +144,7 @@ export async function readEvents(
   return { events, is_end: events.length < rows_max };
 }
 
-/** The condition that an event comes after a place. */
+/** Returns the condition that an event comes after a position. */
 function isAfter({ event_uuid, within }: Position): string {
   if (event_uuid === null && within === null) return 'true';
   const isLater =
@@ -171,18 +171,18 @@ function eventOf(
   });
 }
 
-/** The event with the fields that repeat its properties. */
+/** Returns the event with the fields that repeat its properties. */
 export function withProperties(event: Omit<PluginEvent, '$set' | '$set_once' | 'ip'>): PluginEvent {
   const { $set, $set_once, $ip = null } = event.properties;
   return { ...event, $set, $set_once, ip: $ip };
 }
 
-/** ISO 8601 as a query parameter has it, whose type says that it is UTC. */
+/** Returns ISO 8601 as a query parameter, whose type implies UTC. */
 function plain(instant: string): string {
   return instant.replace('Z', '');
 }
 
-/** Counts the events of a project that were stored in a range, of these names if there are some. */
+/** Counts the events of a project that were stored in a range, with these names if given. */
 export async function countEvents(
   clickhouse: ClickHouse,
   team_id: number,

@@ -14,16 +14,14 @@ import { tellOfTools } from './sending/tell_of_tools.ts';
 import { countFailure, takeTurn } from './take_turn.ts';
 import type { TurnEnd } from './take_turn.ts';
 
-/**
- * Number of configs that one process has loaded, and the time for which an idle one stays loaded.
- */
+/** Number of configs that one process loads, and the time for which an idle one stays loaded. */
 type RunnerLimits = { configs_max: number; idle_seconds: number };
 
-/** Running plugins, until it is stopped. */
+/** Runs plugins until it is stopped. */
 type PluginRunner = {
   /**
-   * Takes nothing new on, lets what is under way come to a safe point (5 s at most), and gives
-   * everything back.
+   * Claims nothing new, lets work in progress reach a safe point (5 s at most), and releases
+   * everything.
    */
   stop(): Promise<void>;
 };
@@ -36,19 +34,18 @@ const tell_pause_ms = 5_000;
 const stop_ms_max = 5_000;
 /** Time limit of `teardownPlugin`. */
 const close_ms_max = 5_000;
-/** Shorter than a lease holds: whoever could not renew it stops before another worker begins. */
+/** Shorter than a lease: a worker that could not renew it stops before another one begins. */
 const unrenewed_ms_max = 7_000;
-/** After so long a config that always has something to do makes room for one that waits. */
+/** After this time, a config with constant work makes room for a waiting one. */
 const held_ms_max = 30_000;
 
 type Held = { lease: Lease; lost: AbortController; ended: Promise<void> };
 
 /**
- * Runs plugins: claims configs that have something to do, loads each once, hands it events, tasks
- * and jobs one after the other, and gives it back when it is idle. Guarantees: a config runs in one
- * worker at a time, and one whose worker dies is taken over within about ten seconds; changed
- * settings and code are loaded before the next call; a config that is disabled is left within about
- * two seconds.
+ * Runs plugins: claims configs with work, loads each once, runs its events, tasks and jobs one
+ * after the other, and releases it when it is idle. Guarantees: one worker at a time runs a config,
+ * and another claims it within about ten seconds of the worker's death; changed settings and code
+ * are loaded before the next call; a disabled config stops within about two seconds.
  */
 export function startPluginRunner(running: Running, limits: RunnerLimits): PluginRunner {
   const held = new Set<Held>();
@@ -103,13 +100,13 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
   };
 }
 
-/** One turn of the renewal: what could not be renewed in time, or is another's, is given up. */
+/** Runs one turn of the renewal: gives up leases that are too old or claimed by others. */
 function renewing(running: Running, held: Set<Held>): () => Promise<void> {
   let renewed_at = performance.now();
   return async () => {
     const entries = [...held];
-    // A timer of its own: an answer of the control store that does not come must not keep it from
-    // noticing.
+    // A timer of its own, because an answer of the control store that never comes must not delay
+    // the check.
     const late = setTimeout(
       () => entries.forEach(({ lost }) => lost.abort(new LeaseLostError())),
       Math.max(renewed_at + unrenewed_ms_max - performance.now(), 0),
@@ -121,7 +118,7 @@ function renewing(running: Running, held: Set<Held>): () => Promise<void> {
       for (const { lease, lost } of entries)
         if (!kept.includes(lease)) lost.abort(new LeaseLostError());
     } finally {
-      // After a failure the next turn goes on counting from the same instant.
+      // After a failure, the next turn counts from the same instant.
       clearTimeout(late);
     }
   };
@@ -129,7 +126,7 @@ function renewing(running: Running, held: Set<Held>): () => Promise<void> {
 
 type Watch = { signal: AbortSignal; stopping: AbortSignal; isFull(): boolean };
 
-/** Never rejects: whatever goes wrong here, the config is claimed again. */
+/** Never rejects: after any error, the config is claimed again. */
 async function runConfig(
   running: Running,
   limits: RunnerLimits,
@@ -162,7 +159,7 @@ async function runConfig(
   ]);
   late.abort();
   await Promise.all([log.flush(), loaded.plugin?.saveMetrics()]);
-  // If this fails the lease expires by itself.
+  // If this fails, the lease expires.
   await releaseLease(running.db, lease).catch(() => undefined);
 }
 

@@ -20,17 +20,16 @@ export type Running = {
   outbound: Pick<Outbound, 'fetch'>;
   sandbox: Sandbox;
   metrics: Pick<Metrics, 'tool_events' | 'tool_delay_seconds'>;
-  /** Keeps what tools were sent. */
+  /** Records the requests to tools. */
   trace: Trace;
-  /** This process, and the accounts that it has in its hands. */
+  /** This process, and its claimed accounts. */
   worker: PluginWorker;
-  /** The way of captured events into the store. */
+  /** The writer of captured events. */
   ingestion: Ingestion;
-  /** After so many failures in a row a config is stopped. */
+  /** Sluice stops a config after this many failures in a row. */
   failures_max: number;
   /**
-   * The pause after the first failure that may pass; it doubles with each further one, up to an
-   * hour.
+   * The pause after the first temporary failure; it doubles with each further one, up to an hour.
    */
   retry_seconds: number;
 };

@@ -1,43 +1,43 @@
 import { openTurns } from '../../../platform/pacing/turns.ts';
 
-/** Takes the secrets of a config out of what is said about it. */
+/** Masks the secrets of a config in texts about it. */
 export type SecretMask = {
-  /** Knows these values from now on, whatever their shape. */
+  /** Adds these values, in any shape. */
   hide(values: readonly unknown[]): Promise<void>;
   /**
-   * The text with `********` in the place of each of them, also of what is cut of a long one, and
-   * of one that the end of a long line cuts. Takes time by the length of the text alone.
+   * Returns the text with `********` in place of each secret, also of a fragment of a long one, and
+   * of one that the end of a long line cuts. Its time only depends on the length of the text.
    */
   mask(text: string): string;
 };
 
 const shown = '********';
-/** Shorter texts are in every sentence by chance. */
+/** Shorter texts occur in any sentence by chance. */
 const length_min = 4;
 /** Shorter texts within JSON are words such as `https`. */
 const inner_length_min = 8;
-/** A line of a key is told from chance. */
+/** A line of a key is at least this long. */
 const line_length_min = 16;
-/** Lines of a plugin are cut at this length, and a secret with them. */
+/** Lines of a plugin are cut at this length, which may cut a secret. */
 const cut_length_min = 4_096;
-/** Length from which a part of a secret is not a coincidence. */
+/** Length from which a part of a secret is no coincidence. */
 const cut_part_min = 6;
 
-/** Secrets are looked for in parts of this length, so that their number makes no line costly. */
+/** Secrets are searched in parts of this length, so that their number does not slow a line down. */
 const part_length = 32;
 
 const pairs_count = 65_536;
 
-/** The place of two characters in a table of all pairs; several pairs share one. */
+/** Returns the index of two characters in a table of all pairs; several pairs share one. */
 function pairAt(text: string, at: number): number {
   return (text.charCodeAt(at) * 257 + (text.charCodeAt(at + 1) || 0)) % pairs_count;
 }
 
-/** Opens a mask that hides nothing yet. */
+/** Opens a mask without secrets. */
 export function openSecretMask(): SecretMask {
   const parts = new Map<number, Set<string>>();
   const beginnings = new Set<string>();
-  // Most places of a text are no beginning of a secret, which two characters tell.
+  // Two characters rule out a secret at most places of a text.
   const pairs = new Uint8Array(pairs_count);
   const know = (part: string) => {
     pairs[pairAt(part, 0)] = 1;
@@ -74,7 +74,7 @@ export function openSecretMask(): SecretMask {
   };
 }
 
-/** Returns the end of the longest part of a secret that begins at this place. */
+/** Returns the end of the longest part of a secret at this place. */
 function endOfSecret(text: string, at: number, parts: Map<number, Set<string>>) {
   let end: number | undefined;
   for (const [length, known] of parts)
@@ -82,16 +82,13 @@ function endOfSecret(text: string, at: number, parts: Map<number, Set<string>>) 
   return end;
 }
 
-/** The end of a long text where a secret begins that it cuts, as it seems. */
+/** Returns where a long text's end seems to cut a secret. */
 function cutEnd(text: string, at: number, beginnings: ReadonlySet<string>): number | undefined {
   const isCut = text.length >= cut_length_min && text.length - at < part_length;
   return isCut && beginnings.has(text.slice(at, at + cut_part_min)) ? text.length : undefined;
 }
 
-/**
- * The texts in a value: of JSON also those inside, of a file its contents, of several lines each
- * that is long.
- */
+/** Returns the texts in a value: also those inside JSON, a file's contents, and each long line. */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'number') return textsOf(String(value));
   if (typeof value === 'string') {
@@ -116,7 +113,7 @@ function jsonTexts(text: string): string[] {
   }
 }
 
-/** The forms in which a text is repeated: as it is, in JSON, in an address, in base 64. */
+/** Returns the forms of a text that others may repeat: plain, in JSON, in a URL, in base64. */
 function formsOf(text: string): string[] {
   return [
     text,
@@ -126,7 +123,7 @@ function formsOf(text: string): string[] {
   ];
 }
 
-/** Also behind other text, such as the user of a password, as far as it depends on this one. */
+/** Also after other text, such as the user before a password, as far as it depends on this one. */
 function base64Of(text: string): string[] {
   const bytes = Buffer.from(text);
   const whole = bytes.toString('base64').replace(/=+$/, '');

@@ -8,10 +8,7 @@ import { loadConfigVersion } from '../versions.ts';
 import type { Running } from './running.ts';
 import { stopConfig } from './stop_config.ts';
 
-/**
- * The site apps that a project has enabled, and a text that is another one whenever their script is
- * another one.
- */
+/** The enabled site apps of a project, and a fingerprint of their script. */
 type SiteApps = { fingerprint: string; apps: SiteApp[] };
 
 /** An enabled config of a frontend app. `config` has the values that are not secret. */
@@ -23,8 +20,8 @@ type SiteApp = {
 };
 
 /**
- * The site apps of a project in their order; none while its organization may not use plugins.
- * Undefined: nobody has the token. Leans on projects_site_token_unique and
+ * Finds the site apps of a project in order; none while its organization may not use plugins.
+ * Undefined: no project has the token. Uses projects_site_token_unique and
  * plugin_configs_by_project.
  */
 export function findSiteApps(db: Queryable, site_token: string): Promise<SiteApps | undefined> {
@@ -42,9 +39,9 @@ export function findSiteApps(db: Queryable, site_token: string): Promise<SiteApp
 }
 
 /**
- * One script of all the apps. Guarantees: they run in their order; a fault of one keeps no other
- * from running; of the settings it has those of `site` fields alone, and never a secret; code that
- * is not what was installed is not in it, and its config is stopped with the reason.
+ * Builds one script of all the apps. Guarantees: the apps run in order; a fault of one stops no
+ * other; the script only contains settings of `site` fields, and never a secret; code that differs
+ * from the installed one is omitted, and its config is stopped with the reason.
  */
 export async function buildSiteScript(
   running: Pick<Running, 'db' | 'secrets'>,
@@ -66,8 +63,7 @@ export async function buildSiteScript(
 function scriptOf({ id, name, config, config_schema }: SiteApp, site: string): string {
   const shown = JSON.stringify(siteConfig(fieldsOf(config_schema), config));
   const label = JSON.stringify(`Site app ${id} (${name ?? 'without a name'}) failed:`);
-  // The app is an expression of its own function, and a promise that it gives is waited for by
-  // nobody else.
+  // The app is an expression in a function of its own, and only it waits for its promise.
   return `(function () {
   var fail = function (error) { console.error(${label}, error); };
   try {
@@ -83,7 +79,7 @@ function scriptOf({ id, name, config, config_schema }: SiteApp, site: string): s
 `;
 }
 
-/** The values of fields that say `site` and are no secrets, and defaults for those without one. */
+/** Returns the values of `site` fields that are no secrets, with defaults. */
 function siteConfig(
   fields: ConfigField[],
   config: Record<string, unknown>,

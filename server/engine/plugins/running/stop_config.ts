@@ -6,8 +6,8 @@ import type { Running } from './running.ts';
 
 /**
  * Disables a config, with the reason (a sentence) in its `error`, in its log and in one entry of
- * the server in the activity log: all of it or nothing. The cursor stays where it is: enabled
- * again, the plugin continues from there. Without effect on a config that is disabled already.
+ * the server in the activity log: all or nothing. The cursor stays: when it is enabled again, the
+ * plugin continues from there. Does nothing for a disabled config.
  */
 export async function stopConfig(
   { db, secrets }: Pick<Running, 'db' | 'secrets'>,

@@ -7,8 +7,8 @@ const keys_max = 10_000;
 const size_bytes_max = 100 * 1024 * 1024;
 
 /**
- * Opens a plugin's permanent storage: JSON values by key, at most 10,000 of them with 100 MiB as
- * stored. A value that does not fit is refused with a PluginError.
+ * Opens a plugin's permanent storage: JSON values by key, at most 10,000 with 100 MiB in stored
+ * form. A PluginError refuses a value that does not fit.
  */
 export function openStorage(db: Database, config_id: number): HostServices['storage'] {
   return {
@@ -47,8 +47,8 @@ export function openStorage(db: Database, config_id: number): HostServices['stor
 }
 
 /**
- * The key as it can be stored. Throws a PluginError for one with a null character, which the
- * control store does not take.
+ * Returns the key for storing. Throws a PluginError for one with a null character, which the
+ * control store does not accept.
  */
 export function readKey(key: string): string {
   if (key.includes('\0')) throw new PluginError('invalid', 'A key must not have a null character.');

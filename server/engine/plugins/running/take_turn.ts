@@ -21,10 +21,9 @@ type Turn = Pick<Delivery, 'running' | 'lease' | 'log'>;
 const job_tries_max = 15;
 
 /**
- * Does one thing that is due for a config: a scheduled task, else a deletion to be told, else a
- * job, else a batch of events.
- * Failures in a row are counted. Those of tasks and jobs stop the config when there are too many;
- * after those of a delivery its events wait. Throws LeaseLostError.
+ * Does one due piece of a config's work: a scheduled task, else a deletion to report, else a job,
+ * else a batch of events. Counts failures in a row. Too many failures of tasks and jobs stop the
+ * config; after failures of a delivery, its events wait. Throws LeaseLostError.
  */
 export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<TurnEnd> {
   const [task] = state.tasks;
@@ -39,8 +38,8 @@ export async function takeTurn(delivery: Delivery, state: ConfigState): Promise<
 }
 
 /**
- * Lets the events of a delivery wait after a failure, and says why; nothing is lost, and nothing
- * stops.
+ * Defers the events of a delivery after a failure, with the reason; no event is lost, and the
+ * config stays enabled.
  */
 async function letWait(
   { running, lease, log }: Turn,
@@ -63,9 +62,8 @@ async function letWait(
 }
 
 /**
- * Counts a failure of loading or of a task, after which the same is tried again, after a pause;
- * stops the config when there were too many, or when another try makes no sense. Throws
- * LeaseLostError.
+ * Counts a failure of loading or of a task, which is retried after a pause. It stops the config
+ * after too many failures, or if a retry is pointless. Throws LeaseLostError.
  */
 export async function countFailure(
   turn: Turn,
@@ -98,15 +96,12 @@ export async function countFailure(
   return 'worked';
 }
 
-/**
- * While a setting is missing there is little to try for; a change of the settings does not wait for
- * it.
- */
+/** Without a needed setting, retries are rare; a change of the settings ends the pause. */
 function heldSeconds({ retry_seconds }: Turn['running']): number {
   return 12 * retry_seconds;
 }
 
-/** Says once why everything stays as it is, and gives the sentence. */
+/** Logs once why the work waits, and returns the sentence. */
 function tellHold(log: Turn['log'], { held_reason }: ConfigState, error: HoldError): string {
   const message = log.mask(error.message);
   if (held_reason !== message) log.write('WARNING', message);
@@ -130,7 +125,7 @@ async function stopFor(
   return 'stopped';
 }
 
-/** A task that fails for good has had its turn: the next one is in the next period. */
+/** A task that finally failed has run: the next run is in the next period. */
 async function runTask(
   delivery: Delivery,
   state: ConfigState,
@@ -149,7 +144,7 @@ async function runTask(
   return failures < running.failures_max ? 'worked' : stopFor(delivery, failures, fault.error);
 }
 
-/** A job that may pass has pauses of its own, so that it keeps nothing else waiting. */
+/** A job with a temporary failure has its own pauses, so that it delays no other work. */
 async function runJob(delivery: Delivery, state: ConfigState): Promise<TurnEnd> {
   const { running, lease, plugin, log, signal } = delivery;
   const job = await findDueJob(running.db, lease.config_id);

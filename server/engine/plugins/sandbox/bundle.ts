@@ -6,15 +6,15 @@ import { namedImports } from './named_imports.ts';
 import { findEntry, resolveModule } from './package_modules.ts';
 import type { EntryKind } from './package_modules.ts';
 
-/** A fault that the author can mend, with its place; lines and columns count from 1. */
+/** A fault that the author can fix, with its place; lines and columns count from 1. */
 export type CompileFault = { message: string; file?: string; line?: number; column?: number };
 
-/** The compiled parts, each null where the package does not have it, or the first fault. */
+/** The compiled parts, each null if the package does not have it, or the first fault. */
 export type Bundles =
   | { server: string | null; site: string | null; frontend: string | null }
   | { fault: CompileFault };
 
-/** `targets`: import -> file of the package; `needed`: import -> names that it has to have. */
+/** `targets`: import -> file of the package; `needed`: import -> names that it must have. */
 type Module = {
   file: string;
   code: string;
@@ -38,13 +38,13 @@ const loaders: Record<string, Loader> = {
 };
 
 /**
- * Compiles each part of a package into one text. Every file is translated on its own and linked
- * here: esbuild's bundler would look into the server's own file system for an import whose path is
- * an expression. Nothing is read but `files`, and nothing is run.
+ * Compiles each part of a package into one text. Every file is compiled separately and linked here:
+ * esbuild's bundler would search the server's own file system for an import whose path is an
+ * expression. Only `files` are read, and nothing is run.
  *
- * `server` is the body of a function of (module, exports, require) and carries its source map in a
- * last comment; `site` is an expression whose value is the exports; `frontend` is an expression
- * whose value is a function of `require` that gives the exports.
+ * `server` is the body of a function of (module, exports, require) with its source map in a last
+ * comment. `site` is an expression whose value is the exports. `frontend` is an expression whose
+ * value is a function of `require` that returns the exports.
  */
 export async function bundlePackage(
   files: PluginFiles,
@@ -87,7 +87,7 @@ class Fault extends Error {
   }
 }
 
-/** The entry and every file that it leads to, translated; the entry is first. */
+/** Compiles the entry and every file that it imports; the entry is first. */
 async function collect(files: PluginFiles, entry: string, kind: EntryKind): Promise<Module[]> {
   if (!Object.hasOwn(files, entry))
     throw new Fault({
@@ -99,7 +99,7 @@ async function collect(files: PluginFiles, entry: string, kind: EntryKind): Prom
   const names = [entry];
   const modules: Module[] = [];
   let length = 0;
-  // The list grows while it is walked.
+  // The list grows during the loop.
   for (const file of names) {
     length += files[file]!.length;
     if (names.length > modules_max)
@@ -124,9 +124,9 @@ async function collect(files: PluginFiles, entry: string, kind: EntryKind): Prom
 }
 
 /**
- * Old plugins export nothing and have their functions at the top level: then those are what the
- * platform calls. It runs at the end of the entry, in its scope.
- * `typeof` may ask for names that are not there; a line of its own keeps the places of errors.
+ * Old plugins export nothing and define the functions for the platform at the top level. It runs at
+ * the end of the entry, in its scope. `typeof` may name missing functions; a separate line keeps
+ * the positions of errors.
  */
 const unexported = `if (Object.keys(module.exports).length === 0) {\n${top_level_names
   .map((name) => `if (typeof ${name} !== "undefined") module.exports.${name} = ${name};`)
@@ -142,7 +142,7 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
     charset: 'utf8',
     sourcemap: kind === 'server' ? 'external' : false,
     sourcesContent: false,
-    // `import(x)` becomes a call of `require`, which knows the package's files only.
+    // `import(x)` becomes a call of `require`, which only knows the package's files.
     supported: { 'dynamic-import': false },
     jsx: 'transform',
     tsconfigRaw: '{}',
@@ -150,8 +150,7 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
   } satisfies TransformOptions;
   // esbuild would read the map that a comment names; the same length keeps the columns.
   const mapless = files[file]!.replaceAll(/([#@]\s*sourceMappingURL)=/g, '$1:');
-  // A first line for a shell would stand in the middle of the linked text, where it is no
-  // JavaScript.
+  // A shebang line would stand in the middle of the linked text, where it is no JavaScript.
   const source = mapless.replace(/^#!/, '//');
   const { code, map } = await transformed(source, options);
   const specifiers = [...code.matchAll(/\brequire\("((?:[^"\\\n]|\\.)*)"\)/g)].map(([, text]) =>
@@ -168,8 +167,8 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
 const as_typescript: Partial<Record<Loader, Loader>> = { js: 'ts', jsx: 'tsx' };
 
 /**
- * Compiles JavaScript, and TypeScript under a name of JavaScript, which packages of plugins have.
- * For a file that is neither, reports the fault of the reading that got further.
+ * Compiles JavaScript, and TypeScript in files named as JavaScript, which packages of plugins have.
+ * For a file that is neither, it reports the fault of the attempt that got further.
  */
 async function transformed(
   source: string,
@@ -195,8 +194,8 @@ function isBehind(one: CompileFault, other: CompileFault): boolean {
 }
 
 /**
- * The text of a literal; undefined for one that JavaScript alone can write, such as "\\x01", which
- * is no file's name.
+ * Returns the text of a literal; undefined for one that only JavaScript can write, such as "\\x01",
+ * which names no file.
  */
 function readText(literal: string): string | undefined {
   try {
@@ -218,8 +217,8 @@ function faultOf(error: unknown, file: string): unknown {
 }
 
 /**
- * The modules and a loader for them as statements that set `module.exports`, and the line, from 0,
- * on which each module's code begins.
+ * Returns the modules and a loader for them as statements that set `module.exports`, and the line,
+ * from 0, on which each module's code begins.
  */
 function link(modules: Module[]): { text: string; begins: number[] } {
   const lines = ['var modules = {'];

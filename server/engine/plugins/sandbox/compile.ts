@@ -13,8 +13,8 @@ import { frame_bytes_max } from './limits.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 
 /**
- * The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the
- * package does not have is null.
+ * The compiled parts of a package; `bundlePackage` describes each text. A part that the package
+ * does not have is null.
  */
 export type CompiledPlugin = {
   server: string | null;
@@ -23,7 +23,7 @@ export type CompiledPlugin = {
 };
 
 const compile_milliseconds_max = 30_000;
-// Shared by all callers: each may take more than a gigabyte.
+// Shared by all callers: each may need more than a gigabyte.
 const permits = openSemaphore(2);
 const memory_bytes_max = 1_500_000_000;
 
@@ -46,9 +46,8 @@ const answer = shapeOf(
 /**
  * Compiles the package's own files: TypeScript, JSX, JSON, relative imports between them; the
  * sandbox resolves every other import. Runs nothing of the package. Throws a PluginError `compile`
- * with file, line and column of the first fault. A separate process does it and ends afterwards,
- * because source can be made that breaks the compiler or takes all memory. Two work at a time;
- * others wait.
+ * with file, line and column of the first fault. A separate process compiles and then ends, because
+ * source can be crafted to crash the compiler or exhaust memory. Two work at a time; others wait.
  */
 export async function compilePlugin(
   files: PluginFiles,
@@ -81,12 +80,12 @@ function inProcess(files: PluginFiles, manifest: PluginManifest): Promise<Bundle
         );
       }
     });
-    // Whoever ends before the answer gets a broken pipe; that it ended is what counts.
+    // A process that ends before its answer causes a broken pipe; only its end matters.
     child.stdin!.on('error', () => {});
     child.once('error', reject);
     child.once('close', () => {
       clearTimeout(late);
-      // Without effect where the answer has come.
+      // Does nothing after the answer.
       reject(
         new PluginError(
           'compile',
@@ -114,7 +113,7 @@ function encodeOrder(files: PluginFiles, manifest: PluginManifest): Buffer {
 }
 
 function start(): ChildProcess {
-  // The limit holds for the compiler that the process starts as well.
+  // The limit also applies to the compiler that the process starts.
   const limiter = process.platform === 'linux' ? findProgram('prlimit') : undefined;
   const limit = limiter === undefined ? [] : [limiter, `--data=${memory_bytes_max}`];
   const [program, ...rest] = [
@@ -123,7 +122,7 @@ function start(): ChildProcess {
     process.execPath,
     fileURLToPath(moduleBeside(import.meta, 'compile_process')),
   ];
-  // A group of its own: the compiler below the process ends with it.
+  // A process group, so that the compiler below the process ends with it.
   return spawn(program, rest, {
     env: ownEnvironment(),
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -135,6 +134,6 @@ function end(child: ChildProcess): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }

@@ -4,7 +4,7 @@ import { encodeFrame, openFrameReader } from './frames.ts';
 import { frame_bytes_max } from './limits.ts';
 import type { PluginFiles, PluginManifest } from '../plugin.ts';
 
-// The order comes as one frame on standard input, the answer goes as one frame to standard output;
+// Standard input delivers the order as one frame, and standard output gets the answer as one frame;
 // the parent ends the process.
 const read = openFrameReader(frame_bytes_max, (message) => {
   const { files, manifest } = message as { files: PluginFiles; manifest: PluginManifest };
@@ -13,5 +13,5 @@ const read = openFrameReader(frame_bytes_max, (message) => {
   );
 });
 process.stdin.on('data', read);
-// It is killed as soon as it has answered: what it compiled of itself is kept before that.
+// The parent kills it right after the answer, so its compile cache is stored first.
 flushCompileCache();

@@ -7,8 +7,8 @@ import { ThrownError } from './protocol.ts';
 import { parseJson } from '../../../platform/json/parse_json.ts';
 
 /**
- * A fault of a call. `is_retry`: the same call can succeed later, because the plugin said so
- * (RetryError), because a request of it got no answer, or because the sandbox ended under it.
+ * A fault of a call. `is_retry`: a retry may succeed, because the plugin said so (RetryError),
+ * because its request got no answer, or because the sandbox ended meanwhile.
  */
 export class PluginCallError extends PluginError {
   readonly is_retry: boolean;
@@ -26,12 +26,12 @@ export class PluginCallError extends PluginError {
 type Place = { file?: string; line?: number; column?: number };
 
 /**
- * Code that the compiler made, parted: what is run, and how to find the place in the package's own
- * files.
+ * Compiled code without its source map: the text to run, and a function that finds the place in the
+ * package's own files.
  */
 export type MappedCode = { text: string; locate(stack: string): Place };
 
-// A tenth of a second of work, which a stack trace can ask for once for each of its frames.
+// A tenth of a second of work, which a stack trace can cause for each of its frames.
 const mappings_length_max = 300_000;
 const frames_max = 5;
 
@@ -39,8 +39,8 @@ const map_comment = /\n\/\/# sourceMappingURL=data:application\/json;base64,([A-
 const thrown = shapeOf(ThrownError);
 
 /**
- * Takes the source map off compiled code. Code without one runs as well; its faults have no place
- * then.
+ * Separates the source map from compiled code. Code without one runs as well; its faults then have
+ * no place.
  */
 export function readCode(code: string): MappedCode {
   const found = map_comment.exec(code);
@@ -67,19 +67,19 @@ export function readCode(code: string): MappedCode {
 type Section = { offset: { line: number; column: number }; map: SourceMapPayload };
 
 /**
- * The place in the package's files of one in the linked code, both counted from 0; the file alone
- * where it is too large, undefined for what is of no file.
+ * Returns the place in the package's files for one in the linked code, both counted from 0; only
+ * the file if its map is too large, undefined for code of no file.
  */
 function placeIn(sections: Section[], line: number, column: number): Place | undefined {
   const section = sections.findLast(({ offset }) => offset.line <= line);
   if (section === undefined) return undefined;
   if (section.map.mappings.length > mappings_length_max) return { file: section.map.sources[0]! };
-  // For one file only: the whole map of a large package would delay the server for seconds.
+  // For one file only: the whole map of a large package would block the server for seconds.
   const entry = new SourceMap({
     version: 3,
     sections: [section],
   } as unknown as SourceMapPayload).findEntry(line, column);
-  // A line without a mapping of its own gets the previous one: that would be another place.
+  // A line without a mapping would get the previous one, which is another place.
   if (!('originalSource' in entry) || entry.generatedLine !== line) return undefined;
   return {
     file: entry.originalSource,
@@ -88,7 +88,7 @@ function placeIn(sections: Section[], line: number, column: number): Place | und
   };
 }
 
-/** The error for what a plugin threw, as the sandbox reported it. */
+/** Returns the error that a plugin threw, as the sandbox reported it. */
 export function thrownError(text: string, code: MappedCode): PluginCallError {
   const error: unknown = parseJson(text);
   if (!thrown.is(error))
@@ -97,8 +97,7 @@ export function thrownError(text: string, code: MappedCode): PluginCallError {
   const kind = error.name === 'SyntaxError' && place.file === undefined ? 'compile' : 'runtime';
   const said =
     error.name === 'Error' || error.is_retry ? error.message : `${error.name}: ${error.message}`;
-  // The sentence is stored where a plugin is stopped for it: it must not be one that no store
-  // takes.
+  // The sentence is stored when a plugin is stopped for it, so it must be storable.
   const message = said.toWellFormed().replaceAll('\0', '\uFFFD');
   return new PluginCallError(
     kind,
@@ -108,7 +107,7 @@ export function thrownError(text: string, code: MappedCode): PluginCallError {
   );
 }
 
-/** The error of a call that used up its time or memory. */
+/** Returns the error of a call that exceeded its time or memory. */
 export function faultError(
   reason: 'timeout' | 'memory',
   limits: SandboxLimits,

@@ -2,8 +2,8 @@
 const head_bytes = 4;
 
 /**
- * One message as it goes over a pipe: four bytes of length, then JSON in UTF-8. Throws a RangeError
- * when it is longer than the other side takes.
+ * Encodes one message for a pipe: four bytes of length, then JSON in UTF-8. Throws a RangeError if
+ * it is longer than the other side accepts.
  */
 export function encodeFrame(message: unknown, bytes_max: number): Buffer {
   const body = Buffer.from(JSON.stringify(message), 'utf8');
@@ -15,9 +15,9 @@ export function encodeFrame(message: unknown, bytes_max: number): Buffer {
 }
 
 /**
- * Takes a pipe's bytes as they come and gives `onMessage` each whole message, in order, as
- * `unknown`; returns their number. Throws, before it has kept the bytes, when a frame announces
- * more than `bytes_max`, and when one is not JSON; after that the pipe has to be closed.
+ * Reads a pipe's bytes and passes each complete message to `onMessage`, in order, as `unknown`;
+ * returns their number. Throws, before it buffers the bytes, if a frame announces more than
+ * `bytes_max`, and if one is not JSON. The caller must then close the pipe.
  */
 export function openFrameReader(
   bytes_max: number,

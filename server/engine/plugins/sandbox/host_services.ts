@@ -17,8 +17,8 @@ import { answerOf } from './network/noted_fetches.ts';
 import type { ToolExchange } from './tool_outcome.ts';
 
 /**
- * An event that a plugin adds to its project; without `distinct_id` and `timestamp` the platform's
- * own are meant.
+ * An event that a plugin adds to its project; the platform fills a missing `distinct_id` and
+ * `timestamp`.
  */
 export type CapturedEvent = {
   event: string;
@@ -28,18 +28,18 @@ export type CapturedEvent = {
 };
 
 /**
- * The platform's services for one plugin. Keys are the plugin's own; values are JSON, at most 1 MB
- * of text each. A PluginError reaches the plugin with its sentence; any other error reaches it as a
- * RetryError without details.
+ * The platform's services for one plugin. The plugin chooses the keys; values are JSON, at most 1
+ * MB of text each. A PluginError reaches the plugin with its sentence; any other error reaches it
+ * as a RetryError without details.
  */
 export type HostServices = {
-  /** Values that stay; `get` gives undefined or null for a key that is not there. */
+  /** Permanent values; `get` returns undefined or null for a missing key. */
   storage: {
     get(key: string): Promise<unknown>;
     set(key: string, value: unknown): Promise<void>;
     del(key: string): Promise<void>;
   };
-  /** Values that may be forgotten; lists as in Redis. */
+  /** Values that may be evicted; lists as in Redis. */
   cache: {
     get(key: string): Promise<unknown>;
     set(key: string, value: unknown, seconds: number | null): Promise<void>;
@@ -53,18 +53,22 @@ export type HostServices = {
   };
   /** Resolves when the event is stored. */
   capture(event: CapturedEvent): Promise<void>;
-  /** Must not throw. Lines are at most 4,096 characters long. */
+  /** Must not throw. Lines have at most 4,096 characters. */
   log(level: 'debug' | 'log' | 'info' | 'warn' | 'error', message: string): void;
-  /** Must not throw. The counts of a call of the plugin, by metric; names are the plugin's word. */
+  /**
+   * Must not throw. Adds the counts of a plugin's call, by metric; the plugin chooses the names.
+   */
   count(values: Record<string, number>): void;
-  /** Must not throw. A fetch was refused, because the settings do not allow its host. */
+  /**
+   * Must not throw. Records a fetch that was refused because the settings do not allow its host.
+   */
   refused(hostname: string): void;
   /**
-   * Must not throw. Does the plugin itself need the host? One that only an event names is that
-   * event's fault alone when it does not exist.
+   * Must not throw. Returns true if the plugin itself needs the host. If only an event names a
+   * missing host, the fault belongs to that event alone.
    */
   isNeeded(hostname: string): boolean;
-  /** Resolves when it is certain that the job will run, `delay_ms` from now at the earliest. */
+  /** Resolves once the job is certain to run, `delay_ms` from now at the earliest. */
   runJob(name: string, payload: unknown, delay_ms: number): Promise<void>;
 };
 
@@ -73,9 +77,9 @@ export type HostApi = {
   host: HostServices;
   outbound: PluginOutbound;
   allowed_hosts: string[];
-  /** Connections beside `fetch`; undefined for code that may open none. */
+  /** Connections other than `fetch`; undefined for code that may open none. */
   sockets?: PluginSockets | undefined;
-  /** Notes a fetch; its outcome is added to the result. */
+  /** Records a fetch; its outcome is added to the result. */
   note?: ((request: PluginRequest) => ToolExchange) | undefined;
   now(): number;
   signal: AbortSignal;
@@ -183,10 +187,7 @@ const services: Record<string, Service> = {
 /** An answer to a request: JSON of the result, or of the error's name and message. */
 export type ServiceAnswer = { is_ok: boolean; text: string };
 
-/**
- * Serves one request, of which nothing is believed: name, shape and size are checked first. Never
- * rejects.
- */
+/** Serves one untrusted request: name, shape and size are checked first. Never rejects. */
 export async function serveRequest(
   host_api: HostApi,
   name: string,
@@ -210,7 +211,7 @@ export async function serveRequest(
   }
 }
 
-/** The answer to a request that failed. */
+/** Returns the answer to a failed request. */
 function refusalOf({ host }: Pick<HostApi, 'host'>, name: string, error: unknown): ServiceAnswer {
   if (
     error instanceof PluginError ||
@@ -230,15 +231,15 @@ function refusal(name: string, message: string): ServiceAnswer {
   return { is_ok: false, text: JSON.stringify({ name, message }) };
 }
 
-/** The code of the system's error alone: its text can name addresses of the inside. */
+/** Only the code of the system's error: its text can contain internal addresses. */
 function failedSocket({ code = 'UNKNOWN' }: NodeJS.ErrnoException): ServiceAnswer {
   return refusal('FetchError', `The connection failed: ${code}.`);
 }
 
 /**
- * A FetchError where no answer came, since such a call is made again; what the client does not take
- * (a header that is none) is a TypeError. undici says `fetch failed`, and why in the cause; of the
- * cause only its code, since its message can name addresses of the inside.
+ * Returns a FetchError without an answer, because such a call is retried; an invalid request (a bad
+ * header) is a TypeError. undici says `fetch failed`, with the cause; only the cause's code is
+ * used, since its message can contain internal addresses.
  */
 function failedFetch({ name, message, cause }: Error): ServiceAnswer {
   const code = (cause as { code?: unknown } | undefined)?.code;

@@ -17,8 +17,8 @@ import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 import { parseJson } from '../../../platform/json/parse_json.ts';
 
 /**
- * The parts of an instance. `setup` is the JSON text of the code's setup; without a host_api it can
- * ask for nothing.
+ * The parts of an instance. `setup` is the JSON text of the code's setup; without a host_api, it
+ * can make no requests.
  */
 export type InstanceOptions = {
   code: string;
@@ -30,18 +30,18 @@ export type InstanceOptions = {
 };
 
 /**
- * One plugin's code, loaded in a sandbox process. Every fault is a PluginCallError; after one of
- * the sandbox's own, or `isGone`, another instance is needed.
+ * One plugin's code, loaded in a sandbox process. Every fault is a PluginCallError; after a fault
+ * of the sandbox, or if `isGone`, the caller needs another instance.
  */
 export type Instance = {
   inspection: Static<typeof Inspection>;
   readonly isGone: boolean;
   /**
-   * The result of a method as JSON text. Rejects with the signal's reason when it is aborted, and
-   * the instance is gone then. `noted` takes what the call fetches.
+   * Calls a method and returns its result as JSON text. Rejects with the signal's reason when it
+   * aborts, and the instance is gone then. `noted` records the fetches of the call.
    */
   call(method: string, text: string, signal: AbortSignal, noted?: NotedFetches): Promise<string>;
-  /** Ends it at once; calls under way reject. */
+  /** Ends it at once; calls in progress reject. */
   end(): void;
 };
 
@@ -54,13 +54,11 @@ type Pending = {
 const levels = ['debug', 'log', 'info', 'warn', 'error'] as const;
 const inspection = shapeOf(Inspection);
 const counted = shapeOf(CountedMetrics);
-// The sandbox counts those of the calls under way; ones that a call left behind may still be
+// The sandbox counts requests of calls in progress; requests of an abandoned call may still be
 // served.
 const requests_served_max = 4 * calls_max * requests_open_max;
 
-/**
- * Loads code in a process, runs it and its `setupPlugin`, and resolves when that has ended well.
- */
+/** Loads code in a process, runs it and its `setupPlugin`, and resolves when that has succeeded. */
 export async function openInstance(
   options: InstanceOptions,
   signal: AbortSignal,
@@ -109,7 +107,7 @@ export async function openInstance(
   }
 }
 
-/** A fault after which the same call may be made again. */
+/** Returns a fault after which the same call may be retried. */
 function again(message: string): PluginCallError {
   return new PluginCallError('runtime', message, true);
 }
@@ -152,8 +150,8 @@ type Ask = (
 ) => Promise<string>;
 
 /**
- * The function that gives an order and waits for its end, at most as long as a call may take;
- * whatever ends it early ends the instance.
+ * Returns the function that sends an order and waits for its end, at most for the time limit of a
+ * call; an early end also ends the instance.
  */
 function asker(
   limits: SandboxLimits,
@@ -208,7 +206,9 @@ type Receiving = Omit<InstanceOptions, 'code'> & {
 
 type Request = { request: number; call?: number; name: string; text: string };
 
-/** The function that serves a request of an instance, and notes what its call fetches. */
+/**
+ * Returns the function that serves a request of an instance, and records the fetches of its call.
+ */
 function server({
   pending,
   over,
@@ -248,7 +248,7 @@ function server({
   };
 }
 
-/** Acts on what the process reports of an instance. */
+/** Returns the function that handles the process's reports on an instance. */
 function receiver(receiving: Receiving): (report: InstanceReport) => void {
   const { code, pending, leave, host_api, limits, places } = receiving;
   const serve = server(receiving);
@@ -272,7 +272,7 @@ function receiver(receiving: Receiving): (report: InstanceReport) => void {
   };
 }
 
-/** A sentence for what failed while nobody awaited it. */
+/** Returns a sentence for an unhandled failure. */
 function unheardText(request: string | null, text: string, code: MappedCode): string {
   if (request === null) {
     const { message, file, line, column } = thrownError(text, code);

@@ -1,19 +1,18 @@
 /** Resource limits of one plugin. */
 export type SandboxLimits = {
   /**
-   * Memory of its isolate. V8 may overshoot it by a factor of two or three before it ends the
-   * isolate.
+   * Memory of its isolate. V8 may exceed it by a factor of two or three before it ends the isolate.
    */
   memory_megabytes: number;
   /** Time for which its code may run without yielding. */
   slice_milliseconds: number;
-  /** Time limit of one call with everything that it awaits. */
+  /** Time limit of one call, including everything it awaits. */
   call_milliseconds: number;
-  /** Time of the processor for one call. */
+  /** Processor time for one call. */
   cpu_milliseconds: number;
 };
 
-/** The limits of a plugin for which nothing else is said. */
+/** The default limits of a plugin. */
 export const default_limits: SandboxLimits = {
   memory_megabytes: 64,
   slice_milliseconds: 1_000,
@@ -22,8 +21,8 @@ export const default_limits: SandboxLimits = {
 };
 
 /**
- * The longest message between the server and the sandbox process, either way: room for the longest
- * text, each character of which JSON can make six bytes of.
+ * The longest message between the server and the sandbox process, in both directions: room for the
+ * longest text, each character of which may need six bytes in JSON.
  */
 export const frame_bytes_max = 64 * 1024 * 1024;
 
@@ -33,22 +32,16 @@ export const frame_bytes_max = 64 * 1024 * 1024;
  */
 export const text_length_max = 10 * 1024 * 1024;
 
-/**
- * Calls of one plugin that the platform has under way at a time: events that do not have to wait
- * for each other.
- */
+/** Concurrent calls of one plugin: events that do not depend on each other. */
 export const calls_max = 8;
 
-/**
- * Requests to the platform that are done for a plugin at a time, for each call that is under way;
- * further ones wait.
- */
+/** Concurrent requests to the platform, for each call in progress; further ones wait. */
 export const requests_open_max = 64;
 
-/** The length of the texts of all requests that one plugin has open. */
+/** The total length of a plugin's open requests. */
 export const requests_open_length_max = 16 * 1024 * 1024;
 
-/** Fetches that are done for one plugin at a time; further ones wait. */
+/** Concurrent fetches of one plugin; further ones wait. */
 export const fetches_max = 8;
 
 /** Requests to the platform that one call may make. */
@@ -60,10 +53,10 @@ export const log_lines_per_call_max = 1_000;
 /** The length to which a line of a plugin's log is cut. */
 export const log_line_length_max = 4_096;
 
-/** Timers that a plugin may have running, for each call that is under way. */
+/** Timers that a plugin may have running, for each call in progress. */
 export const timers_max = 100;
 
-/** The length of what one call counts: a hundred metrics with the longest names. */
+/** The length of one call's counts: a hundred metrics with the longest names. */
 export const metrics_length_max = 256 * 1024;
 
 /** The largest number, up or down, that one call may add to a metric. */

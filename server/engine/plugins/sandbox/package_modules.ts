@@ -2,14 +2,14 @@ import { posix } from 'node:path';
 import type { PluginFiles } from '../plugin.ts';
 
 /**
- * A part of a package that is compiled for itself: the server's code, what a web page loads, what
- * the console shows.
+ * A separately compiled part of a package: the server's code, the script of a web page, the view in
+ * the console.
  */
 export type EntryKind = 'server' | 'site' | 'frontend';
 
 const code_endings = ['.ts', '.tsx', '.js', '.jsx', '.mjs', '.cjs', '.mts', '.cts'];
 const module_endings = [...code_endings, '.json'];
-// TypeScript writes the ending that the file will have: `./a.js` is a.ts.
+// TypeScript writes the extension of the compiled file: `./a.js` is a.ts.
 const written_endings: Record<string, string[]> = {
   '.js': ['.ts', '.tsx'],
   '.jsx': ['.tsx'],
@@ -18,8 +18,8 @@ const written_endings: Record<string, string[]> = {
 };
 
 /**
- * The file that a part of the package begins with; undefined where the package does not have the
- * part. `main` of the manifest may name a file that is missing: then that name is given.
+ * Returns the entry file of a part of the package; undefined if the package does not have the part.
+ * `main` of the manifest may name a missing file: that name is returned then.
  */
 export function findEntry(
   files: PluginFiles,
@@ -30,8 +30,7 @@ export function findEntry(
     const path = posix.normalize(main).replace(/\/$/, '');
     return resolveFile(files, path) ?? path;
   }
-  // Packages that were built before they were packed have index.js, often with the index.ts that it
-  // was made of.
+  // Packages that were built before packing have index.js, often beside its source index.ts.
   const names =
     kind === 'server'
       ? ['.js', ...code_endings].map((ending) => `index${ending}`)
@@ -40,8 +39,8 @@ export function findEntry(
 }
 
 /**
- * The file that `specifier` means in `importer`; undefined where it is not a relative path to a
- * file of the package. No path leads out of the package.
+ * Returns the file that `specifier` means in `importer`; undefined unless it is a relative path to
+ * a file of the package. No path leads out of the package.
  */
 export function resolveModule(
   files: PluginFiles,

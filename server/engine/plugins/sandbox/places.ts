@@ -1,19 +1,19 @@
 import type { MappedCode } from './fault.ts';
 import type { PluginSlot } from './process_holder.ts';
 
-/** A place in a package's own files, as far as it is known. */
+/** A place in a package's own files, if known. */
 export type Place = ReturnType<MappedCode['locate']>;
 
 /** Asks the process for the place in the plugin's source at which it waits. */
 export type Places = {
-  /** Resolves within half a second; without a file where nothing is known. */
+  /** Resolves within half a second; without a file if nothing is known. */
   find(): Promise<Place>;
   found(stack: string): void;
 };
 
 const place_milliseconds_max = 500;
 
-/** `slot`: where the plugin is attached, once it is. */
+/** `slot`: the plugin's place in a process, once it is attached. */
 export function openPlaces(code: MappedCode, slot: () => PluginSlot): Places {
   const waiting = new Set<(place: Place) => void>();
   return {

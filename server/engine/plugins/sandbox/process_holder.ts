@@ -8,26 +8,26 @@ import type { SandboxProcess } from './sandbox_process.ts';
 /** A process's report about one instance. */
 export type InstanceReport = Exclude<ReportMessage, { type: 'pong' }>;
 
-/** Hears what happens to an instance; after `onEnd` nothing more. */
+/** Gets the reports on an instance; nothing follows `onEnd`. */
 export type Listener = { onReport(report: InstanceReport): void; onEnd(): void };
 
 /** The place of an instance in a process. */
 export type PluginSlot = { instance: number; process: SandboxProcess; detach(): void };
 
 /**
- * Keeps one sandbox process for everybody attached to it: started for the first, ended after the
- * last; after an end, another one for the next.
+ * Shares one sandbox process among all attached instances: it starts for the first and ends after
+ * the last. After a crash, the next instance starts another one.
  */
 export type ProcessHolder = {
   readonly pid: number | undefined;
   attach(listener: Listener): Promise<PluginSlot>;
-  /** Ends the process; whoever is still attached hears of the end. */
+  /** Ends the process; attached instances are told of the end. */
   close(): Promise<void>;
 };
 
 type SharedProcess = { process: SandboxProcess; listeners: Map<number, Listener> };
 
-/** Makes the program of a process. */
+/** Builds the program of a process. */
 export type ProgramMaker = () => Promise<SandboxProgram>;
 
 /** Opens a holder; no process is started yet. */

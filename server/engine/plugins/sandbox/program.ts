@@ -6,10 +6,10 @@ import type { Plugin } from 'esbuild';
 import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
- * A sandbox process as one text for node's standard input, the text that it gets with its start,
- * the folders that it has to read (it runs in the first), its flags for node, and its environment,
- * which is empty where nothing is said. It is killed when it does not answer for `silence_ms_max`
- * while it is watched, and when it grows beyond `size_bytes_max`.
+ * A sandbox process: one text for node's standard input, the text for its start, the folders that
+ * it has to read (it runs in the first), its flags for node, and its environment, which is empty by
+ * default. It is killed if it does not answer for `silence_ms_max` while it is watched, and if it
+ * exceeds `size_bytes_max`.
  */
 export type SandboxProgram = {
   child: string;
@@ -26,9 +26,9 @@ const require = createRequire(import.meta.url);
 let program: Promise<SandboxProgram> | undefined;
 
 /**
- * Our own two programs, put together from `child/` and `guest/`; made once. The process needs no
- * TypeScript, no WebAssembly and none of the server's files then, so that it can run without the
- * just-in-time compilers and with next to nothing to read.
+ * Returns our own two programs, bundled from `child/` and `guest/`; built once. So the process
+ * needs no TypeScript, no WebAssembly and none of the server's files. It can run without the
+ * just-in-time compilers and with almost nothing to read.
  */
 export function sandboxProgram(): Promise<SandboxProgram> {
   program ??= create();
@@ -65,7 +65,7 @@ async function create(): Promise<SandboxProgram> {
       globalName: 'guest',
     }),
   ]);
-  // Nothing else here compiles in this process.
+  // Nothing else compiles in this process.
   await stop();
   const loader = dirname(createRequire(isolated_vm).resolve('node-gyp-build/package.json'));
   return {

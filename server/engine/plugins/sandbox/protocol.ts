@@ -29,15 +29,14 @@ const Stack = Type.String({ maxLength: 20_000 });
 const strict = { additionalProperties: false };
 
 /**
- * Reports of the sandbox process to the server, which trusts none of them: each message is checked
+ * Reports of the sandbox process to the server, which does not trust them: each message is checked
  * against this shape.
  */
 export const ReportMessage = Type.Union([
   Type.Object({ type: Type.Literal('pong'), size_bytes: Count }, strict),
   Type.Object({ type: Type.Literal('returned'), instance: Count, call: Count, text: Text }, strict),
   Type.Object({ type: Type.Literal('thrown'), instance: Count, call: Count, text: Text }, strict),
-  // The isolate is gone; `is_stuck` says that its thread is not, and that the process has to be
-  // ended.
+  // The isolate is gone; `is_stuck`: its thread is not, so the process must be ended.
   Type.Object(
     {
       type: Type.Literal('fault'),
@@ -48,7 +47,7 @@ export const ReportMessage = Type.Union([
     },
     strict,
   ),
-  // The cause of the plugin's wait, asked before the plugin is ended.
+  // The plugin's current wait, requested before the plugin is ended.
   Type.Object({ type: Type.Literal('where'), instance: Count, stack: Stack }, strict),
   Type.Object(
     {
@@ -63,14 +62,14 @@ export const ReportMessage = Type.Union([
       type: Type.Literal('request'),
       instance: Count,
       request: Count,
-      // The call that asks, as far as the process can tell.
+      // The requesting call, as far as the process can tell.
       call: Type.Optional(Count),
       name: Type.String({ maxLength: 40 }),
       text: Text,
     },
     strict,
   ),
-  // A failure that nobody awaited: an error as in `thrown`, or the answer of a named request.
+  // An unhandled failure: an error as in `thrown`, or the answer of a named request.
   Type.Object(
     {
       type: Type.Literal('unheard'),
@@ -91,7 +90,7 @@ export const ReportMessage = Type.Union([
   ),
 ]);
 
-/** A message of the sandbox process that has the right shape. */
+/** A message of the sandbox process with a valid shape. */
 export type ReportMessage = Static<typeof ReportMessage>;
 
 /**
@@ -113,8 +112,8 @@ export const CountedMetrics = Type.Record(
 );
 
 /**
- * The answer of `load`: the offers of the code. The lists are bounded, the names are valid in
- * JavaScript.
+ * The answer of `load`: the capabilities of the code. The lists are bounded, and the names are
+ * valid in JavaScript.
  */
 export const Inspection = Type.Object({
   methods: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),

@@ -4,7 +4,7 @@ import type { ToolOutcome } from './tool_outcome.ts';
 
 const text_length_max = 2_000;
 
-/** Judges the answer to a request that stands for an event; `refused` begins the reason. */
+/** Judges the answer to a request for an event; `refused` begins the reason. */
 export function outcomeOfResponse(
   { status, headers, body }: PluginResponse,
   refused: string,

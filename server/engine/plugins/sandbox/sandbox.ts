@@ -18,27 +18,27 @@ import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 import { parseJson } from '../../../platform/json/parse_json.ts';
 
 // The four borders of decision 0019: the isolate (`child/isolate.ts`), its process
-// (`process_holder.ts`), the server, which believes nothing of it (`instance.ts`), and the network,
-// which is a `fetch` of the server (`plugin_fetch.ts`, `platform/outbound/outbound.ts`).
+// (`process_holder.ts`), the server, which trusts neither (`instance.ts`), and the network, which
+// is a `fetch` of the server (`plugin_fetch.ts`, `platform/outbound/outbound.ts`).
 
 /** The parts of the sandbox; `limits` apply to plugins without limits of their own. */
 export type SandboxDeps = {
   outbound: PluginOutbound;
   log: Logger;
   clock: Clock;
-  /** Address of the server's own API; plugins see it. */
+  /** URL of the server's own API; plugins see it. */
   public_url: string;
   /** The folder into which the operator installs the package of tools. */
   tools_dir?: string;
   limits?: Partial<SandboxLimits>;
 };
 
-/** A file that a project gave as a value of its plugin's config. */
+/** A file that a project uploaded as a value of its plugin's config. */
 export type PluginAttachment = { content_type: string; file_name: string; contents: Uint8Array };
 
 /**
- * A plugin of a project, to be loaded. `id` names it in the log; `code` is the server part of a
- * CompiledPlugin; for `allowed_hosts` see `fetchForPlugin`.
+ * A plugin of a project to load. `id` names it in the log; `code` is the server part of a
+ * CompiledPlugin; `fetchForPlugin` explains `allowed_hosts`.
  */
 export type PluginInstance = {
   id: string;
@@ -47,16 +47,16 @@ export type PluginInstance = {
   attachments?: Record<string, PluginAttachment>;
   allowed_hosts: string[];
   host: HostServices;
-  /** The way out of its `fetch`, if it is not the sandbox's. */
+  /** Its outbound access, if it is not the sandbox's. */
   outbound?: PluginOutbound;
   limits?: Partial<SandboxLimits>;
-  /** The process that runs it, if it is not that of plugins; may its code open connections? */
+  /** Its process, if it is not that of plugins; `opens_sockets`: its code may open connections. */
   process?: { name: string; program: ProgramMaker; opens_sockets?: boolean };
-  /** Code of ours, which runs in the server instead of `code`. */
+  /** Our own code, which runs in the server instead of `code`. */
   own?: (host_api: Omit<HostApi, 'signal'>) => LoadedPlugin;
 };
 
-/** The offers of code, by its own description. */
+/** The capabilities of code, by its own description. */
 export type PluginInspection = {
   capabilities: Capabilities;
   metrics: Record<string, 'sum' | 'max' | 'min'>;
@@ -67,11 +67,11 @@ export type PluginInspection = {
 export type LoadedPlugin = {
   capabilities: Capabilities;
   /**
-   * Calls an exported method with a JSON value and gives what it returns as a JSON value, null for
-   * nothing. `jobs.x` is the job x; setupPlugin, getSettings and the scheduled tasks get no
-   * payload. Calls may overlap. Throws a PluginCallError; where the sandbox or the instance ended
-   * meanwhile, the next call loads the plugin anew, with `setupPlugin`. Aborting ends the instance
-   * in the same way, and rejects with the signal's reason. `noted` takes what the call fetches.
+   * Calls an exported method with a JSON value and returns its JSON result, null for none. `jobs.x`
+   * is the job x; setupPlugin, getSettings and the scheduled tasks get no payload. Calls may
+   * overlap. Throws a PluginCallError. If the sandbox or the instance ended meanwhile, the next
+   * call loads the plugin again, with `setupPlugin`. Aborting ends the instance in the same way,
+   * and rejects with the signal's reason. `noted` records the fetches of the call.
    */
   call(
     method: string,
@@ -79,35 +79,34 @@ export type LoadedPlugin = {
     signal: AbortSignal,
     noted?: NotedFetches,
   ): Promise<unknown>;
-  /**
-   * Calls `teardownPlugin` where there is one, whose faults go to the plugin's log, and unloads.
-   */
+  /** Calls `teardownPlugin` if it exists, logs its faults in the plugin's log, and unloads. */
   close(): Promise<void>;
 };
 
-/** Runs the code of plugins, of which nothing is believed, outside this process. */
+/** Runs the untrusted code of plugins outside this process. */
 export type Sandbox = {
   /** The process in which loaded plugins run; undefined while none is loaded. */
   readonly pid: number | undefined;
   /**
-   * Runs the code without calling anything of it, in a process of its own. Throws a
+   * Runs the code without calling any of its functions, in a process of its own. Throws a
    * PluginCallError.
    */
   inspect(code: string, signal: AbortSignal): Promise<PluginInspection>;
   /** Runs the code and its `setupPlugin`. Throws a PluginCallError. */
   load(instance: PluginInstance): Promise<LoadedPlugin>;
   /**
-   * As `load`, in a process of its own, which ends when `use` has ended or `signal` is aborted. Two
-   * such plugins run at a time; further ones wait. Throws a PluginCallError, or what `use` throws.
+   * Does the same as `load` in a process of its own, which ends when `use` has ended or `signal`
+   * aborts. Two such plugins run at a time; further ones wait. Throws a PluginCallError, or the
+   * error of `use`.
    */
   loadAlone<Result>(
     instance: PluginInstance,
     signal: AbortSignal,
     use: (plugin: LoadedPlugin) => Promise<Result>,
   ): Promise<Result>;
-  /** The package of tools as it is installed now; undefined without it. */
+  /** Returns the installed package of tools; undefined without it. */
   toolLibrary(): ToolLibrary | undefined;
-  /** Ends all processes; calls under way reject. */
+  /** Ends all processes; calls in progress reject. */
   close(): Promise<void>;
 };
 
@@ -119,16 +118,16 @@ type Setup = {
 
 const nothing: Setup = { config: {}, attachments: {}, is_inspection: true };
 
-/** Packages that are looked at at a time; further ones wait. */
+/** Concurrent inspections of packages; further ones wait. */
 const inspections_max = 2;
 /** Plugins that run alone at a time. */
 const alone_max = 2;
 
 /**
- * Opens the sandbox. Processes are started when they are needed: one for what is loaded, and one
- * for each package that is only inspected or tried, so that a package which nobody has enabled
- * cannot disturb what runs, nor another one that is being installed. A plugin gets no file, no
- * environment, no network but `fetch` to allowed hosts, and bounded time and memory.
+ * Opens the sandbox. Processes start on demand: one for the loaded plugins, and one for each
+ * package that is only inspected or tried. So a package that nobody has enabled cannot disturb
+ * running ones, nor another one during its installation. A plugin gets no file, no environment, no
+ * network except `fetch` to allowed hosts, and bounded time and memory.
  */
 export async function openSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const running = openProcessHolder(deps.log);
@@ -225,14 +224,14 @@ async function openLoaded(
   parent: Logger,
 ): Promise<LoadedPlugin> {
   const log = parent.child({ plugin: id });
-  // Belongs to no call: an aborted call must not stop the loading for others that wait for it.
+  // Belongs to no call: an aborted call must not stop the loading that others wait for.
   const closing = new AbortController();
   let held: Promise<Instance> | undefined;
   const current = async (): Promise<Instance> => {
     const before = held;
     const instance = await before;
     if (instance?.isGone === false) return instance;
-    // One of the calls that arrive here loads.
+    // Only one of several concurrent calls loads it.
     if (held === before) {
       if (instance !== undefined)
         log.info('the plugin is loaded again, because its instance has ended');

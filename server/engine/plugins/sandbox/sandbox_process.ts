@@ -10,27 +10,25 @@ import type { SandboxProgram } from './program.ts';
 import { ReportMessage } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
 
-/** A process that runs plugins. After `kill`, or its end, `send` is without effect. */
+/** A process that runs plugins. After `kill`, or its end, `send` does nothing. */
 export type SandboxProcess = {
   readonly pid: number | undefined;
   readonly is_alive: boolean;
   /** Throws a RangeError for a message that is too long. */
   send(order: OrderMessage): void;
-  /**
-   * While anything is watched the process has to answer; each call is undone by what it returns.
-   */
+  /** Watches the process, which must then answer; the returned function stops the watch. */
   watch(): () => void;
   kill(): void;
-  /** Resolves when the process has ended, whatever the reason; never rejects. */
+  /** Resolves when the process has ended, for any reason; never rejects. */
   ended: Promise<void>;
 };
 
-/** Orders that wait in the pipe, because the process does not read. */
+/** Bytes of orders that wait in the pipe, because the process does not read. */
 const unread_bytes_max = 2 * frame_bytes_max;
-/** Reports that are read in a stretch of time; more of them wait in the pipe. */
+/** Reports that are read per period; further ones wait in the pipe. */
 const reports_max = { count: 2_000, bytes: 8 * 1024 * 1024, milliseconds: 100 };
 const beat_milliseconds = 400;
-// Between calls nothing is expected, but work that a call has left behind.
+// Between calls, only work that a call left behind is expected.
 const idle_beat_milliseconds = 10_000;
 const idle_beats_max = 3;
 // More for the first answer, because the process has to start.
@@ -40,9 +38,9 @@ const output_length_max = 2_000;
 const report = shapeOf(ReportMessage);
 
 /**
- * Starts a process without environment and with permission to read the program's folders alone; it
- * ends with this one. It is killed when it says something that is not a report, when it does not
- * answer for long, when it does not read what is said to it, and when it grows too large.
+ * Starts a process without environment, which may only read the program's folders; it ends with
+ * this one. It is killed if it sends an invalid report, does not answer for long, does not read its
+ * orders, or grows too large.
  */
 export function startSandboxProcess(
   program: SandboxProgram,
@@ -85,12 +83,12 @@ export function startSandboxProcess(
       if (message.size_bytes > program.size_bytes_max) killFor('it has grown too large');
     },
   });
-  // A broken pipe is the end of the process, which `ended` tells.
+  // `ended` reports the end of the process, which also causes a broken pipe.
   for (const stream of [channel, child.stdin!]) stream.on('error', () => {});
   keepLastWords(child, log);
   void ended.then(() => watchdog.stop());
   child.stdin!.end(program.child);
-  // The ping is answered before any plugin runs: its start takes no time of the first one.
+  // The ping is answered before any plugin runs, so the start takes no time of the first one.
   send({ type: 'start', guest: program.guest });
   ping();
   return {
@@ -105,7 +103,7 @@ export function startSandboxProcess(
   };
 }
 
-/** Gives on what is a report; whatever else comes ends the process. */
+/** Passes valid reports on; anything else ends the process. */
 function readReports(
   channel: Duplex,
   {
@@ -123,7 +121,7 @@ function readReports(
     if (!report.is(message)) return killFor('it said something that is not a report');
     onReport(message);
   });
-  // A process that floods the server waits: the work of others continues.
+  // A process that floods the server has to wait, so that others can work.
   let [since, count, bytes] = [0, 0, 0];
   channel.on('data', (chunk: Buffer) => {
     const now = performance.now();
@@ -158,8 +156,8 @@ function start({ folders, flags, environment }: SandboxProgram): ChildProcess {
 }
 
 /**
- * Counts beats and not time, so that a server that was itself held up does not take it for the
- * silence of the process. Beats are fast while the process is watched.
+ * Counts beats instead of time, so that a pause of the server does not look like silence of the
+ * process. Beats are fast while the process is watched.
  */
 function openWatchdog(
   { silence_ms_max }: Pick<SandboxProgram, 'silence_ms_max'>,

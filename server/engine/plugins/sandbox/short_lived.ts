@@ -2,7 +2,7 @@ import type { Logger } from '../../../platform/log.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder, ProgramMaker } from './process_holder.ts';
 
-/** Opens processes that end with their work, or when its signal is aborted. */
+/** Opens processes that end with their work, or when its signal aborts. */
 export function openShortLived(log: Logger) {
   const holders = new Set<ProcessHolder>();
   let is_closed = false;
@@ -16,7 +16,7 @@ export function openShortLived(log: Logger) {
       if (is_closed) throw new Error('The plugin sandbox is closed.');
       const holder = openProcessHolder(log, program);
       holders.add(holder);
-      // Not all that waits for the process hears of the signal: it hears of the end.
+      // Some code that waits for the process does not hear the signal, but hears the end.
       const end = () => void holder.close();
       signal.addEventListener('abort', end);
       try {

@@ -3,10 +3,10 @@ import { shapeOf } from '../../../platform/shape.ts';
 
 /**
  * The end of one event at one mapping of a tool. `skipped`: the filter of the mapping does not
- * match. `refused`: another attempt ends in the same way. `retry`: another one may succeed, after
- * `retry_after` (as the other side wrote it) at the earliest; `status` is 429 where only the pace
- * was wrong. `denied`: the settings do not let us in. `together` is the number of events that one
- * answer was for. `is_unsent`: no request was made.
+ * match. `refused`: a retry would end in the same way. `retry`: a retry may succeed, after
+ * `retry_after` (in the other side's notation) at the earliest; `status` is 429 if only the pace
+ * was wrong. `denied`: the tool does not accept the settings. `together` is the number of events of
+ * one answer. `is_unsent`: no request was made.
  */
 export type ToolOutcome = Exchanged &
   (
@@ -22,20 +22,20 @@ export type ToolOutcome = Exchanged &
   );
 
 /**
- * The requests of an outcome. Of several outcomes with the same requests only the first has them,
- * while they pass between processes, and `exchanges_at` is its place for the others.
+ * The requests of an outcome. Between processes, only the first of several outcomes with the same
+ * requests has them; the others refer to it by `exchanges_at`.
  */
 type Exchanged = { exchanges?: ToolExchange[]; exchanges_at?: number };
 
-/** A body, cut at its bound; `text` is null for one that is no text. */
+/** A body, cut at its limit; `text` is null if it is no text. */
 export type ExchangeBody = { text: string | null; size_bytes: number };
 
 /** A header of a request or an answer. */
 export type HeaderField = { name: string; value: string };
 
 /**
- * A request of a tool and the answer to it; `answer` is null without one, and `error` says why. The
- * status is null where HTTP is not spoken.
+ * A request of a tool and the answer to it; `answer` is null without one, and `error` gives the
+ * reason. The status is null for other protocols than HTTP.
  */
 export type ToolExchange = {
   request: {
@@ -94,7 +94,7 @@ const outcome = shapeOf(
   ]),
 );
 
-/** Reads what a tool's process says of an event, which may be anything. */
+/** Reads an untrusted outcome of a tool's process for an event. */
 export function readOutcome(said: unknown): ToolOutcome {
   if (!outcome.is(said))
     return {
@@ -111,7 +111,7 @@ export function readOutcome(said: unknown): ToolOutcome {
   return { kind, status, reason, retry_after, ...all, ...exchanges };
 }
 
-/** The requests of an outcome, as far as they are what they should be. */
+/** Returns the valid requests of an outcome. */
 function exchangedOf(said: object): Exchanged {
   const { exchanges, exchanges_at } = said as Record<string, unknown>;
   return {

@@ -5,9 +5,9 @@ import { sandboxProgram } from './program.ts';
 import type { SandboxProgram } from './program.ts';
 import type { ToolLibrary } from './tool_library.ts';
 
-// A process of tools holds one organization's. It starts small and is bounded: without the flags of
-// its memory it grows by half under load. The objects that all code shares are frozen, so that no
-// event changes the events of another project.
+// A process of tools serves one organization. It starts small and is bounded: without the memory
+// flags, it grows by half under load. Shared objects of all code are frozen, so that no event can
+// change the events of another project.
 const flags = [
   '--max-old-space-size=256',
   '--max-semi-space-size=1',
@@ -16,7 +16,7 @@ const flags = [
   '--disable-proto=delete',
   '--disable-sigusr1',
 ];
-/** Without the first two some destinations speak to their makers' test systems. */
+/** Without the first two, some destinations use their makers' test systems. */
 const fixed = {
   NODE_ENV: 'production',
   ACTIONS_MEMORA_ENV: 'production',
@@ -24,14 +24,14 @@ const fixed = {
 };
 const size_bytes_max = 700_000_000;
 
-/** While it reads the code of a tool it answers nothing, for seconds on a busy machine. */
+/** While it loads a tool's code, it answers nothing, for seconds on a busy machine. */
 const silence_ms_max = 20_000;
 
 let child: Promise<string> | undefined;
 
 /**
- * The process that runs tools of the library: it may read the library's packages alone. Of the
- * operator's variables it gets those with the given names.
+ * Returns the program of the process that runs the library's tools: it may only read the library's
+ * packages. It gets the operator's variables with the given names.
  */
 export async function toolProgram(
   { folder, node_modules, variables }: ToolLibrary,
@@ -53,7 +53,7 @@ export async function toolProgram(
 }
 
 async function bundle(): Promise<string> {
-  // It stops the compiler once, for all that compile beside it.
+  // This stops the compiler once, for all concurrent compilations.
   await sandboxProgram();
   const { outputFiles } = await build({
     bundle: true,

@@ -1,4 +1,4 @@
-/** The purposes by which people look for a tool. */
+/** The purposes by which people search for a tool. */
 export const tool_categories = [
   'advertising',
   'analytics',
@@ -12,7 +12,6 @@ export const tool_categories = [
   'support',
 ] as const;
 
-/** The name of a category. */
 export type ToolCategory = (typeof tool_categories)[number];
 
 /** The directories of the library by category. The library itself has no categories. */
@@ -50,7 +49,7 @@ const directories: Record<ToolCategory, string> = {
     canny-functions devrev gleap intercom qualtrics spiffy sprig surveysparrow survicate`,
 };
 
-/** The tools that people use most, in the order in which the catalogue begins with them. */
+/** The most used tools, in the order at the top of the catalogue. */
 const most_used = [
   'slack',
   'webhook',
@@ -85,7 +84,7 @@ export function categoryOf(directory: string): ToolCategory | null {
   return categories.get(directory) ?? null;
 }
 
-/** Parts the tools in those that people use most, and the others in their order. */
+/** Splits the tools into the most used ones and the others, in order. */
 export function byUse<Tool extends { directory: string }>(
   tools: Tool[],
 ): { first: Tool[]; others: Tool[] } {

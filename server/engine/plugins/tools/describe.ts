@@ -5,7 +5,7 @@ import { openTrialHost } from '../trial/trial_host.ts';
 import { toolCode } from './tool.ts';
 import type { ToolDescription } from './tool.ts';
 
-/** Loads one destination in a process that ends then, and gives what it says of itself. */
+/** Loads one destination in a temporary process, and returns its description. */
 export function describeTool(
   sandbox: Pick<Sandbox, 'loadAlone'>,
   library: ToolLibrary,

@@ -6,9 +6,9 @@ type Fields = Record<string, unknown>;
 /** An event in the form of the library. */
 export type ToolEvent = Fields & { type: string; messageId: string };
 
-/** Fields that the call of an SDK had beside its properties, and that are stored among them. */
+/** Fields of an SDK call outside its properties, which are stored among them. */
 const beside = ['context', 'userId', 'anonymousId', 'groupId'];
-/** Properties that only say what the call was. */
+/** Properties that only describe the call. */
 const spoken = [
   '$set',
   '$set_once',
@@ -19,9 +19,9 @@ const spoken = [
 ];
 
 /**
- * The event as the library's destinations take it. `userId` is there for identified people only:
- * tools bill and merge by it. Every event has the person's traits as they were. Names with `$` are
- * left out of properties and traits, but for `sends_dollar`.
+ * Returns the event in the form of the library's destinations. `userId` is only set for identified
+ * people: tools bill and merge by it. Every event has the person's traits at its time. Names with
+ * `$` are removed from properties and traits, except with `sends_dollar`.
  */
 export function toolEvent(event: PluginEvent, sends_dollar: boolean): ToolEvent {
   const { properties } = event;
@@ -52,7 +52,7 @@ function isBeside(name: string, properties: Fields): boolean {
   return name === 'context' ? isFields(properties[name]) : typeof properties[name] === 'string';
 }
 
-/** The kind of the call, and what only calls of this kind have. */
+/** Returns the kind of the call, and the fields that only this kind has. */
 function callOf(
   { event, properties }: PluginEvent,
   own: Fields,
@@ -85,7 +85,10 @@ function namedOf(properties: Fields): Fields {
   });
 }
 
-/** A distinct id is a user's if the SDK said so; else by its form: SDKs invent ids as UUIDs. */
+/**
+ * A distinct id belongs to a user if the SDK said so; otherwise its form decides: SDKs invent ids
+ * as UUIDs.
+ */
 function idsOf({ event, distinct_id, properties }: PluginEvent): Fields {
   const userId = textAt(properties, 'userId');
   const anonymousId = textAt(properties, 'anonymousId') ?? textAt(properties, '$anon_distinct_id');
@@ -112,7 +115,7 @@ function pageOf(properties: Fields): Fields {
   });
 }
 
-/** The surroundings of the SDK, under the names of the library; its own context stays. */
+/** Returns the SDK's context under the names of the library; the SDK's own context stays. */
 function contextOf({ properties, ip }: PluginEvent, person: Fields): Fields {
   const at = (name: string) => properties[name];
   const own = isFields(properties['context']) ? properties['context'] : {};
@@ -157,7 +160,7 @@ function contextOf({ properties, ip }: PluginEvent, person: Fields): Fields {
   return { ...known(derived), ...own, traits };
 }
 
-/** Without fields that nothing is known of. */
+/** Removes fields without a value. */
 function known(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {

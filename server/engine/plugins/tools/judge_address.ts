@@ -1,7 +1,7 @@
 import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
 import { HostNotAllowed, requireFetchable } from '../sandbox/network/plugin_fetch.ts';
 
-/** Fields that say where a tool sends, by its directory; the code of other tools knows it. */
+/** Fields with the address of a tool, by its directory; other tools have it in their code. */
 export const address_fields: Record<string, string> = {
   qualtrics: 'workflowUrl',
   slack: 'url',
@@ -10,12 +10,12 @@ export const address_fields: Record<string, string> = {
   zapier: 'zapSubscriptionUrl',
 };
 
-/** Stands for the secret of a config, which a preview does not read. */
+/** Placeholder for the secret of a config, which a preview does not read. */
 export const shown_secret = 'SECRET';
 
 /**
- * Judges the address of a mapping as the sandbox does before it sends; undefined: it may be sent
- * to. Without `allowed_hosts` each host may be reached. A host within the secret is not judged.
+ * Judges the address of a mapping like the sandbox before sending; undefined: it is allowed.
+ * Without `allowed_hosts`, every host is allowed. A host within the secret is not judged.
  */
 export function judgeAddress(
   address: unknown,

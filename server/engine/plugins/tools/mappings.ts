@@ -4,15 +4,15 @@ import { storableFault } from '../packages/storable.ts';
 import { filterFault } from './filter/filter_fault.ts';
 import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';
 
-/** The key beside the fields of a mapping under which the library looks for its sync mode. */
+/** The key beside a mapping's fields that holds the library's sync mode. */
 const sync_mode_key = '__segment_internal_sync_mode';
 
-/** Fields by which a tool recognizes an event that it has. */
+/** Fields by which a tool recognizes a repeated event. */
 const key_names = /^(insert|event)_?id$/i;
 
 /**
- * The mapping with the sync mode that its action has by default, with the event's own id where a
- * tool takes a key of repeats and the library gives it none, and with a text where one is wanted.
+ * Returns the mapping with its action's default sync mode, with the event's own id if a tool
+ * accepts a deduplication key and the library sets none, and with a text where one is required.
  */
 function completed(
   { sync_mode, fields }: ToolDescription['actions'][string],
@@ -31,8 +31,8 @@ function completed(
 }
 
 /**
- * The mappings that the destination proposes for events; many propose none, and a few name an
- * action that is gone.
+ * Returns the mappings that the destination proposes for events; many propose none, and a few name
+ * a missing action.
  */
 export function presetsOf(
   { presets, actions }: Pick<ToolDescription, 'presets' | 'actions'>,
@@ -46,7 +46,7 @@ export function presetsOf(
   });
 }
 
-/** Mappings that may be added: for a purpose, and one for each action with its defaults. */
+/** Returns mappings that may be added: by purpose, and one for each action with its defaults. */
 export function templatesOf({ actions, presets }: ToolDescription): ToolMapping[] {
   const ready = presetsOf({ actions, presets }, 'template');
   const plain = Object.entries(actions).map(([partnerAction, action]) => {
@@ -63,7 +63,7 @@ export function templatesOf({ actions, presets }: ToolDescription): ToolMapping[
   return [...ready, ...plain];
 }
 
-/** The mappings of a setting's text; a sentence says what is wrong with it instead. */
+/** Reads the mappings from a setting's text; returns a sentence for an invalid one. */
 export function readMappings(
   text: unknown,
   { actions }: Pick<ToolDefinition, 'actions'>,
@@ -83,8 +83,8 @@ export function readMappings(
 }
 
 /**
- * As `readMappings`, for mappings that are saved or tried: a filter that cannot be read or matches
- * no event is a fault, too.
+ * Does the same as `readMappings` for mappings that are saved or tried: a filter that is invalid or
+ * matches no event is a fault too.
  */
 export function soundMappings(
   text: unknown,
@@ -99,12 +99,12 @@ export function soundMappings(
   return read;
 }
 
-/** The name under which a mapping is told. */
+/** Returns the name of a mapping for messages. */
 export function mappingName({ name, partnerAction }: ToolMapping): string {
   return name ?? partnerAction;
 }
 
-/** Returns what is wrong with a mapping, as the end of a sentence; undefined: nothing. */
+/** Returns the fault of a mapping, as the end of a sentence; undefined: none. */
 export function mappingFault(one: unknown, actions: ToolDefinition['actions']): string | undefined {
   if (!isFields(one)) return 'must be an object.';
   const { name = '', partnerAction, subscribe, mapping, sample_percent = 100, consent = 'x' } = one;
@@ -125,13 +125,13 @@ export function mappingFault(one: unknown, actions: ToolDefinition['actions']): 
   return missing.length === 0 ? undefined : `lacks ${missing.join(', ')}.`;
 }
 
-/** A field of an action as people and mappings name it. */
+/** Returns the name of an action's field for people and mappings. */
 export function shownField(key: string, { fields }: ToolDefinition['actions'][string]): string {
   const { label = key } = fields[key]!;
   return label === key ? key : `${label} (${key})`;
 }
 
-/** The names of required fields that have no value. */
+/** Returns the names of required fields without a value. */
 export function missingFields(
   { fields }: ToolDefinition['actions'][string],
   values: Record<string, unknown>,

@@ -1,14 +1,13 @@
 import { isFields } from '../../../platform/fields.ts';
 import type { ToolDescription, ToolField } from './tool.ts';
 
-/** The name under which the library's makers sign what they send. */
+/** The name under which the library's makers send. */
 const their_name = /segment/gi;
 
 /**
- * Signs with our name what a destination would send under its makers' name: defaults of fields and
- * settings, and the values of presets. Their addresses go without one of ours. A value that is a
- * choice stays, since the receiver knows no other. A description that says what they do says it of
- * us.
+ * Replaces the makers' name in what a destination sends by ours: in defaults of fields and
+ * settings, and in the values of presets. Removes their URLs, which have no equivalent. A value of
+ * a choice stays, since the receiver knows no other. Descriptions of their actions name us instead.
  */
 export function underOurName(description: ToolDescription): ToolDescription {
   const { settings, actions, presets } = description;
@@ -40,7 +39,7 @@ function signedFields(fields: Record<string, ToolField>): Record<string, ToolFie
   );
 }
 
-/** Their name as the one who acts; as a word before others, such as in "Segment ID", it stays. */
+/** Matches their name as a subject; before other words, such as in "Segment ID", it stays. */
 const acting = /\bSegment(?= (?:will|can|should|must|sends|uses|does)\b)/g;
 
 function signedField(told: ToolField): ToolField {
@@ -67,7 +66,7 @@ function isChoice(field: ToolField | undefined, value: unknown): boolean {
   );
 }
 
-/** The value under our name; undefined: an address of theirs. Paths into an event stay. */
+/** Returns the value under our name; undefined: one of their URLs. Paths into an event stay. */
 function signed(value: unknown): unknown {
   if (typeof value === 'string') {
     if (value.search(their_name) === -1) return value;

@@ -17,22 +17,22 @@ import { unwantedReason } from './wanted.ts';
 /** The result of one mapping for one event, as far as it is known without a request. */
 export type MappingPreview = {
   /**
-   * `waits`: for a host that is not allowed. `invalid`: the mapping is wrong, or gives the event no
-   * request.
+   * `waits`: for a host that is not allowed. `invalid`: the mapping is wrong, or creates no request
+   * for the event.
    */
   outcome: 'sent' | 'waits' | 'filtered' | 'invalid';
   /** Why it is not sent. */
   reason: string | null;
-  /** The filter as a form shows it; null for one that cannot be read. */
+  /** The filter for a form; null for an unreadable one. */
   filter: FilterGroup | null;
   filter_fault: string | null;
   /** The fields as the tool's code gets them. */
   fields: Fields | null;
-  /** The request, of a tool whose code is ours. */
+  /** The request, for our own tool. */
   request: ComposedRequest | null;
 };
 
-/** Secrets of a config stay where they are. */
+/** The preview does not read a config's secrets. */
 const shown_secrets = { secret: shown_secret, signing_secret: '' };
 
 type PreviewOptions = {
@@ -42,7 +42,7 @@ type PreviewOptions = {
   now_ms: number;
 };
 
-/** Maps the event by each mapping, whatever is wrong with the others. Sends nothing. */
+/** Maps the event by each mapping, even if others are invalid. Sends nothing. */
 export function previewMappings(
   definition: ToolDefinition,
   mappings: unknown[],
@@ -87,7 +87,7 @@ function mapEvent(
       const request = composeRequest(event, mapping, shown_secrets, now_ms);
       return { ...none, request, ...judgeAddress(request.url, allowed_hosts) };
     }
-    // The library leaves texts without a character out.
+    // The library omits empty texts.
     const fields = Object.fromEntries(
       Object.entries(resolveMapping(mapping, event)).filter(
         ([key, value]) => value !== '' && !key.startsWith('__'),

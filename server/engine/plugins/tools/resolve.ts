@@ -1,20 +1,20 @@
 import { isFields } from '../../../platform/fields.ts';
 import type { Fields } from '../../../platform/fields.ts';
 
-/** A mapping that cannot be carried out for an event: a sentence that says why. */
+/** Thrown if a mapping cannot be applied to an event; the sentence says why. */
 export class MappingFault extends Error {}
 
 /**
- * The fields of a mapping with their values for an event, without those that have none. Gives what
- * the library's own mapping gives, which `resolve.test.ts` compares for each default of its
- * actions; but for `@liquid`, which is refused, values that contain `{{`, which are not read as a
- * template again, and properties that values inherit. Throws a MappingFault.
+ * Returns the fields of a mapping with their values for an event, without empty ones. Gives the
+ * same results as the library's own mapping, which `resolve.test.ts` compares for each default of
+ * its actions. Exceptions: `@liquid` is refused, values that contain `{{` are not read as a
+ * template again, and inherited properties are ignored. Throws a MappingFault.
  */
 export function resolveMapping(mapping: Fields, event: unknown): Fields {
   return withoutMissing(resolve(mapping, event)) as Fields;
 }
 
-/** The value for an event; undefined for none. */
+/** Returns the value for an event; undefined for none. */
 export function resolve(value: unknown, event: unknown): unknown {
   if (Array.isArray(value)) return value.map((one) => resolve(one, event));
   if (!isFields(value)) return value;
@@ -34,7 +34,10 @@ export function resolve(value: unknown, event: unknown): unknown {
   return directives[directive]!(value[directive], event);
 }
 
-/** The text of a template; `shown` makes the text of a value, given whether it stays as it is. */
+/**
+ * Returns the text of a template; `shown` converts a value to text, given whether it stays
+ * unchanged.
+ */
 export function render(
   template: string,
   event: unknown,
@@ -49,7 +52,7 @@ export function render(
   );
 }
 
-// `a.b`, `a[0]`, `a["b"]`.
+// Matches `a.b`, `a[0]`, `a["b"]`.
 const separators = /\[(?=["'\d])|\.|(?<=["'\d])\]+/g;
 
 function get(event: unknown, path: string): unknown {
@@ -57,7 +60,7 @@ function get(event: unknown, path: string): unknown {
   if (plain === '' || plain === '.') return event;
   const keys = plain.split(separators).filter((key) => key !== '');
   return keys.reduce<unknown>((value, key) => {
-    // A value such as null or '' on the way is the result.
+    // A falsy value on the path, such as null or '', is the result.
     if (!value) return value;
     const name = key.replaceAll(/["']/g, '');
     return Object.hasOwn(Object(value) as object, name)

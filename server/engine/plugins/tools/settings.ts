@@ -3,7 +3,7 @@ import type { ToolField } from './tool.ts';
 
 /** The setting that holds the mappings. */
 export const mappings_key = 'mappings';
-/** The setting that lets names with `$` out. */
+/** The setting that allows names with `$`. */
 export const dollar_key = 'dollar_properties';
 const dollar_choices = ['leave out', 'send'];
 
@@ -12,7 +12,7 @@ const secret_names = /token|secret|password|passphrase|api_?key|private_?key|cre
 const choices_max = 200;
 const hint_length_max = 1_000;
 
-/** The fields of a tool's settings, its mappings after them. */
+/** Returns the fields of a tool's settings, followed by its mappings. */
 export function configFields(settings: Record<string, ToolField>): ConfigField[] {
   return [
     ...Object.entries(settings).map(([key, field]) => configField(key, field)),
@@ -60,13 +60,13 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Undefined: any text may be given. A list that no form could show is left out. */
+/** Undefined: any text may be given. A list that no form could show is omitted. */
 function choicesOf({ choices = [] }: ToolField): string[] | undefined {
   const values = choices.map((choice) => (typeof choice === 'string' ? choice : choice.value));
   return values.length === 0 || values.length > choices_max ? undefined : values;
 }
 
-/** Our forms know fields that are shown if all of some others have one value. */
+/** Our forms support fields that depend on exact values of other fields, all of them at once. */
 function conditionsOf({ depends_on }: ToolField): [string, string][] | undefined {
   const conditions = depends_on?.conditions ?? [];
   const isPlain = conditions.every(
@@ -78,7 +78,10 @@ function conditionsOf({ depends_on }: ToolField): [string, string][] | undefined
     : undefined;
 }
 
-/** Settings as the library takes them: texts become what their fields say. Ours are left out. */
+/**
+ * Returns settings in the library's form: texts are converted to their fields' types. Our own
+ * settings are omitted.
+ */
 export function toolSettings(
   fields: Record<string, ToolField>,
   config: Record<string, unknown>,

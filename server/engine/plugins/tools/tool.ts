@@ -3,7 +3,7 @@ import type { PluginFiles } from '../plugin.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { parseJson } from '../../../platform/json/parse_json.ts';
 
-/** The file of a plugin that makes it a tool: a destination of the library, as data. */
+/** The file that makes a plugin a tool: a destination of the library, as data. */
 export const tool_file = 'destination.json';
 
 /** A field of settings or of an action, as the library describes it. */
@@ -21,19 +21,19 @@ export type ToolField = {
 };
 type ToolCondition = { fieldKey: string; operator: 'is' | 'is_not'; value: unknown };
 
-/** A way from events to a destination: an action, its filter, and the fields of its payload. */
+/** A mapping from events to a destination: an action, its filter, and the fields of its payload. */
 export type ToolMapping = {
   name?: string;
   partnerAction: string;
   subscribe: string;
-  /** The share of persons whose events it takes; all of them without it. */
+  /** The share of persons whose events it sends; all of them if absent. */
   sample_percent?: number;
-  /** The category of consent that an event must have. */
+  /** The consent category that an event must have. */
   consent?: string;
   mapping: Record<string, unknown>;
 };
 
-/** A destination of the library as `describe` gives it. */
+/** A destination of the library as `describe` returns it. */
 export type ToolDescription = {
   name: string;
   slug?: string;
@@ -47,7 +47,7 @@ export type ToolDescription = {
       title?: string;
       description?: string;
       subscribe?: string;
-      /** The treatment of records that are there already. */
+      /** The treatment of existing records. */
       sync_mode?: string;
       fields: Record<string, ToolField>;
     }
@@ -59,21 +59,21 @@ export type ToolDescription = {
 export type ToolDefinition = {
   directory: string;
   version: string;
-  /** Hosts that its code names; `*.` stands for what settings decide. */
+  /** Hosts that its code names; `*.` stands for a part that settings decide. */
   hosts: string[];
   settings: ToolDescription['settings'];
   actions: ToolDescription['actions'];
-  /** Mappings that its makers propose to begin with; many propose none. */
+  /** Mappings that its makers propose at first; many propose none. */
   presets: ToolMapping[];
   /** A mapping for each action. */
   templates: ToolMapping[];
 };
 
-/** The destination that the files of a plugin stand for; undefined: they are code. */
+/** Returns the destination in the files of a plugin; undefined: they are code. */
 export function toolOf(files: PluginFiles): ToolDefinition | undefined {
   if (!Object.hasOwn(files, tool_file)) return undefined;
   const read = parseJson(files[tool_file]!);
-  // The name is a folder's: nothing else than a folder of the library is ever opened.
+  // The name must be a folder of the library, so that nothing else can be opened.
   if (
     !isFields(read) ||
     typeof read['directory'] !== 'string' ||
@@ -88,7 +88,7 @@ export function toolOf(files: PluginFiles): ToolDefinition | undefined {
   return read as ToolDefinition;
 }
 
-/** The code of a tool's instance: which destination its process loads. */
+/** Returns the code of a tool's instance: the destination that its process loads. */
 export function toolCode(directory: string): string {
   return JSON.stringify({ directory });
 }

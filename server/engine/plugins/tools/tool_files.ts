@@ -9,7 +9,7 @@ import { configFields } from './settings.ts';
 import { tool_file } from './tool.ts';
 import type { ToolDefinition, ToolDescription } from './tool.ts';
 
-/** The destination as the files of a plugin: what people see of it, and what a worker needs. */
+/** Returns the destination as the files of a plugin: for people and for a worker. */
 export function toolFiles(entry: ToolEntry, given: ToolDescription, version: string): PluginFiles {
   const description = isHttpRequest(entry) ? given : underOurName(given);
   const { actions } = description;
@@ -35,7 +35,7 @@ export function toolFiles(entry: ToolEntry, given: ToolDescription, version: str
   };
 }
 
-/** Some settings come with the access token. */
+/** Removes settings that come with the access token. */
 function withoutGiven(
   directory: string,
   settings: ToolDescription['settings'],

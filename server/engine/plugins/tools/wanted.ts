@@ -6,12 +6,12 @@ import type { Filter, FilterCondition } from './filter/filter.ts';
 import { readFilter } from './filter/read_filter.ts';
 import type { ToolMapping } from './tool.ts';
 
-/** The events that are wanted. */
+/** The choice of events. */
 export type EventChoice = Pick<ToolMapping, 'subscribe' | 'sample_percent' | 'consent'>;
 
 const filters = new WeakMap<EventChoice, Filter | undefined>();
 
-/** The filter of a mapping; undefined for a text that cannot be read. */
+/** Returns the filter of a mapping; undefined for an unreadable text. */
 export function filterOf(mapping: EventChoice): Filter | undefined {
   if (filters.has(mapping)) return filters.get(mapping);
   const read = readFilter(mapping.subscribe);
@@ -21,10 +21,10 @@ export function filterOf(mapping: EventChoice): Filter | undefined {
 }
 
 /**
- * Returns why a mapping does not take an event, as a sentence; undefined: it does. Decides before
- * anything is mapped: by the filter, which also sees names with `$`, by the consent, and by the
- * sample, which has the same persons at each event. A filter that cannot be read keeps nothing out
- * here: it is left to the library.
+ * Returns why a mapping does not want an event, as a sentence; undefined: it does. Decides before
+ * mapping: by the filter, which also sees names with `$`, by the consent, and by the sample, which
+ * always contains the same persons. An unreadable filter excludes nothing here: the library
+ * decides.
  */
 export function unwantedReason(mapping: EventChoice, event: PluginEvent): string | undefined {
   const filter = filterOf(mapping);
@@ -39,12 +39,15 @@ export function unwantedReason(mapping: EventChoice, event: PluginEvent): string
   return undefined;
 }
 
-/** True if the event, in the form of the tools, says that its person consented to the category. */
+/**
+ * Returns true if the event, in the form of the tools, contains its person's consent to the
+ * category.
+ */
 function hasConsent(event: object, category: string): boolean {
   return valueAt(event, ['context', 'consent', 'categoryPreferences', category]) === true;
 }
 
-/** True for so many of all persons; those of a smaller share are among those of a larger one. */
+/** Returns true for this share of all persons; a smaller share is a subset of a larger one. */
 export function isSampled(person_id: string, percent: number): boolean {
   return parseInt(hash('sha256', person_id).slice(0, 8), 16) < (percent / 100) * 2 ** 32;
 }

@@ -8,11 +8,13 @@ export type CountedAttempt = 'delivered' | 'retried' | 'set_aside';
 /** The points of one config's charts. */
 export type DeliveryPoints = {
   /**
-   * Counts an attempt at this moment; `delay_ms` is how long after its storing an event was
-   * delivered. Never throws.
+   * Counts an attempt at this moment; `delay_ms` is the time from an event's storing to its
+   * delivery. Never throws.
    */
   count(counted: CountedAttempt, now_ms: number, delay_ms?: number): void;
-  /** Adds what was counted to what is stored. Never rejects: what cannot be stored now waits. */
+  /**
+   * Adds the new counts to the stored ones. Never rejects: counts that cannot be stored now wait.
+   */
   flush(): Promise<void>;
 };
 
@@ -83,7 +85,7 @@ function joined(one: Point, other: Point | undefined): Point {
   };
 }
 
-/** Points of a config that was deleted meanwhile are dropped. */
+/** Drops points of a config that was deleted meanwhile. */
 async function addPoint(db: Database, config_id: number, point: Point): Promise<void> {
   await db.run(sql`
     INSERT INTO plugin_delivery_points AS p (plugin_config_id, start_at, delivered, retried,
@@ -99,7 +101,7 @@ async function addPoint(db: Database, config_id: number, point: Point): Promise<
       delay_ms_max = greatest(p.delay_ms_max, excluded.delay_ms_max)`);
 }
 
-/** Removes points that are older than 90 days. */
+/** Removes points older than 90 days. */
 export async function sweepPoints(db: Database): Promise<void> {
   await db.run(sql`DELETE FROM plugin_delivery_points
     WHERE start_at < now() - make_interval(days => ${kept_days})`);

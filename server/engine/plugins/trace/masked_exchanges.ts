@@ -6,8 +6,8 @@ const secret_name =
   /authorization|cookie|token|secret|signature|passw|credential|api.?key|access.?key|^key$/i;
 
 /**
- * Requests and answers as they are kept: without the secrets of the settings, which `mask` knows,
- * and without what headers and parameters of an address are secret by their name.
+ * Returns requests and answers for storing: without the secrets of the settings, which `mask`
+ * knows, and without headers and URL parameters whose names mark them as secret.
  */
 export function maskedExchanges(
   exchanges: ToolExchange[] | undefined,
@@ -41,7 +41,7 @@ export function maskedExchanges(
   }));
 }
 
-/** The address with `********` for parameters whose names say that they are secret. */
+/** Returns the URL with `********` for parameters with secret names. */
 function withoutSecrets(address: string): string {
   const url = URL.parse(address);
   if (url === null || url.search === '') return address;
@@ -51,8 +51,8 @@ function withoutSecrets(address: string): string {
 }
 
 /**
- * Requests and answers as one of several events keeps them: the bodies are about the others too,
- * and stay in the trace, where an erasure of any of them removes them.
+ * Returns requests and answers for one of several events. Their bodies contain the others too, so
+ * they stay in the trace, where an erasure of any of them removes them.
  */
 export function withoutBodies(exchanges: ToolExchange[], count: number): ToolExchange[] {
   const told = (body: ExchangeBody | null) =>

@@ -19,7 +19,7 @@ export type FoundSend = StoredSend & { event_uuid: string; plugin_config_id: num
 /** An attempt with its requests and answers; null: they were removed with another event's. */
 export type TracedSend = StoredSend & { exchanges: ToolExchange[] | null };
 
-/** An event as the trace finds it: by its place among the events of the project. */
+/** The position of an event among the events of the project, by which the trace finds it. */
 export type TracedEvent = { uuid: string; inserted_us: number };
 
 const look_seconds_max = 10;
@@ -29,7 +29,7 @@ const columns = `mapping, outcome, if(status = 0, NULL, status) AS status,
   if(reason = '', NULL, reason) AS reason, toBool(is_again) AS is_again,
   toBool(is_replay) AS is_replay, inserted_at AS at`;
 
-/** The attempts at these events, oldest first. Leans on the order of the table. */
+/** Lists the attempts at these events, oldest first. Uses the order of the table. */
 export function listSends(
   clickhouse: ClickHouse,
   team_id: number,
@@ -37,7 +37,7 @@ export function listSends(
 ): Promise<FoundSend[]> {
   if (events.length === 0) return Promise.resolve([]);
   return clickhouse.rows<FoundSend>({
-    // An insert without an answer was repeated: its rows stand there twice.
+    // An insert without an answer was repeated, so its rows exist twice.
     query: `SELECT DISTINCT event_uuid, plugin_config_id, ${columns} FROM tool_sends
       WHERE team_id = {team_id:Int64}
       AND event_inserted_at IN (
@@ -56,7 +56,7 @@ function placesOf(events: TracedEvent[]) {
   return { places, first: Math.min(...places), last: Math.max(...places) };
 }
 
-/** The attempts of one config at an event, newest first, with requests and answers. */
+/** Lists the attempts of one config at an event, newest first, with requests and answers. */
 export async function listTraced(
   clickhouse: ClickHouse,
   { team_id, config_id }: { team_id: number; config_id: number },
@@ -85,7 +85,7 @@ export async function listTraced(
   }));
 }
 
-/** Where an event stands among those of its project; undefined: it is not stored. */
+/** Returns the position of an event in its project; undefined: it is not stored. */
 export async function placeOf(
   clickhouse: ClickHouse,
   team_id: number,

@@ -14,9 +14,9 @@ export type Send = {
   status: number | null;
   /** The reason of a failure, masked. */
   reason: string;
-  /** The answer to an earlier attempt was lost: the tool may have the event already. */
+  /** True if an earlier answer was lost: the tool may already have the event. */
   is_again: boolean;
-  /** A person ordered that the event is sent again. */
+  /** True if a person requested to send the event again. */
   is_replay: boolean;
 };
 
@@ -29,21 +29,21 @@ export type Sends = {
   exchanges: ToolExchange[];
 };
 
-/** Keeps what tools were sent, and what they answered. */
+/** Stores what was sent to tools, and their answers. */
 export type Trace = {
-  /** Keeps attempts, which are stored a second later at the latest. Never throws. */
+  /** Records attempts, which are stored within a second. Never throws. */
   note(sends: Sends): void;
   /**
-   * Stores what was noted before. Never rejects: a trace that cannot be stored stops no delivery,
-   * and waits for the next time.
+   * Stores the recorded attempts. Never rejects: a trace that cannot be stored stops no delivery,
+   * and is retried.
    */
   flush(): Promise<void>;
 };
 
 const flush_pause_ms = 1_000;
-/** Inserts follow each other at this distance, so that many tools share one. */
+/** Interval between inserts, so that many tools share one. */
 const insert_pause_ms = 50;
-/** Some 100 MB. Further requests and answers are dropped while the store takes nothing. */
+/** Some 100 MB. Further requests and answers are dropped while the store is unavailable. */
 const kept_bytes_max = 64 * 1024 * 1024;
 const kept_rows_max = 200_000;
 const no_exchange = '00000000-0000-0000-0000-000000000000';
@@ -71,12 +71,12 @@ export function openTrace(clickhouse: ClickHouse, clock: Clock, log: Logger): Tr
           await clickhouse.insert({ table, values: written[table], format: 'JSONEachRow' });
     } catch (error) {
       log.warn({ err: error, rows: written.tool_sends.length }, 'a trace could not be stored');
-      // Rows that were stored and not answered for stand there twice, which readers pass over.
+      // Rows that were stored without an answer exist twice, and readers skip the duplicates.
       rows = joined(written, rows);
     }
     inserted_at = performance.now();
   };
-  // All that wait during an insert share the next one.
+  // Rows that arrive during an insert share the next one.
   const flush = async (): Promise<void> => {
     if (rows.tool_sends.length === 0) return inserting;
     next ??= (async () => {
@@ -147,7 +147,7 @@ function joined(one: Rows, other: Rows): Rows {
   };
 }
 
-/** An instant as the store takes it: its columns say that it is UTC. */
+/** Returns an instant in the store's form: its columns imply UTC. */
 function stored(instant: string): string {
   return instant.replace('Z', '');
 }

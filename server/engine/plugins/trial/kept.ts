@@ -1,14 +1,14 @@
 /** The length to which a text of a trial's answer is cut. */
 const text_length_max = 65_536;
 
-/** The text, cut with `...` at its end where it is too long to be shown. */
+/** Returns the text, cut with `...` at its end if it is too long. */
 export function cutText(text: string): string {
   return text.length <= text_length_max
     ? text
     : `${text.slice(0, text_length_max - 3).toWellFormed()}...`;
 }
 
-/** Keeps the first so many items, and counts those that it does not keep. */
+/** Keeps the first items up to this number, and counts the others. */
 export function keepFew<Item>(count_max: number) {
   const kept: Item[] = [];
   let omitted = 0;

@@ -11,7 +11,7 @@ import { mappings_key } from '../tools/settings.ts';
 import type { ToolDefinition } from '../tools/tool.ts';
 import { unwantedReason } from '../tools/wanted.ts';
 
-/** The tool that is tried: with `sends`, the tool is also asked whether it takes the settings. */
+/** The tool to try; with `sends`, the tool is also asked whether it accepts the settings. */
 type ToolTrial = {
   plugin: LoadedPlugin;
   definition: ToolDefinition;
@@ -23,7 +23,7 @@ type ToolTrial = {
 
 type Sending = ReturnType<typeof sendingOf>;
 
-/** Sends the event by each mapping, whatever becomes of the others; `call` notes each. */
+/** Sends the event by each mapping, even if others fail; `call` records each. */
 export async function runTool(
   { plugin, definition, config, event, sends, signal }: ToolTrial,
   call: (name: string, run: () => Promise<unknown>) => Promise<unknown>,
@@ -49,13 +49,13 @@ export async function runTool(
   }
 }
 
-/** The result of a call that sends; throws what a failed one says. */
+/** Returns the result of a sending call; throws the message of a failed one. */
 export function resultOf(outcome: ToolOutcome): string {
   if (!('reason' in outcome)) return outcome.kind;
   throw new PluginCallError('runtime', outcome.reason, outcome.kind === 'retry');
 }
 
-/** Stands for what a connection adds to the settings. */
+/** Adds a placeholder for the settings that a connection would add. */
 function withPlaceholder(sending: Sending): Sending {
   const oauth = { access_token: 'the-access-token' };
   return { ...sending, settings: { ...sending.settings, oauth } };

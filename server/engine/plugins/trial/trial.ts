@@ -17,12 +17,12 @@ import type { TrialEffect, TrialLine } from './trial_host.ts';
 import { openTrialRequests } from './trial_requests.ts';
 import type { TrialRequest } from './trial_requests.ts';
 
-/** The plugin that is tried, with what it gets. */
+/** The plugin to try, with its input. */
 export type TrialInput = {
   prepared: Pick<PreparedPlugin, 'code' | 'capabilities' | 'manifest' | 'files'>;
   config: Record<string, unknown>;
   allowed_hosts: string[];
-  /** The event that is handed over, or the scheduled task that is run. */
+  /** The event to send, or the scheduled task to run. */
   work: { event: PluginEvent } | { task: string };
   /** True: the requests of the plugin are sent. */
   sends: boolean;
@@ -52,7 +52,7 @@ export type Trial = {
   refused_hosts: string[];
   effects: TrialEffect[];
   logs: TrialLine[];
-  /** Requests, effects and lines that are not listed, because there were too many. */
+  /** Number of requests, effects and lines beyond the listed ones. */
   omitted: number;
 };
 
@@ -60,9 +60,9 @@ export type Trial = {
 const trial_ms_max = 60_000;
 
 /**
- * Runs a plugin once, as a worker would, in a sandbox process of its own. Guarantees: it sees the
- * given settings alone, and no stored one; nothing that it does is kept; no request leaves the
- * server without `sends`. A fault of the plugin is a part of the result.
+ * Runs a plugin once, like a worker, in a sandbox process of its own. Guarantees: it only sees the
+ * given settings, and no stored one; its effects are not stored; no request leaves the server
+ * without `sends`. A fault of the plugin is a part of the result.
  */
 export async function tryPlugin(
   {
@@ -123,7 +123,7 @@ export async function tryPlugin(
   };
 }
 
-/** The function that sends what `composeWebhook` gave. */
+/** Returns the function that sends the request of `composeWebhook`. */
 function webhookOf(way: PluginOutbound, allowed_hosts: string[], signal: AbortSignal) {
   return async (composed: unknown) =>
     resultOf(await sendWebhook(way, { allowed_hosts, needsHost: () => true }, composed, signal));
@@ -131,7 +131,7 @@ function webhookOf(way: PluginOutbound, allowed_hosts: string[], signal: AbortSi
 
 type Noted<Result> = Promise<{ result: Result } | undefined>;
 
-/** Runs the task, or hands the event over as a worker does; the first fault ends it. */
+/** Runs the task, or sends the event like a worker; the first fault ends it. */
 async function runOnce(
   plugin: LoadedPlugin,
   work: TrialInput['work'],
@@ -164,8 +164,8 @@ async function runOnce(
 }
 
 /**
- * Returns a function that notes the beginning of a call, and gives what notes its end. A fault that
- * is not the plugin's is thrown.
+ * Returns a function that records the start of a call, and returns the one that records its end.
+ * Rethrows faults that the plugin did not cause.
  */
 function openCalls(calls: TrialCall[], signal: AbortSignal) {
   return (method: string) => {

@@ -6,21 +6,21 @@ import { cutText, keepFew } from './kept.ts';
 /** A line that a plugin logged. */
 export type TrialLine = { level: Parameters<HostServices['log']>[0]; message: string };
 
-/** A service that a plugin asked for, which a trial does not do; `value` is JSON text. */
+/** A service that a plugin requested and a trial does not perform; `value` is JSON text. */
 export type TrialEffect = {
   kind: 'capture' | 'job' | 'metric' | 'storage';
   name: string;
   value: string | null;
 };
 
-/** The services of a trial, and what was asked of them. */
+/** The services of a trial, and the requests to them. */
 export type TrialHost = {
   services: HostServices;
   logs: TrialLine[];
   effects: TrialEffect[];
-  /** Hosts that the settings do not allow, and that the plugin asked for. */
+  /** Requested hosts that the settings do not allow. */
   refused_hosts: Set<string>;
-  /** Lines and effects that are not kept, because there were too many. */
+  /** Returns the number of lines and effects beyond the listed ones. */
   omitted(): number;
 };
 
@@ -28,7 +28,7 @@ const size_characters_max = 10_000_000;
 
 /**
  * Opens services that end with the trial: storage and cache are in memory and begin empty; events,
- * jobs and counts are noted and go nowhere.
+ * jobs and counts are recorded and go nowhere.
  */
 export function openTrialHost(): TrialHost {
   const logs = keepFew<TrialLine>(200);
@@ -66,7 +66,7 @@ export function openTrialHost(): TrialHost {
   };
 }
 
-/** JSON values by key, as texts. Throws a PluginError when they are too large together. */
+/** JSON values by key, as texts. Throws a PluginError if they are too large together. */
 function openValues() {
   const texts = new Map<string, string>();
   let characters = 0;

@@ -5,7 +5,7 @@ import { readBounded } from '../../../platform/read_bounded.ts';
 import type { PluginOutbound } from '../sandbox/network/plugin_sockets.ts';
 import { cutText, keepFew } from './kept.ts';
 
-/** A body as it is shown: null for one that is no text. */
+/** A body for display: null if it is no text. */
 type TrialBody = { text: string | null; size_bytes: number };
 
 /** A request of a plugin in a trial. `answer`: null if it was not sent, or was not answered. */
@@ -23,8 +23,8 @@ const answer_bytes_max = 5 * 1024 * 1024;
 const without_body = new Set([204, 205, 304]);
 
 /**
- * Opens a way out that notes each request. Without `sends` nothing leaves the server, and each
- * request is answered with 200 and `{}`.
+ * Opens an outbound access that records each request. Without `sends`, nothing leaves the server,
+ * and each request is answered with 200 and `{}`.
  */
 export function openTrialRequests(outbound: PluginOutbound, sends: boolean) {
   const requests = keepFew<TrialRequest>(100);
@@ -81,7 +81,10 @@ export function openTrialRequests(outbound: PluginOutbound, sends: boolean) {
   return { fetch, connect, requests: requests.kept, omitted: requests.omitted };
 }
 
-/** Why there is no answer. A cause is told by its code alone: it may name inner addresses. */
+/**
+ * Returns why there is no answer. Only shows a cause's code, because its message may contain
+ * internal addresses.
+ */
 function reasonOf(error: unknown): string {
   const { name, message, cause } = error as Error;
   const code = (cause as { code?: unknown } | undefined)?.code;

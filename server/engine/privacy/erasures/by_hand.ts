@@ -7,10 +7,10 @@ import { writtenBy } from '../../model/destination/write_mode.ts';
 import type { Erasure } from './erasure.ts';
 import type { ShownDelivery } from './shown_delivery.ts';
 
-/** The column by which rows leave a place, and the kind of the keys that it has. */
+/** The column that an erasure selects rows by, and the kind of keys in it. */
 export type ErasedBy = { column: string; kind: string };
 
-/** Why rows without such a column stay. */
+/** The reason why rows without such a column stay. */
 export const why_no_key = 'The rows have no key that identifies them in the table.';
 
 type QueriedRows = Pick<ShownDelivery, 'model' | 'custom_query'> & {
@@ -18,9 +18,9 @@ type QueriedRows = Pick<ShownDelivery, 'model' | 'custom_query'> & {
 };
 
 /**
- * The column by which rows of an erasure are found: the key of their model. A table whose rows only
- * say whose they are is searched by that: an erasure of persons takes all of their rows. Undefined
- * where there is none. Throws if the query of the export is no longer valid.
+ * Returns the column that selects the rows of an erasure: the key of their model. A table that only
+ * stores the owner of its rows is searched by the owner: an erasure of persons removes all their
+ * rows. Undefined if no column fits. Throws if the query of the export is no longer valid.
  */
 export function erasedBy(
   { column_set, erases }: Pick<DestinationDefinition, 'column_set' | 'erases'>,
@@ -38,7 +38,7 @@ export function erasedBy(
   return isByPerson ? { column: 'distinct_id', kind: 'distinct_id' } : undefined;
 }
 
-/** Why a copy cannot be rewritten from here, as a sentence; undefined where it can. */
+/** Returns the reason why Sluice cannot rewrite a copy, as a sentence; undefined if it can. */
 export function whyByHand(
   definition: DestinationDefinition | undefined,
   delivery: ShownDelivery,

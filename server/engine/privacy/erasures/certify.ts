@@ -14,8 +14,8 @@ import type { Erasure, StepEnd } from './erasure.ts';
 const own_tables = ['erasing_ids', 'erasing_rows'] as const;
 
 /**
- * Drops what was noted of erasures that are no more: those of deleted projects end with them. Gives
- * how many erasures that were.
+ * Deletes the notes of erasures that no longer exist, because their project was deleted. Returns
+ * the number of such erasures.
  */
 export async function sweepNotes({ db, clickhouse }: Engine, signal: AbortSignal): Promise<number> {
   const noted = await clickhouse.rows<{ table: string; partition: string }>({
@@ -46,8 +46,8 @@ async function dropNotes(
 }
 
 /**
- * Waits until the store has removed the files that it keeps of the rows for some minutes, then
- * drops what was noted of the erasure. May be repeated.
+ * Waits until the store has removed the old files, which it keeps for some minutes, then deletes
+ * the erasure's notes. May be repeated.
  */
 export async function clearFiles(
   { clickhouse }: Engine,
@@ -67,8 +67,8 @@ export async function clearFiles(
 }
 
 /**
- * Signs what was done, forgets whom it was about, and tells the log; goes on when the store has no
- * file left of what was noted. May be repeated.
+ * Signs the result, deletes the erasure's subject, and logs it. It continues once the store has no
+ * old file with the notes. May be repeated.
  */
 export async function certify(
   engine: Engine,
@@ -132,7 +132,10 @@ type CopySummary = {
   rows: number;
 };
 
-/** By export: what was rewritten, and what somebody has to remove, with places and reasons. */
+/**
+ * Returns, by export, the rewritten copies and those that somebody has to remove, with places and
+ * reasons.
+ */
 async function copiesOf(
   db: Queryable,
   erasure_id: string,
@@ -151,7 +154,10 @@ async function copiesOf(
   return { copies_rewritten, copies_for_you };
 }
 
-/** The plugins that got events of the persons, and which of them were told. */
+/**
+ * Returns the plugins that got events of the persons, and the plugins that were told of the
+ * erasure.
+ */
 function toolsOf(db: Queryable, erasure_id: string): Promise<object[]> {
   return db.rows<object>(sql`
     SELECT plugin_config_id AS plugin_config, name, state, ids, told, detail AS reason,

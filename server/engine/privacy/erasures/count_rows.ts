@@ -4,10 +4,10 @@ import { filterCondition } from './criteria.ts';
 import type { Criteria } from './criteria.ts';
 import { idsOfPersons } from './resolve.ts';
 
-/** The size of an erasure; without persons it has events only. */
+/** The size of an erasure; without persons it only counts events. */
 export type ErasureSize = { distinct_ids: number; events: number; person_versions: number };
 
-/** Counts the rows that an erasure by these criteria would take out of the store now. */
+/** Counts the rows that an erasure by these criteria would remove from the store now. */
 export async function countRows(
   clickhouse: ClickHouse,
   team_id: number,
@@ -28,7 +28,7 @@ export async function countRows(
 }
 
 type Counting = {
-  /** A query for the distinct ids that were given, for `counts` to read. */
+  /** A query for the given distinct ids, which `counts` reads. */
   named: string;
   counts: Record<keyof ErasureSize, string>;
   query_params: Record<string, unknown>;

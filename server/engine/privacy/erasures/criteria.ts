@@ -2,8 +2,8 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { hasValue } from '../../model/models/readable_json.ts';
 
 /**
- * A property of events with exactly this value. `digits` is the text of a number whose value may
- * have lost some digits; it is missing if an earlier release sealed it.
+ * An event property with exactly this value. `digits` is the text of a number whose value may have
+ * lost digits; absent if an earlier release sealed it.
  */
 export type PropertyCriterion = {
   key: string;
@@ -24,12 +24,12 @@ export type Criteria =
   | { kind: 'persons'; distinct_ids: string[]; person_ids: string[] }
   | { kind: 'events'; filter: EventCriteria };
 
-/** Returns the context that seals the criteria; they open for this erasure's row alone. */
+/** Returns the context that seals the criteria; they only open for this erasure's row. */
 export function criteriaContext(erasure_id: string): string {
   return `erasures:${erasure_id}:criteria`;
 }
 
-/** The criteria as they are kept while the erasure is under way: nobody is named in the open. */
+/** Seals the criteria while the erasure is in progress, so that no name is stored in plain text. */
 export function sealCriteria(
   secrets: Pick<Secrets, 'seal'>,
   erasure_id: string,
@@ -38,7 +38,7 @@ export function sealCriteria(
   return secrets.seal(JSON.stringify(criteria), criteriaContext(erasure_id));
 }
 
-/** Opens what `sealCriteria` created. Throws without the key that it was sealed under. */
+/** Opens what `sealCriteria` created. Throws without the key that sealed it. */
 export function openCriteria(
   secrets: Pick<Secrets, 'open'>,
   erasure_id: string,
@@ -63,8 +63,8 @@ export function askedOf(criteria: Criteria): Record<string, number> {
 }
 
 /**
- * The condition on `events` that a filter is, with its parameters; instants go by `timestamp`. No
- * value becomes part of the text.
+ * Returns the condition on `events` for a filter, with its parameters; instants refer to
+ * `timestamp`. No value becomes part of the text.
  */
 export function filterCondition({ events, after, before, properties }: EventCriteria): {
   condition: string;
@@ -89,7 +89,7 @@ export function filterCondition({ events, after, before, properties }: EventCrit
   return { condition: parts.join(' AND '), query_params };
 }
 
-/** Microseconds of an ISO instant; more than a number has digits for. */
+/** Returns the microseconds of an ISO instant, which exceed the digits of a number. */
 function microseconds(instant: string): string {
   const fraction = /\.(\d+)/.exec(instant)?.[1] ?? '';
   const whole = BigInt(Math.floor(Date.parse(instant) / 1_000)) * 1_000_000n;

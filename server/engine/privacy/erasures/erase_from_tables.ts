@@ -20,10 +20,10 @@ type WaitingExport = {
 };
 
 /**
- * Removes the rows of the erasure from the tables of our own catalog, and from Delta tables, that
- * exports with listed copies write, and says so of these copies. A table that cannot be searched or
- * changed keeps its rows, and its copies say why. Returns what it changed. A table in use stays
- * listed. May be repeated.
+ * Removes the rows of the erasure from the tables of exports with listed copies, in our own catalog
+ * and in Delta tables, and records it on these copies. A table that cannot be searched or changed
+ * keeps its rows, and its copies record why. Returns its changes. A table in use stays listed. May
+ * be repeated.
  */
 export async function eraseFromTables(
   engine: Engine,

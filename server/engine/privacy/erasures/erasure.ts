@@ -6,7 +6,7 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { LateEvents } from '../../ingest/persons/erased_ids.ts';
 import type { Engine } from '../../exports/engine.ts';
 
-/** The steps of an erasure, in their order. */
+/** The steps of an erasure, in order. */
 export const erasure_steps = [
   'resolve',
   'note',
@@ -19,7 +19,6 @@ export const erasure_steps = [
   'done',
 ] as const;
 
-/** One of them. */
 export type ErasureStep = (typeof erasure_steps)[number];
 
 /** Counts of found and removed rows, by name. */
@@ -41,7 +40,7 @@ export type ErasureCounts = Partial<
   >
 >;
 
-/** An erasure in the hands of one process; `claim_id` is its hold. */
+/** An erasure that one process has claimed; `claim_id` identifies the claim. */
 export type Erasure = {
   id: string;
   organization_id: string;
@@ -57,16 +56,16 @@ export type Erasure = {
   created_at: string;
 };
 
-/** A process that has said nothing for so long was killed. */
+/** After this silence, a process counts as dead. */
 const claim_seconds = 20;
 const renew_ms = 5_000;
 
-/** From here on an erasure has none of its rows in the store, and all copies of them are listed. */
+/** From these steps on, the store has no rows of the erasure, and all copies are listed. */
 const listed_steps = ['rewrite', 'scrub', 'files', 'certify'] satisfies ErasureStep[];
 
 /**
- * SQL of whether the project of the erasure `one` has an older one that is still looking for rows
- * and copies: what two find at once would change under both.
+ * Returns SQL that is true if the project of the erasure `one` has an older erasure that is still
+ * searching for rows and copies. Two searches at once would change each other's results.
  */
 export function waitsForOlder(one: Sql): Sql {
   return sql`EXISTS (SELECT 1 FROM erasures older WHERE older.team_id = ${one}.team_id
@@ -74,12 +73,12 @@ export function waitsForOlder(one: Sql): Sql {
     AND (older.created_at, older.id) < (${one}.created_at, ${one}.id))`;
 }
 
-/** Text of an erasure whose step failed, before the time of the next try. */
+/** Text of an erasure whose step failed, followed by the time of the next try. */
 export const failed_sentence = 'The server failed at it; its log says why.';
 
 /**
- * Takes the erasure that is due longest, of those that need not wait for an older one. Undefined
- * where there is none. One that had failed says since when it is being tried again.
+ * Claims the longest due erasure that need not wait for an older one. Undefined if there is none. A
+ * failed one records since when it is being retried.
  */
 export async function claimErasure({ db, clock }: Engine): Promise<Erasure | undefined> {
   const now = isoInstant(clock.now());
@@ -96,7 +95,7 @@ export async function claimErasure({ db, clock }: Engine): Promise<Erasure | und
       removed_at, counts, claim_id, created_at`);
 }
 
-/** The changes of a step; `wait_seconds` is the pause before the next look. */
+/** The changes of a step; `wait_seconds` is the pause before the next one. */
 export type StepEnd = {
   step: ErasureStep;
   detail: string | null;
@@ -106,7 +105,7 @@ export type StepEnd = {
   removed_at?: string;
 };
 
-/** Gives the erasure back as it is after a step; nothing where another process has it by now. */
+/** Releases the erasure after a step; does nothing if another process has claimed it. */
 export async function giveBack(
   { db, clock }: Engine,
   erasure: Erasure,
@@ -123,7 +122,7 @@ export async function giveBack(
     WHERE id = ${erasure.id} AND claim_id = ${erasure.claim_id}::uuid`);
 }
 
-/** Says what a step waits for while it goes on. */
+/** Records what a step is waiting for. */
 export async function noteDetail(
   db: Queryable,
   { id, claim_id }: Erasure,
@@ -134,8 +133,8 @@ export async function noteDetail(
 }
 
 /**
- * Works while the hold on the erasure is renewed. The signal that `work` gets ends with `signal`,
- * and when another process has taken the erasure.
+ * Runs `work` and renews the claim on the erasure meanwhile. The signal of `work` aborts with
+ * `signal`, or when another process has claimed the erasure.
  */
 export async function whileHeld<Result>(
   { db, clock, log }: Engine,

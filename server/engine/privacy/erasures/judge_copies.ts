@@ -14,19 +14,19 @@ import { placeOf } from './place.ts';
 import { spansNoted } from './remove_rows.ts';
 import type { ShownDelivery } from './shown_delivery.ts';
 
-/** All runs of a project are gone through for so many deliveries. */
+/** Deliveries per pass over all runs of a project. */
 const listed_max = 10_000;
 const page_size = 100;
 
 type Shown = Pick<ShownDelivery, 'run_id' | 'delivery_id'>;
-/** From when to when rows were taken in, in milliseconds. */
+/** The first and last ingestion of rows, in milliseconds. */
 type Taken = { first: number; last: number };
 
 /**
- * Finds the deliveries that were made from rows of the erasure and are not listed yet, and lists
- * each with what is to become of it. `before` the rows are removed it is known whether the store
- * still has all that a delivery was made from; `after` it, those are whole that came meanwhile.
- * Gives how many could not be judged, because another erasure is having them rewritten.
+ * Finds the deliveries that contain rows of the erasure and are not listed yet, and lists each with
+ * its treatment. `before` the removal, it checks whether the store still has all source rows of a
+ * delivery; `after` it, deliveries that came meanwhile count as complete. Returns the number of
+ * deliveries that must wait because another erasure is rewriting them.
  */
 export async function judgeCopies(
   engine: Engine,
@@ -61,7 +61,7 @@ export async function judgeCopies(
 }
 
 /**
- * Deliveries that other erasures of the project are having rewritten: their receipts will change.
+ * Lists deliveries that other erasures of the project are rewriting: their receipts will change.
  */
 async function listBusy({ db }: Engine, { id, team_id }: Erasure): Promise<Set<string>> {
   const rows = await db.rows<{ delivery_id: string }>(sql`
@@ -71,7 +71,7 @@ async function listBusy({ db }: Engine, { id, team_id }: Erasure): Promise<Set<s
   return new Set(rows.map(({ delivery_id }) => delivery_id));
 }
 
-// Deliveries that nobody saw have no copies. An endpoint sees rows as they arrive.
+// Deliveries that nobody could see have no copies. An endpoint sees rows as they arrive.
 function listShown(
   { db }: Engine,
   { id, team_id }: Erasure,
@@ -170,7 +170,7 @@ async function listCopy(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Rows that are made of events, made again after retention, would be fewer than were delivered. */
+/** After a removal by retention, rows computed from events may be fewer than the delivered ones. */
 async function whyOfFewer({ db }: Engine, delivery: ShownDelivery): Promise<string | undefined> {
   if (!isMadeOfEvents(delivery.model)) return undefined;
   const removed = await findRemoved(db, delivery.team_id);
@@ -180,8 +180,8 @@ async function whyOfFewer({ db }: Engine, delivery: ShownDelivery): Promise<stri
 }
 
 /**
- * A delivery that is made again of less than it was made of would lose more than is erased. Throws
- * where that cannot be told now.
+ * Returns why a rewrite would lose more than the erased rows: the source has fewer rows than were
+ * delivered. Throws if that is unknown now.
  */
 async function whyNotWhole(
   engine: Engine,
@@ -193,7 +193,7 @@ async function whyNotWhole(
   try {
     found = await countRecords(engine, await openSourceQuery(engine, delivery), signal);
   } catch (error) {
-    // A store that is away may have them all: the step is tried again.
+    // An unreachable store may have them all, so the step is retried.
     if (!(error instanceof NonRetryableError)) throw error;
     engine.log.info({ err: error, run_id: delivery.run_id }, 'a delivery could not be counted');
   }

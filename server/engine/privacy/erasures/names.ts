@@ -1,22 +1,22 @@
 import { openTurns } from '../../../platform/pacing/turns.ts';
 
-/** Shorter ids are parts of too many other texts. */
+/** Shorter ids occur in too many other texts. */
 const id_length_min = 4;
-/** At so many places others need no turn, however many ids begin as the text does there. */
+/** Checks of so many positions yield to other work only once, however many ids begin there. */
 const looked_at_once = 64;
 
 /**
- * Gives the function that says whether a text has one of the distinct ids in it, as it is or as
- * JSON escapes it. It goes through a text once, however many ids there are, and gives turns to
- * others; those of less than four characters are left out.
+ * Returns a function that finds any of the distinct ids in a text, plain or JSON-escaped. It scans
+ * a text once, however many ids there are, and yields to other work. Ids shorter than four
+ * characters are left out.
  */
 export function openNames(ids: Iterable<string>): (text: string) => Promise<boolean> {
   const names = new Set<string>();
-  // By how a name begins: how long those are that begin so.
+  // The lengths of the names, by their first characters.
   const lengths = new Map<string, Set<number>>();
   for (const id of ids) {
     if (id.length < id_length_min) continue;
-    // Values are JSON, and lines often have some: there quotes and backslashes are escaped.
+    // Values are JSON, and lines often contain JSON: quotes and backslashes are escaped there.
     for (const name of [id, JSON.stringify(id).slice(1, -1)]) {
       names.add(name);
       const start = name.slice(0, id_length_min);

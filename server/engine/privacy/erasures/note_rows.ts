@@ -4,12 +4,12 @@ import { filterCondition, openCriteria } from './criteria.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
 
-/** Pause before the noted deliveries are noted again while another erasure has them. */
+/** Pause before the deliveries are noted again while another erasure is rewriting them. */
 const busy_wait_seconds = 15;
 
 /**
- * Notes which rows it is about, and which deliveries were made from them: both can be told before
- * the rows are gone only. May be repeated.
+ * Notes the erasure's rows and the deliveries that contain them. Both are only known before the
+ * rows are gone. May be repeated.
  */
 export async function noteRows(
   engine: Engine,
@@ -41,8 +41,8 @@ export async function noteRows(
         AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC') AND ${filter.condition}`,
     ...asked,
   });
-  // Each change of a session or group that loses events, also by others' events or by an earlier
-  // erasure: a delivery of any of them has what it loses.
+  // Lists each change of a session or group that loses events, also changes by other events or an
+  // earlier erasure: any delivery of it contains the lost events.
   for (const { key, changes } of [models.sessions, models.groups]) {
     const losing = `team_id = {team_id:Int64} AND ${key} IN (SELECT ${key} FROM events
       WHERE team_id = {team_id:Int64} AND ${key} != ''

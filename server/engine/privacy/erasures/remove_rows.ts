@@ -10,9 +10,8 @@ import { noteDetail } from './erasure.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 
 /**
- * Removes the rows from the analytics store, and goes on only when it has none of them, on any
- * replica, asked by the tables and by their projections. The statements name nobody. May be
- * repeated.
+ * Removes the rows from the analytics store. It continues only when no replica has them, neither in
+ * the tables nor in their projections. The statements contain no names. May be repeated.
  */
 export async function removeNoted(
   engine: Engine,
@@ -30,7 +29,7 @@ export async function removeNoted(
     if (span === undefined) continue;
     const wanted = {
       table,
-      // The bounds keep the store from looking into what cannot have them.
+      // The bounds exclude parts that cannot contain the rows.
       condition: `team_id = {team_id:Int64}
         AND inserted_at >= fromUnixTimestamp64Micro({first:Int64}, 'UTC')
         AND inserted_at <= fromUnixTimestamp64Micro({last:Int64}, 'UTC')
@@ -57,8 +56,8 @@ export async function removeNoted(
 }
 
 /**
- * From when to when the noted rows of each kind were taken in, in microseconds; of a kind that
- * nothing was noted of there is none.
+ * Returns the first and last ingestion of the noted rows of each kind, in microseconds; omits kinds
+ * without notes.
  */
 export async function spansNoted(
   clickhouse: ClickHouse,

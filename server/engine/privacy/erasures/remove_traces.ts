@@ -5,9 +5,9 @@ import type { Erasure } from './erasure.ts';
 import { spansNoted } from './remove_rows.ts';
 
 /**
- * Removes from the traces of tools what they were sent of the erased events. Requests and answers
- * go first, also those that other events shared: these keep when they were sent, and with which
- * outcome. It is done once no tool holds an erased event any more. May be repeated.
+ * Removes the erased events from the traces of tools. Deletes requests and answers first, also
+ * those that other events share. These keep their time and outcome. It runs once no tool holds an
+ * erased event. May be repeated.
  */
 export async function removeTraces(
   clickhouse: ClickHouse,

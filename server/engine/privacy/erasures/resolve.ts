@@ -13,8 +13,8 @@ const ids_per_batch = 5_000;
 const resolving_tables = ['events', 'persons', 'erasing_ids'];
 
 /**
- * Finds all distinct ids of the persons and remembers them as erased, under the project's lock of
- * ingestion: what is stored later knows of it. May be repeated.
+ * Finds all distinct ids of the persons and stores them as erased, under the project's lock of
+ * ingestion. Later ingestion then sees them. May be repeated.
  */
 export async function resolve(
   engine: Engine,
@@ -33,7 +33,7 @@ export async function resolve(
         detail: 'Waits until it is known how a batch of events has ended.',
         wait_seconds: 1,
       };
-    // A copy that is made again must not lack rows that retention is about to remove.
+    // A rewritten copy must not lack rows that retention is about to remove.
     const removal = await tx.row(sql`SELECT 1 FROM retention_removals
       WHERE team_id = ${team_id} AND ended_at IS NULL`);
     if (removal !== undefined)
@@ -88,8 +88,8 @@ async function insertGiven(
 }
 
 /**
- * Adds what belongs to the persons of the given ids: each distinct id whose latest version says so,
- * and of persons that only events know the ids that these were sent under.
+ * Adds the ids of the given ids' persons: each distinct id whose latest version belongs to them,
+ * and for persons known only from events the ids of these events.
  */
 async function insertWholePersons(
   clickhouse: ClickHouse,
@@ -117,8 +117,8 @@ async function insertWholePersons(
 }
 
 /**
- * A query for the distinct ids of the persons who have one of the distinct ids that the query
- * `given` has, or one of `person_ids`: each whose latest version says so.
+ * Returns a query for the distinct ids of persons that own an id of the query `given` or are in
+ * `person_ids`, by the latest version of each id.
  */
 export function idsOfPersons(given: string): string {
   const wanted = '{person_ids:Array(UUID)}';
@@ -153,7 +153,7 @@ async function* idsOf(
   if (ids.length > 0) yield ids;
 }
 
-/** All distinct ids of the persons of an erasure, as they were found. */
+/** Returns all distinct ids that `resolve` found for the persons of an erasure. */
 export async function allIds(
   clickhouse: ClickHouse,
   erasure_id: string,

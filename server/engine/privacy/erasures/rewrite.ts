@@ -11,9 +11,9 @@ import { eraseFromTables } from './erase_from_tables.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** Number of open runs of an erasure, so that scheduled runs come in between. */
+/** Number of open runs of an erasure, so that scheduled runs can run in between. */
 const open_max = 50;
-/** Destinations whose tables are rewritten as a whole, and not delivery by delivery. */
+/** Destinations whose tables are rewritten as a whole, not delivery by delivery. */
 const in_tables = destinations
   .filter(({ erases }) => erases === 'in_table')
   .map(({ type }) => type);
@@ -31,9 +31,9 @@ type ReplacedRun = {
 };
 
 /**
- * Has the copies rewritten by runs of their exports, which write each delivery once more without
- * the rows, in its place; goes on when the last one has ended. A copy that could not be rewritten
- * is listed for somebody's own hands. May be repeated.
+ * Schedules runs that rewrite the copies: each run writes a delivery again in its place, without
+ * the rows. It continues when the last run has ended. A copy that could not be rewritten is listed
+ * for manual removal. May be repeated.
  */
 export async function rewriteCopies(
   engine: Engine,
@@ -69,7 +69,7 @@ async function beginRewriting(
   erasure_id: string,
   { delivery_id, batch_export_id, run_id }: WaitingCopy,
 ): Promise<void> {
-  // The export's row before its runs, as everywhere.
+  // Lock order: the export's row before its runs.
   await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${batch_export_id} FOR UPDATE`);
   const run = await tx.row<ReplacedRun>(sql`
     SELECT run.id, run.revision, run.selection, run.receipt, run.data_interval_start,
@@ -111,7 +111,7 @@ async function beginRewriting(
     });
 }
 
-/** Records the results of ended runs. A row is gone if its export was deleted. */
+/** Records the results of ended runs. A missing run means that its export was deleted. */
 async function followRewriting({ db }: Engine, { id }: Erasure): Promise<void> {
   await db.run(sql`
     UPDATE erasure_copies copy SET

@@ -11,17 +11,17 @@ import { scrubPlaces, scrubbed_tables } from './scrub_places.ts';
 import type { PlaceText, ScrubPlace } from './scrub_places.ts';
 import { scrubWarnings } from './scrub_warnings.ts';
 
-/** All texts are gone through once for so many ids. */
+/** Ids per pass over all texts. */
 const ids_per_pass = 20_000;
 const texts_per_page = 200;
 
 /**
- * Removes the persons from the control store's texts about the project's events: examples of
- * warnings, refused events, lines of logs, errors, the waiting work and memory of plugins; and the
- * traces of tools from the analytics store.
- * Permanent storage of plugins is only counted. Dead rows are cleared, so that the store's files
- * lose them too. Before that, sessions and groups that lost events are exported again: not earlier,
- * because the rewriting takes their rows out of tables. May be repeated.
+ * Removes the persons from the control store's texts about the project's events (examples of
+ * warnings, refused events, log lines, errors, waiting work and memory of plugins) and from the
+ * traces of tools in the analytics store. Only counts matches in the permanent storage of plugins.
+ * Vacuums dead rows, so that the store's files lose them too. First exports again the sessions and
+ * groups that lost events. An earlier export would be too soon, because the rewriting removes their
+ * rows from tables. May be repeated.
  */
 export async function scrub(
   engine: Engine,
@@ -53,7 +53,7 @@ export async function scrub(
   return { step: 'files', detail: null, counts };
 }
 
-/** Gives how many texts of the place name one of the persons. */
+/** Returns how many texts of the place name one of the persons. */
 async function scrubPlace(
   db: Database,
   { texts, scrub: change }: ScrubPlace,
@@ -67,7 +67,7 @@ async function scrubPlace(
       const those: PlaceText[] = [];
       for (const one of page) if (await isNamed(one.text)) those.push(one);
       found += those.length;
-      // Not in the transaction that reads: nobody is to wait for its end.
+      // Outside the reading transaction, so that no lock waits for its end.
       if (those.length > 0 && change !== undefined) await db.run(change(those));
     }
   });
@@ -98,7 +98,7 @@ async function nextIds(
   return rows.map(({ distinct_id }) => distinct_id);
 }
 
-/** Covers all persons: nobody can tell whose body it is if the body could not be read. */
+/** Covers all persons: a body that could not be read may belong to any of them. */
 async function removeRefusedEvents(db: Database, { team_id }: Erasure): Promise<number> {
   const rows = await db.rows(
     sql`DELETE FROM refused_events WHERE team_id = ${team_id} RETURNING id`,

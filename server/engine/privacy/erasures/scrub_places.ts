@@ -2,12 +2,12 @@ import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { ErasureCounts } from './erasure.ts';
 
-/** A text of the control store that may name somebody, and by what its row is found again. */
+/** A text of the control store that may name somebody, and the key of its row. */
 export type PlaceText = { id: number | string; key: string; text: string };
 
 /**
  * A place in the control store that may name persons: a query for the texts of a project, and the
- * treatment of matches; `counted` is the name under which they are counted.
+ * treatment of matches. `counted` is their name in the counts.
  */
 export type ScrubPlace = {
   counted?: keyof ErasureCounts;
@@ -39,7 +39,7 @@ const gone = 'This named a person who was erased.';
 const idsOf = (named: PlaceText[]) => named.map(({ id }) => id);
 const keysOf = (named: PlaceText[]) => named.map(({ key }) => key);
 
-/** All of a project's but the warnings, which are known by more than their text. */
+/** Returns all places of a project except warnings, which other fields than the text identify. */
 export function scrubPlaces(team_id: number): ScrubPlace[] {
   return [...ofExports(team_id), ...ofCatalogue(team_id), ...ofPlugins(team_id)];
 }
@@ -61,7 +61,7 @@ function ofExports(team_id: number): ScrubPlace[] {
       scrub: (named) => sql`UPDATE batch_export_runs SET latest_error = ${gone}
         WHERE id = ANY (${idsOf(named)}::uuid[])`,
     },
-    // Errors of runs, as whoever was told of them reads them.
+    // Errors of runs, as users read them.
     {
       texts: sql`SELECT id, '' AS key, pause_reason ->> 'detail' AS text FROM batch_exports
         WHERE team_id = ${team_id} AND pause_reason IS NOT NULL`,
@@ -76,8 +76,8 @@ function ofExports(team_id: number): ScrubPlace[] {
           '{data,detail}', to_jsonb(${gone}::text))::text
         WHERE id = ANY (${idsOf(named)}::uuid[])`,
     },
-    // The cut of slices between rows of one instant: an empty key identifies nobody. Readers of
-    // shown deliveries do not use it.
+    // The bounds of slices between rows of one instant: an empty key identifies nobody. Readers of
+    // shown deliveries do not use them.
     {
       texts: sql`SELECT run_id AS id, number::text AS key, concat_ws(' ', key_from, key_to) AS text
         FROM batch_export_slices WHERE coalesce(key_from, key_to) IS NOT NULL
@@ -91,7 +91,7 @@ function ofExports(team_id: number): ScrubPlace[] {
   ];
 }
 
-/** The names of events and properties: seldom does one name a person. */
+/** The names of events and properties seldom name a person. */
 function ofCatalogue(team_id: number): ScrubPlace[] {
   const place = (table: string, name: 'event' | 'property'): ScrubPlace => ({
     texts: sql`SELECT DISTINCT 0 AS id, ${raw(name)} AS key, ${raw(name)} AS text
@@ -126,7 +126,7 @@ function ofPlugins(team_id: number): ScrubPlace[] {
       scrub: (named) => sql`UPDATE plugin_configs SET error = ${gone}
         WHERE id = ANY (${idsOf(named)}::integer[]) AND error IS NOT NULL`,
     },
-    // An erased event is sent to nobody any more.
+    // No plugin may receive an erased event.
     {
       texts: sql`SELECT id, '' AS key, concat_ws(' ', distinct_id, reason) AS text
         FROM plugin_set_aside WHERE ${ofProject}`,
@@ -157,7 +157,7 @@ function ofPlugins(team_id: number): ScrubPlace[] {
       scrub: (named) => sql`DELETE FROM plugin_cache WHERE (plugin_config_id, key) IN (
         SELECT * FROM unnest(${idsOf(named)}::integer[], ${keysOf(named)}::text[]))`,
     },
-    // Nobody but the plugin knows what that is.
+    // Only the plugin knows what its values mean.
     { counted: 'plugin_values', texts: values('plugin_storage') },
   ];
 }

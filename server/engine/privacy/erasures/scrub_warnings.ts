@@ -10,8 +10,8 @@ type WarningRow = { hour: string; reason: string; examples: (WarningExample & { 
 const rows_per_page = 200;
 
 /**
- * Removes the examples of warnings that are of the erasure: by the distinct id, by the value that
- * was sent, by the uuid of an event. The counts stay. Gives how many examples went.
+ * Removes the examples of warnings that belong to the erasure, by distinct id, sent value or event
+ * uuid. The counts stay. Returns the number of removed examples.
  */
 export async function scrubWarnings(
   { db, clickhouse }: Engine,
@@ -33,7 +33,7 @@ export async function scrubWarnings(
       const kept = examples.filter((example) => !textsOf(example).some((text) => erased.has(text)));
       if (kept.length === examples.length) continue;
       removed += examples.length - kept.length;
-      // Warnings that arrived meanwhile concern nobody who was erased.
+      // Warnings that arrived meanwhile concern no erased person.
       await db.run(sql`
         UPDATE ingestion_warnings SET examples = (
           SELECT coalesce(jsonb_agg(one ORDER BY place), '[]') FROM jsonb_array_elements(examples)
@@ -50,7 +50,7 @@ function textsOf({ distinct_id, uuid, sent }: WarningExample): string[] {
   return [distinct_id, uuid, sent].filter((text) => text !== undefined);
 }
 
-/** Finds the texts that concern the erasure; texts of examples are cut and then end with a mark. */
+/** Finds the texts that belong to the erasure; long examples are cut and end with a mark. */
 async function findErased(
   clickhouse: ClickHouse,
   erasure_id: string,

@@ -7,10 +7,10 @@ import { judgeCopies } from './judge_copies.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /**
- * Deals with the runs that were in progress while the rows were removed. Their counts are no longer
- * true, so runs that show nothing yet restart; runs that were about to show are awaited, and their
- * deliveries are copies like any other. Plugins are awaited too, before their memory and logs are
- * searched. May be repeated.
+ * Handles the runs that were in progress while the rows were removed. Their counts are outdated, so
+ * runs that show nothing yet restart. Runs that may be committing are awaited, and their deliveries
+ * become copies like any other. Waits for plugins too, before it searches their memory and logs.
+ * May be repeated.
  */
 export async function settleRuns(
   engine: Engine,
@@ -51,8 +51,8 @@ export async function settleRuns(
 }
 
 /**
- * Lets runs that are cut begin anew. The number of the attempt goes up, so that who has one now
- * changes nothing any more, as one that was believed dead.
+ * Restarts runs that already have slices. A new attempt number fences off the current worker, like
+ * one that was believed dead.
  */
 async function beginAnew({ db }: Engine, erasure: Erasure, memory_seconds: number): Promise<void> {
   const { team_id, removed_at } = erasure;
@@ -74,8 +74,8 @@ async function beginAnew({ db }: Engine, erasure: Erasure, memory_seconds: numbe
 }
 
 /**
- * A delivery that another erasure has rewritten has none of these rows: `noteRows` waited for the
- * rest.
+ * A delivery that another erasure has rewritten contains none of these rows: `noteRows` waited for
+ * the rest.
  */
 function notOfOthers({ id }: Erasure): Sql {
   return sql`delivery_id NOT IN (SELECT delivery_id FROM erasure_copies

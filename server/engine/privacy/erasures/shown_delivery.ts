@@ -3,7 +3,7 @@ import type { EventFilter } from '../../model/models/event_filter.ts';
 import type { WriteRule } from '../../model/destination/write_mode.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
-/** A delivery as its newest run that may have shown it has left it, and its export now. */
+/** A delivery as its newest possibly shown run left it, and its current export. */
 export type ShownDelivery = {
   run_id: string;
   delivery_id: string;
@@ -20,6 +20,6 @@ export type ShownDelivery = {
   selection: StoredRectangle[];
   data_interval_start: string;
   data_interval_end: string;
-  /** The facts in its receipt; null without one. */
+  /** The facts in its receipt; null without a receipt. */
   facts: ({ source_records: number; names: string[] } & Partial<EventFilter>) | null;
 };

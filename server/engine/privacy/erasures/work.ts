@@ -19,7 +19,7 @@ type Step = (
   memory_seconds: number,
 ) => Promise<StepEnd | 'done'>;
 
-// Each may be repeated: after a kill in the middle of one it is done once more.
+// Each step may be repeated, and is repeated after a kill.
 const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
   resolve,
   note: noteRows,
@@ -31,7 +31,7 @@ const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
   certify,
 };
 
-/** No plugin holds events of the persons any more: tools are told of the deletion after all. */
+/** No plugin holds events of the persons now, so tools are told of the deletion last. */
 async function settleAndNote(...given: Parameters<typeof settleRuns>): Promise<StepEnd> {
   const [engine, erasure, signal] = given;
   const end = await settleRuns(...given);
@@ -44,15 +44,15 @@ async function settleAndNote(...given: Parameters<typeof settleRuns>): Promise<S
 /** Tables of the analytics store that the steps read and write. */
 const erasure_tables = [...row_tables, 'erasing_ids', 'erasing_rows'];
 const failed_wait_seconds = 10;
-/** Longer than source/memo.ts keeps anything. */
+/** Longer than the cache lifetimes of source/memo.ts. */
 const default_memory_seconds = 12;
 
 /**
- * Does the current work of the requested erasures and returns the number of steps. Guarantees:
- * after any kill, another process continues; several processes never do the same work at once; an
- * erasure ends only with its certificate, and gets it only when neither store has any of its rows.
- * A failed step is retried, and the erasure says why. `memory_seconds` is the time for which
- * processes cache their readings of the analytics store.
+ * Works on the requested erasures and returns the number of steps. Guarantees: after any kill,
+ * another process continues; several processes never do the same work at once; an erasure ends only
+ * with its certificate, which requires that neither store has any of its rows. A failed step is
+ * retried, and the erasure shows the reason. `memory_seconds`: how long processes cache reads of
+ * the analytics store.
  */
 export async function workErasures(
   engine: Engine,
@@ -64,7 +64,7 @@ export async function workErasures(
   return done;
 }
 
-/** Does one step of the erasure that waits longest; false where none waits. */
+/** Runs one step of the longest waiting erasure; returns false if none waits. */
 export async function workOneStep(
   engine: Engine,
   signal: AbortSignal,

@@ -13,7 +13,7 @@ import type { RetainedTable } from './retained_tables.ts';
 import { cutoffOf } from './setting.ts';
 import type { RetentionSetting } from './setting.ts';
 
-/** The deliveries of one export, and the rows that it still wants. Instants are milliseconds. */
+/** The deliveries of one export, and the rows that it still needs. Instants are milliseconds. */
 export type ExportFacts = {
   id: string;
   name: string;
@@ -25,7 +25,7 @@ export type ExportFacts = {
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   planned_until: number;
-  /** False when its schedule has come to its end. */
+  /** False if its schedule has ended. */
   goes_on: boolean;
   /** Start of its schedule in its current revision. */
   wanted_from: number;
@@ -37,15 +37,15 @@ export type ExportFacts = {
 /** The readers of a project's rows. */
 export type Facts = { exports: ExportFacts[]; plugins: { name: string; from: number }[] };
 
-/** Areas of an export that no receipt proves, by the id of the export. */
+/** Areas of an export that no receipt proves, by export id. */
 export type Unproven = ReadonlyMap<string, Rectangle[]>;
 
-/** A reader that keeps rows old enough for removal, and its first insertion. */
+/** A reader that holds back rows old enough for removal, and their first insertion. */
 export type Keeper = { kind: 'batch_export' | 'plugin'; id: string | null; name: string } & {
   from: number | null;
 };
 
-/** The rows that may be removed: all were ingested before `before`, in milliseconds. */
+/** The rows to remove: all were ingested before `before`, in milliseconds. */
 export type Decision = {
   before: number;
   events: { filter: EventFilter; area: Rectangle[] }[];
@@ -53,10 +53,10 @@ export type Decision = {
   keepers: Keeper[];
 };
 
-/** Number of rectangles of an area in a statement; the others follow in the next one. */
+/** Number of rectangles of an area in one statement; the next statement has the others. */
 const rectangles_max = 200;
 
-/** Earlier events of a session that are kept: a session lasts for a day at most. */
+/** How long earlier events of a session are kept: a session lasts a day at most. */
 const session_ms = 2 * 24 * 3_600_000;
 
 const all_time = { event_from: -Infinity, event_to: Infinity };
@@ -67,10 +67,10 @@ const since = (inserted_from: number): Rectangle => ({
 });
 
 /**
- * Decides which rows of a project may be removed. Guarantees: none ingested within the project's
- * days or after `settled`; none that a run, a backfill or a schedule in progress is about to read;
- * with `until_delivered` only rows that an export has delivered with a proven receipt, and none
- * that any export of the same rows may still want. Undecided rows stay.
+ * Decides which rows of a project may be removed. Guarantees: it removes no row ingested within the
+ * project's days or after `settled`, and no row that a run, a backfill or a schedule in progress
+ * will read. With `until_delivered`, it only removes rows that an export delivered with a proven
+ * receipt and that no export of the same rows may still need. Undecided rows stay.
  */
 export function decide(
   setting: RetentionSetting,
@@ -95,7 +95,7 @@ export function decide(
       ...held.filter(({ one }) => tablesOf(one).includes(table)).flatMap(({ area }) => area),
       ...(table === 'events' ? read.flatMap(({ area }) => area) : []),
     ]);
-  // Once for all exports, of which there may be thousands.
+  // Computed once for all exports, which may be thousands.
   const kept = { events: heldFrom('events'), persons: heldFrom('persons') };
   const free = (area: Rectangle[], table: RetainedTable) =>
     subtract(isOld(area), kept[table]).slice(0, rectangles_max);
@@ -125,15 +125,15 @@ export function decide(
   };
 }
 
-/** A query may read every table; what it has left out was not delivered. */
+/** A query may read every table, and the rows that it skips were not delivered. */
 function tablesOf({ model, custom_query }: ExportFacts): RetainedTable[] {
   if (custom_query !== null) return [...retained_tables];
   return [model === 'events' || isMadeOfEvents(model) ? 'events' : 'persons'];
 }
 
 /**
- * A session that is about to be read is made of its earlier events too: they stay for two days
- * longer, so that it is not made of its end alone.
+ * A session is computed from its earlier events too. They stay two days longer, so that a pending
+ * read gets the whole session.
  */
 function withSessions({ model }: ExportFacts, area: Rectangle[]): Rectangle[] {
   if (model !== 'sessions') return area;
@@ -141,17 +141,14 @@ function withSessions({ model }: ExportFacts, area: Rectangle[]): Rectangle[] {
 }
 
 /**
- * True of an export whose receipts prove rows. A query may leave rows out, and a table that is
- * replaced loses the rows that the source no longer has.
+ * Returns true if the export's receipts prove rows. A query may skip rows, and a replaced table
+ * loses the rows that the source no longer has.
  */
 export function proves({ custom_query, write_rule, destination_type }: ExportFacts): boolean {
   return custom_query === null && !isReplacing(write_rule) && destination_type !== 'NoOp';
 }
 
-/**
- * Returns the areas of runs and backfills in progress, and the part of the schedule that is not
- * planned yet.
- */
+/** Returns the areas of runs and backfills in progress, and the unplanned part of the schedule. */
 function aboutToRead({ runs, backfills, paused, goes_on, planned_until }: ExportFacts) {
   return [
     ...runs.filter(({ is_open }) => is_open).flatMap(({ area }) => area),
@@ -161,9 +158,9 @@ function aboutToRead({ runs, backfills, paused, goes_on, planned_until }: Export
 }
 
 /**
- * Everything from the beginning of the schedule on that was not delivered (also what a pause or a
- * failure left out), what runs and backfills want, and all that was not delivered while the export
- * or its revision is so young that a backfill may still be asked for.
+ * Returns every undelivered area from the start of the schedule (also one skipped by a pause or a
+ * failure), the areas of runs and backfills, and everything undelivered while the export or its
+ * revision is young enough for a backfill.
  */
 function mayWant(one: ExportFacts, before: number): Rectangle[] {
   const { wanted_from, planned_until, goes_on, delivered, runs, backfills } = one;

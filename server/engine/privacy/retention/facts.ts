@@ -7,7 +7,7 @@ import { backfillArea } from '../../exports/planning/backfill_area.ts';
 import type { BackfillBy } from '../../exports/planning/backfill_area.ts';
 import type { ExportFacts, Facts } from './decide.ts';
 
-/** As it is stored: of the instants the texts. */
+/** The stored form, with instants as texts. */
 type ExportRow = Omit<
   ExportFacts,
   'planned_until' | 'wanted_from' | 'goes_on' | 'delivered' | 'runs' | 'backfills'
@@ -28,14 +28,14 @@ type BackfillRow = {
 };
 
 /**
- * Reads the deliveries of a project's exports and plugins, and the rows they still want. With
- * `lock` the exports are locked, and no other one is created, until the transaction ends: the facts
- * stay true that long.
+ * Reads the deliveries of a project's exports and plugins, and the rows that they still need. With
+ * `lock`, it locks the exports and blocks new ones until the transaction ends, so the facts stay
+ * true that long.
  */
 export async function readFacts(db: Queryable, team_id: number, lock?: 'lock'): Promise<Facts> {
   if (lock !== undefined) {
     await db.row(sql`SELECT 1 FROM projects WHERE id = ${team_id} FOR NO KEY UPDATE`);
-    // In one order, as everybody who locks several of them.
+    // A fixed lock order avoids deadlocks.
     await db.rows(sql`SELECT 1 FROM batch_exports WHERE team_id = ${team_id} ORDER BY id
       FOR UPDATE`);
   }
@@ -90,7 +90,7 @@ function factsOf(
   };
 }
 
-// The first scheduled run of the revision is found by batch_export_runs_scheduled_unique.
+// The index batch_export_runs_scheduled_unique finds the first scheduled run of the revision.
 function listExports(db: Queryable, team_id: number): Promise<ExportRow[]> {
   return db.rows<ExportRow>(sql`
     SELECT e.id, e.name, e.model, e.revision, e.paused, e.custom_query, e.write_rule,
@@ -103,8 +103,8 @@ function listExports(db: Queryable, team_id: number): Promise<ExportRow[]> {
     WHERE e.team_id = ${team_id} AND e.deleted_at IS NULL ORDER BY e.created_at, e.id`);
 }
 
-// Those under way, and those that failed while they were committing, which a retry may go on with.
-// Answered by batch_export_runs_taken, which has the same condition.
+// Lists runs in progress, and runs that failed during their commit, which a retry may continue.
+// Uses batch_export_runs_taken, which has the same condition.
 function listTaken(db: Queryable, export_ids: string[]): Promise<RunRow[]> {
   return db.rows<RunRow>(sql`
     SELECT run.batch_export_id, run.selection, run.status IN ('Starting', 'Running') AS is_open
@@ -115,7 +115,7 @@ function listTaken(db: Queryable, export_ids: string[]): Promise<RunRow[]> {
       AND (run.revision = e.revision OR run.status IN ('Starting', 'Running'))`);
 }
 
-// Those under way, and those that failed: whoever asked for one will ask again.
+// Lists backfills in progress and failed ones, which users often request again.
 function listBackfills(db: Queryable, export_ids: string[]): Promise<BackfillRow[]> {
   return db.rows<BackfillRow>(sql`
     SELECT b.batch_export_id, b.mode, b.selects_by, b.start_at, b.end_at, b.watermark,

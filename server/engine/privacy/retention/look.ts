@@ -21,17 +21,20 @@ import type { RetentionSetting } from './setting.ts';
 
 /** Interval of looks at a project. */
 const look_ms = 6 * 3_600_000;
-/** Time after a change of a project during which nothing is removed: the change may be a slip. */
+/**
+ * Time after a change of a project's setting during which nothing is removed, in case the change
+ * was a mistake.
+ */
 const second_thoughts_ms = 3_600_000;
-/** Clocks that are so far apart say nothing about the age of a row. */
+/** With a greater clock difference, the age of a row is unknown. */
 const clock_ms_max = 3_600_000;
-/** Longest wait of a decision for the ingestion of the project. */
+/** Longest wait of a decision for the project's ingestion. */
 const lock_seconds_max = 5;
 
 type Store = Pick<Engine, 'db' | 'clickhouse' | 'secrets'>;
 type Project = RetentionSetting & { id: number };
 
-/** The rows that would go, their count, and the facts behind the decision. */
+/** The rows that retention would remove, their count, and the facts behind the decision. */
 export type Outlook = Decision & {
   found: { events: RowCount; persons: RowCount };
   facts: Facts;
@@ -39,8 +42,8 @@ export type Outlook = Decision & {
 };
 
 /**
- * Looks at the projects whose turn it is, decides what of their rows goes, and removes it; gives
- * how many removals ended. Any number of processes may call this.
+ * Checks the projects that are due, decides which rows to remove, removes them, and returns the
+ * number of finished removals. Any number of processes may call this.
  */
 export async function retainRows(
   engine: Store & { clock: Clock; log: Engine['log'] },
@@ -66,7 +69,7 @@ export async function retainRows(
       const { events, persons } = outlook.found;
       if (events.rows + persons.rows > 0) await note(db, project, outlook, now);
     } catch (error) {
-      // Its turn comes again with the next look, and not hours later.
+      // The project is due again with the next look, not hours later.
       await db.run(sql`UPDATE projects SET retention_looked_at = NULL WHERE id = ${project.id}`);
       throw error;
     }
@@ -74,8 +77,8 @@ export async function retainRows(
 }
 
 /**
- * Counts the rows that retention would remove from a project with the setting now. Locks nothing,
- * so it is a forecast.
+ * Counts the rows that retention would remove from a project with the current setting. It is a
+ * forecast, because it takes no locks.
  */
 export async function lookAhead(
   store: Store,
@@ -91,7 +94,7 @@ export async function lookAhead(
   return { ...decision, found, facts, unproven };
 }
 
-/** Receipts of events that are gone prove nothing that is still asked. */
+/** Receipts for removed events prove nothing that a decision still needs. */
 async function unprovenOf(
   { db, clickhouse, secrets }: Store,
   team_id: number,
@@ -110,7 +113,7 @@ async function unprovenOf(
   return new Map([...events, ...(await findUnproven({ db, secrets }, of(false), others, signal))]);
 }
 
-// Leans on the table's order.
+// Uses the table's primary key.
 async function oldestEvent(
   clickhouse: Engine['clickhouse'],
   team_id: number,
@@ -125,7 +128,7 @@ async function oldestEvent(
   return row === undefined ? Infinity : Number(row.oldest);
 }
 
-/** Whoever is changing the setting is waited for. */
+/** Waits for a change of the setting to end. */
 async function takeTurn(db: Queryable, now: number): Promise<Project | undefined> {
   const before = (ms: number) => isoInstant(now - ms);
   return db.row<Project>(sql`
@@ -139,10 +142,10 @@ async function takeTurn(db: Queryable, now: number): Promise<Project | undefined
 }
 
 /**
- * Decides under the locks, and notes what was decided: from its commit on whoever asks for removed
- * rows is told. Receipts were looked at before, because that takes long; what they prove stays
- * proved, and what was delivered since waits for the next time. So does everything where an export
- * came or began anew, or the setting changed.
+ * Decides under the locks and records the decision: from its commit on, requests for removed rows
+ * get a notice. The caller has already checked the receipts, because that takes long. Proofs stay
+ * valid; newer deliveries wait for the next time. If an export was added or restarted, or the
+ * setting changed, everything waits.
  */
 async function note(
   db: Database,
@@ -153,7 +156,7 @@ async function note(
   await db.transaction(async (tx) => {
     await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
     const final = Date.parse(await settled(tx, team_id));
-    // An erasure writes deliveries once more, from rows that must be there until then.
+    // An erasure writes deliveries again, from rows that must exist until then.
     const erasure = await tx.row(sql`SELECT 1 FROM erasures
       WHERE team_id = ${team_id} AND finished_at IS NULL`);
     if (erasure !== undefined) return;
@@ -171,7 +174,7 @@ async function note(
   });
 }
 
-/** Deliveries after the look at the receipts are not proven yet. */
+/** Deliveries after the check of the receipts are not proven yet. */
 function withNews(seen: Outlook, { exports }: Facts): Unproven {
   const known = new Map(seen.facts.exports.map(({ id, delivered }) => [id, delivered]));
   return new Map(

@@ -6,7 +6,7 @@ import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.t
 import { readReceipt } from '../../exports/runs/receipt.ts';
 import type { ExportFacts, Unproven } from './decide.ts';
 
-/** Receipts may be long; few enough of them lie in memory together. */
+/** Receipts may be long; few of them are in memory at once. */
 const receipts_at_once_max = 100;
 
 type RunRow = {
@@ -17,9 +17,8 @@ type RunRow = {
 };
 
 /**
- * Finds the areas between both instants (milliseconds of insertion) that the ledgers of the exports
- * count as delivered and that no receipt with this server's signature proves. Runs without rows
- * need no proof.
+ * Finds the areas between both instants (milliseconds of insertion) that the exports' ledgers count
+ * as delivered but no receipt with this server's signature proves. Runs without rows need no proof.
  */
 export async function findUnproven(
   { db, secrets }: { db: Database; secrets: Secrets },
@@ -51,7 +50,7 @@ function isProof(text: string | null, selection: StoredRectangle[], public_key: 
   return JSON.stringify(fromStored(receipt.selection)) === JSON.stringify(fromStored(selection));
 }
 
-// In the order of batch_export_runs_by_export.
+// Lists runs in the order of batch_export_runs_by_export.
 function listRuns(
   db: Database,
   { id, revision }: Pick<ExportFacts, 'id' | 'revision'>,

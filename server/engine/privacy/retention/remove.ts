@@ -11,11 +11,11 @@ import type { RetainedTable } from './retained_tables.ts';
 import { anyOf, conditionOf, countBoth, countRows, traceConditionOf } from './rows.ts';
 import type { Condition, RowCount, StoredAreas } from './rows.ts';
 
-/** A process that has said nothing for so long was killed. */
+/** After this silence, a process counts as dead. */
 const claim_ms = 5 * 60_000;
-/** For how long removals are told: 400 days. */
+/** How long removals are reported: 400 days. */
 const told_ms = 400 * 24 * 3_600_000;
-/** The store rewrites a part once for all that are removed together. */
+/** The store rewrites a part once for all removals of a batch. */
 const together_max = 20;
 /** Some 300 MB in the store. */
 const versions_together_max = 2_000_000;
@@ -24,9 +24,9 @@ type Removing = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logge
 type Claimed = { id: string; team_id: number; areas: StoredAreas };
 
 /**
- * Carries out the removals that were decided, and gives how many are done. One ends only when the
- * store, asked again, has none of its rows. Guarantees: a kill at any point loses nothing, another
- * process goes on with the same decision; several processes do not do the same twice.
+ * Carries out the decided removals and returns the number of finished ones. A removal ends only
+ * when a check finds none of its rows in the store. Guarantees: a kill at any point loses nothing,
+ * and another process continues with the same decision; several processes never do the same work.
  */
 export async function removeDecided(removing: Removing, signal: AbortSignal): Promise<number> {
   const { db, clickhouse, clock, log } = removing;
@@ -64,7 +64,7 @@ async function claim({ db, clock }: Removing): Promise<Claimed[]> {
     RETURNING id, team_id, areas`);
 }
 
-/** Counts the rows before any is removed: after a kill the count would be lost. */
+/** Counts the rows before any removal: a kill would lose the count. */
 async function countFirst(
   { db, clickhouse }: Removing,
   { id, team_id, areas }: Claimed,
@@ -78,8 +78,8 @@ async function countFirst(
 }
 
 /**
- * By whole partitions where nothing else lies in them, else by rewriting what holds the `found`
- * rows.
+ * Drops whole partitions if they contain nothing else, otherwise rewrites the parts with the
+ * `found` rows.
  */
 async function removeRows(
   removing: Removing,
@@ -95,7 +95,7 @@ async function removeRows(
     if (await dropPartitions(removing, whole, signal))
       left = (await countRows(clickhouse, whole, signal)).rows;
   }
-  // Versions of persons are named one by one; those of events lie in an area, of whatever number.
+  // Versions of persons are listed one by one; events are selected by an area of any size.
   const of = table === 'events' ? Math.min(left, 1) : Math.ceil(left / versions_together_max);
   for (let number = 0; number < of; number += 1) {
     const part = { number, of };
@@ -103,12 +103,12 @@ async function removeRows(
       claimed.map((one) => conditionOf(table, one.team_id, one.areas, part)),
     );
     const wanted = { table, condition: text, query_params: parameters };
-    // The table itself is asked which versions of persons go.
+    // The table itself decides which versions of persons go.
     await deleteRows(clickhouse, wanted, signal, () => stayClaimed(removing, claimed), [table]);
   }
 }
 
-/** Removes what the traces of tools have of the removed events, requests and answers first. */
+/** Removes the removed events from the traces of tools, requests and answers first. */
 async function removeTraces(
   removing: Removing,
   claimed: Claimed[],
@@ -128,9 +128,9 @@ async function removeTraces(
 }
 
 /**
- * Drops the months of which every row, of whatever project, is to go. They are over: what the
- * condition names was taken in at least a day ago, and nothing is taken in with an earlier instant.
- * Rows of no project took the token of a batch (ingest/insert.ts). Gives whether there were any.
+ * Drops the months whose rows, of all projects, are to be removed. These months are complete: their
+ * rows were ingested at least a day ago, and no new row gets an earlier instant. Rows without a
+ * project hold the token of a batch (ingest/insert.ts). Returns true if it dropped any.
  */
 async function dropPartitions(
   { clickhouse, log }: Removing,
@@ -156,8 +156,8 @@ async function dropPartitions(
 }
 
 /**
- * Removes what is told of removals after 400 days, but for the one of each project that reached
- * furthest: whoever asks for removed rows is told of it.
+ * Deletes reports of removals after 400 days, except the furthest one of each project, which
+ * requests for removed rows still need.
  */
 export async function sweepRetentionRemovals({ db, clock }: Removing): Promise<void> {
   await db.run(sql`

@@ -1,5 +1,4 @@
-/** The tables whose rows go by retention. */
+/** The tables whose rows retention removes. */
 export const retained_tables = ['events', 'persons'] as const;
 
-/** One of them. */
 export type RetainedTable = (typeof retained_tables)[number];

@@ -15,20 +15,20 @@ export type StoredAreas = {
 };
 
 /**
- * Rows as ClickHouse is asked for them: the condition that they meet, what gives the `inserted_at`
- * of each, and what both bind.
+ * Rows in ClickHouse's terms: their condition, the expression of their `inserted_at`, and the
+ * parameters of both.
  */
 export type Condition = { text: string; from: string; parameters: Record<string, string[]> };
 
-/** A part of the persons, so that what is removed together fits into memory. */
+/** A part of the persons, so that one batch of removals fits into memory. */
 type Part = { number: number; of: number };
 
-/** The number of rows, and the insertions of the first and the last of them (ISO 8601). */
+/** The number of rows, and the first and last insertion (ISO 8601). */
 export type RowCount = { rows: number; oldest: string | null; newest: string | null };
 
 const all_time = { event_from: -Infinity, event_to: Infinity };
 
-/** A decision as it is stored. */
+/** Returns a decision in its stored form. */
 export function storedAreas({ before, events, persons }: Decision): StoredAreas {
   return {
     before,
@@ -42,10 +42,10 @@ export function storedAreas({ before, events, persons }: Decision): StoredAreas 
 const none: Condition = { text: '0', from: '', parameters: {} };
 
 /**
- * Returns the condition of a table's rows that a removal of the project removes. Of persons it
- * removes versions that another one had replaced before `before`: the current state of persons
- * stays, and so does the owner of each distinct id. Events that groups are made of as of `before`
- * stay too. Parameters are named after the project.
+ * Returns the condition for the rows of a table that a removal of the project removes. For persons,
+ * it removes versions that another one replaced before `before`: the current state of persons
+ * stays, and so does the owner of each distinct id. Events that define groups as of `before` stay
+ * too. Parameters are named after the project.
  */
 export function conditionOf(
   table: RetainedTable,
@@ -87,8 +87,8 @@ function conditionOfEvents(
 }
 
 /**
- * Returns the condition of events that no group needs as it is as of `before`. A group needs its
- * first event, the latest that set each of its properties, and the one that arrived last.
+ * Returns the condition for events that no group needs as of `before`. A group needs its first
+ * event, the latest that set each of its properties, and the one that arrived last.
  */
 function neededByNoGroup(team_id: number, { before }: StoredAreas): string {
   const settled = inAreas([{ ...all_time, inserted_from: -Infinity, inserted_to: before }]);
@@ -110,8 +110,8 @@ function superseded(
 ): Condition {
   const settled = inAreas([{ ...all_time, inserted_from: -Infinity, inserted_to: before }]);
   const wanted = inAreas(fromStored(persons), undefined, 'one.2');
-  // As of `before` each person stays, and the last word on whom each distinct id belongs to. The
-  // table's order lets the store go from one distinct id to the next.
+  // As of `before`, each person and the latest owner of each distinct id stay. The table's order
+  // lets the store walk from one distinct id to the next.
   const gone = `(
     SELECT distinct_id, arrayJoin(arrayFilter(
       one -> one.1 != latest AND one.1 != linked AND ${wanted}, versions)) AS version
@@ -132,8 +132,8 @@ function superseded(
 }
 
 /**
- * Returns the condition of what the traces of tools have of the events that a removal removes, by
- * the times and names of these.
+ * Returns the condition for the trace rows of a removal's events, by the times and names of these
+ * events.
  */
 export function traceConditionOf(team_id: number, areas: StoredAreas): Condition {
   const { text, parameters } = conditionOfEvents(team_id, areas, traced_columns);
@@ -159,7 +159,7 @@ export function anyOf(conditions: Condition[]): Condition {
   };
 }
 
-/** Counts rows in the table itself, and not in a projection of it. */
+/** Counts rows in the table, not in a projection. */
 export async function countRows(
   clickhouse: ClickHouse,
   { text, from, parameters }: Condition,
@@ -178,7 +178,7 @@ export async function countRows(
   return { rows, oldest: instant(row?.oldest), newest: instant(row?.newest) };
 }
 
-/** Counts what a removal removes of a project. */
+/** Counts the rows of a project that a removal removes. */
 export async function countBoth(
   clickhouse: ClickHouse,
   team_id: number,

@@ -1,7 +1,7 @@
 /** Retention settings of a project: keep everything, or remove rows by their age. */
 export const retentions = ['forever', 'days', 'until_delivered'] as const;
 
-/** Time for which a project keeps its rows: at least `retention_days`, or for ever. */
+/** How long a project keeps its rows: at least `retention_days`, or for ever. */
 export type RetentionSetting = {
   retention: (typeof retentions)[number];
   retention_days: number;
@@ -10,8 +10,8 @@ export type RetentionSetting = {
 const day_ms = 24 * 3_600_000;
 
 /**
- * The start of a day (UTC) before which rows may go at `now`: whole days, so that the store
- * rewrites what holds them once a day at most.
+ * Returns the start of the day (UTC) before which rows may go at `now`. Whole days, so that the
+ * store rewrites the parts at most once a day.
  */
 export function cutoffOf({ retention_days }: RetentionSetting, now: number): number {
   return Math.floor((now - retention_days * day_ms) / day_ms) * day_ms;

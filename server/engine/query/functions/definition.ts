@@ -1,9 +1,9 @@
 /**
- * One function of the query language. `signature` says what it takes and gives, as documented in
- * docs/query_language.md; several are parted by ` | `. `engine` is the ClickHouse text with `$1`
- * for an argument and `$*` for all, where it is not `name($*)`. `exact` says that ClickHouse gives
- * the very type that the signature names, so that no conversion is put around it. `example` runs on
- * its own over `events`.
+ * One function of the query language. `signature` lists its parameters and result, as
+ * docs/query_language.md shows them; several are separated by ` | `. `engine` is the ClickHouse
+ * text with `$1` for an argument and `$*` for all, unless it is `name($*)`. `exact`: ClickHouse
+ * returns exactly the type of the signature, so it needs no conversion. `example` runs alone over
+ * `events`.
  */
 export type FunctionDefinition = {
   name: string;
@@ -13,16 +13,16 @@ export type FunctionDefinition = {
   engine?: string;
   exact?: boolean;
   /**
-   * Its text may hold things that are found again and again, which takes time by the square of the
-   * text: it is cut and not allowed inside a lambda.
+   * True if it searches its text repeatedly, in quadratic time: the text is cut, and a lambda may
+   * not call it.
    */
   scans?: boolean;
 };
 
-/** The functions of one topic, as docs/query_language.md has them. */
+/** The functions of one topic, as docs/query_language.md lists them. */
 export type FunctionTopic = { title: string; note?: string; functions: FunctionDefinition[] };
 
-/** A definition on one line. */
+/** Returns a definition, written on one line. */
 export function define(
   name: string,
   signature: string,

@@ -7,8 +7,8 @@ import type { Signature } from './signature.ts';
 import { windows } from './windows.ts';
 
 /**
- * A function that may be called: its definition, its signatures read, and whether it works on one
- * row, many rows, or needs OVER.
+ * A function that may be called: its definition, its parsed signatures, and whether it works on one
+ * row or many rows, or needs OVER.
  */
 export type KnownFunction = {
   definition: FunctionDefinition;
@@ -16,7 +16,7 @@ export type KnownFunction = {
   use: 'row' | 'aggregate' | 'window';
 };
 
-/** An aggregate's name taken apart: `countIf` is `count` with `If`. */
+/** The parts of an aggregate's name: `countIf` is `count` with `If`. */
 export type AggregateName = { base: KnownFunction; has_condition: boolean; or_null: boolean };
 
 const known = new Map<string, KnownFunction>(
@@ -32,13 +32,14 @@ const known = new Map<string, KnownFunction>(
   }),
 );
 
-/** The function of exactly this name, or undefined. */
+/** Returns the function of exactly this name, or undefined. */
 export function findFunction(name: string): KnownFunction | undefined {
   return known.get(name);
 }
 
 /**
- * The aggregate of this name with its endings (`If`, `OrNull`, both in this order), or undefined.
+ * Returns the aggregate of this name with its suffixes (`If`, `OrNull`, in this order), or
+ * undefined.
  */
 export function findAggregate(name: string): AggregateName | undefined {
   const or_null = name.endsWith('OrNull');
@@ -60,14 +61,14 @@ const spellings = new Map<string, string>(
 );
 
 /**
- * The name as the list spells it, whatever its case is, also of what other kinds of SQL name
- * otherwise; the name itself where the list has none like it.
+ * Returns the name as the list spells it, for any case and for names of other SQL dialects; the
+ * name itself if the list has no match.
  */
 export function spellFunction(name: string): string {
   return spellings.get(name.toLowerCase()) ?? name;
 }
 
-/** Every name that can be called, without the endings of aggregates. */
+/** Returns every name that can be called, without the suffixes of aggregates. */
 export function functionNames(): Iterable<string> {
   return known.keys();
 }

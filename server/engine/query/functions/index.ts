@@ -10,7 +10,7 @@ import { texts } from './texts.ts';
 import { urls } from './urls.ts';
 import { windows } from './windows.ts';
 
-/** Every function of the language, by topic: nothing that is not here can be called. */
+/** Every function of the language, by topic; no other can be called. */
 export const functionTopics: FunctionTopic[] = [
   conditions,
   numbers,

@@ -1,6 +1,6 @@
 /**
- * Names that other kinds of SQL have for functions of the list, in small letters; of an aggregate
- * they take the same endings.
+ * Names of listed functions in other SQL dialects, in lower case; those of aggregates accept the
+ * same suffixes.
  */
 export const other_names: Record<string, string> = {
   any_value: 'any',

@@ -1,15 +1,15 @@
 /**
  * The form of a type: a kind or class by its name, or a container of forms. `never_null` and
- * `always_null` override what follows from the arguments.
+ * `always_null` override the result of the arguments.
  */
 export type Form = { name: string; items: Form[]; never_null: boolean; always_null: boolean };
 
-/** One parameter: what it takes, may it be left out, may it be repeated. */
+/** One parameter: its form, and whether it is optional or repeated. */
 export type Parameter = { form: Form; optional: boolean; repeated: boolean };
 
 /**
- * A signature, read. `levels` is how many numbers stand in brackets of their own before the
- * arguments: `quantile(0.9)(x)`.
+ * A parsed signature. `levels` is the number of values in separate brackets before the arguments:
+ * `quantile(0.9)(x)`.
  */
 export type Signature = { levels: 'none' | 'one' | 'many'; parameters: Parameter[]; result: Form };
 
@@ -17,8 +17,8 @@ const token = /\.\.\.|->|[A-Za-z_#][\w]*|[()[\]{}:,?!|]/g;
 
 /**
  * Reads signatures as the allow-list writes them: `(text, #integer?) -> text | ([T]...) -> [T]`.
- * Letters are types that follow from the arguments (`N` is a number), `[T]` an array, `(T, U)` a
- * tuple, `{K:V}` a map, `#` a literal, `?` optional (of a result: may be NULL), `!` never NULL,
+ * Letters are types that the arguments determine (`N` is a number), `[T]` an array, `(T, U)` a
+ * tuple, `{K:V}` a map, `#` a literal, `?` optional (for a result: may be NULL), `!` never NULL,
  * `...` repeated. Throws for anything else: the list is part of the program.
  */
 export function readSignatures(text: string): Signature[] {

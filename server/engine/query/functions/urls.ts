@@ -1,7 +1,7 @@
 import { define } from './definition.ts';
 import type { FunctionTopic } from './definition.ts';
 
-/** Addresses and hashes. */
+/** URLs and hashes. */
 export const urls: FunctionTopic = {
   title: 'Addresses and hashes',
   note:

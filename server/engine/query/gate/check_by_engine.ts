@@ -9,8 +9,7 @@ import type { QueryRelation, ResolvedQuery } from '../query.ts';
 import { explainEngineError, isEngineError } from './engine_error.ts';
 
 /**
- * The options of a question to the store: `settings` are those of `querySettings`, which the run
- * uses too.
+ * The options of a query to the store: `settings` come from `querySettings`, like those of the run.
  */
 export type EngineCheck = {
   clickhouse: ClickHouse;
@@ -19,8 +18,8 @@ export type EngineCheck = {
 };
 
 /**
- * Thrown when a printed query has something that no printed query may have: a fault of this
- * program, never run, and the same at each attempt.
+ * Thrown if a printed query contains a node that no printed query may have: a bug in this program.
+ * The query never runs, and each attempt fails alike.
  */
 export class ForeignNodeError extends Error {
   constructor(node: string) {
@@ -33,10 +32,10 @@ export class ForeignNodeError extends Error {
 }
 
 /**
- * The last gate before a printed query runs: ClickHouse itself says what it reads in the text,
- * without running it, and nothing may be there that the printer does not write. Throws a
- * `ForeignNodeError` otherwise. The text goes through `formatQuery` first, which takes a single
- * statement, because EXPLAIN would run a second one.
+ * Runs the last check before a printed query runs: ClickHouse parses the text without running it,
+ * and the tree may only contain nodes that the printer writes. Otherwise throws a
+ * `ForeignNodeError`. `formatQuery` comes first, because it accepts a single statement, while
+ * EXPLAIN would run a second one.
  */
 export async function gateRelation(
   { clickhouse, signal }: EngineCheck,
@@ -63,8 +62,8 @@ export async function gateRelation(
 }
 
 /**
- * The text with one placeholder for each type, and nothing in it: contents would stand in the tree
- * without changing it, and a thousand of them do not fit beside EXPLAIN.
+ * Returns the text with one empty placeholder for each type: contents do not change the tree, and a
+ * thousand of them do not fit beside EXPLAIN.
  */
 function emptied(text: string): { text: string; parameters: Record<string, string> } {
   const names = new Map<string, string>();
@@ -87,10 +86,10 @@ function emptyOf(type: string): string {
 }
 
 /**
- * The check of a query when it is stored: the gate, the types that ClickHouse gives its columns
- * against those that were inferred, its regular expressions, and a run over no rows. Reads nothing
- * of the project. Throws a `QueryError` with the author's own line and column for what only
- * ClickHouse finds wrong; what depends on values, such as a division by zero, can still fail a run.
+ * Checks a query when it is stored: the gate, ClickHouse's column types against the inferred ones,
+ * its regular expressions, and a run over no rows. Reads no data of the project. Throws a
+ * `QueryError` with the author's own line and column for faults that only ClickHouse finds. Faults
+ * that depend on values, such as a division by zero, can still fail a run.
  */
 export async function checkByEngine(check: EngineCheck, query: ResolvedQuery): Promise<void> {
   const nothing = queryRelation(query, { team_id: 0, selection: [], data_interval_end: 0 });
@@ -155,7 +154,7 @@ function rethrowOthers(error: unknown): false {
   throw error;
 }
 
-/** The rows of an answer; what ClickHouse refuses becomes a `QueryError`. */
+/** Returns the rows of an answer; an error of ClickHouse becomes a `QueryError`. */
 async function ask<Row>(
   { clickhouse, settings, signal }: EngineCheck,
   query: ResolvedQuery,

@@ -2,11 +2,11 @@ import { queryError } from '../query_error.ts';
 import type { QueryError, Span } from '../query_error.ts';
 import type { ResolvedQuery } from '../query.ts';
 
-/** An error of ClickHouse as its client gives it: a number as text, and its name. */
+/** An error of ClickHouse as its client returns it: a number as text, and its name. */
 export type EngineError = Error & { code: string; type: string };
 
-// Sentences for ClickHouse's faults in a query that the language accepts, by the name of the error.
-// ClickHouse's own words can hold names of the printed text, so they are not passed on.
+// Sentences for ClickHouse's errors in a query that the language accepts, by the name of the error.
+// ClickHouse's own words can contain names of the printed text, so they are not shown.
 const sentences: Record<string, string> = {
   CANNOT_COMPILE_REGEXP:
     'This regular expression is not one of RE2: check its brackets and escapes (a backslash ' +
@@ -48,7 +48,7 @@ const sentences: Record<string, string> = {
   ARGUMENT_OUT_OF_BOUND: 'An argument is out of bounds here.',
 };
 
-/** Did ClickHouse refuse, rather than the connection fail? */
+/** Returns true if ClickHouse refused the query, false if the connection failed. */
 export function isEngineError(error: unknown): error is EngineError {
   return (
     error instanceof Error && 'code' in error && /^\d+$/.test(String(error.code)) && 'type' in error
@@ -56,7 +56,7 @@ export function isEngineError(error: unknown): error is EngineError {
 }
 
 /**
- * Explains ClickHouse's fault in our own words, at the function that it names if the query calls it
+ * Explains ClickHouse's error in our own words, at the function that it names if the query calls it
  * once.
  */
 export function explainEngineError(query: ResolvedQuery, error: EngineError): QueryError {
@@ -67,7 +67,7 @@ export function explainEngineError(query: ResolvedQuery, error: EngineError): Qu
   return queryError(query.text, [{ message: `${written}${sentence}`, span: span ?? query.tree }]);
 }
 
-// By what a query calls the functions that the printer writes for it.
+// The query's words for functions that the printer writes.
 const written_as: Record<string, string> = {
   accurateCast: 'toInt64|toUInt64|toBool|CAST',
   parseDateTime64BestEffort: 'parseDateTimeBestEffort|toDateTime64|toDateTime|toDate|CAST',

@@ -19,8 +19,8 @@ const engine_types: Partial<Record<Kind, RegExp>> = {
 const containers: Partial<Record<Kind, string>> = { array: 'Array', tuple: 'Tuple', map: 'Map' };
 
 /**
- * Is this ClickHouse type, in ClickHouse's own words, what was inferred? A type that was inferred
- * as possibly NULL may be one that is not.
+ * Returns true if this ClickHouse type, in ClickHouse's notation, matches the inferred one. A type
+ * that was inferred as possibly NULL may turn out never NULL.
  */
 export function matchesEngineType(type: ValueType, engineType: string): boolean {
   const isNullable = engineType.startsWith('Nullable(');
@@ -38,7 +38,7 @@ export function matchesEngineType(type: ValueType, engineType: string): boolean 
   );
 }
 
-/** The types between commas that stand in no further brackets. */
+/** Splits types at commas outside inner brackets. */
 function splitItems(text: string): string[] {
   const items: string[] = [];
   let depth = 0;

@@ -2,9 +2,7 @@ import { models } from '../../model/models/index.ts';
 import { model_names } from '../../model/models/model.ts';
 import { isPrintedFunction } from './printed_functions.ts';
 
-/**
- * A node of ClickHouse's EXPLAIN AST: how deep it stands, its kind, and the word behind the kind.
- */
+/** A node of ClickHouse's EXPLAIN AST: its depth, its kind, and the word after the kind. */
 type Node = { depth: number; kind: string; word: string };
 
 const kinds = new Set([
@@ -25,13 +23,13 @@ const kinds = new Set([
   'OrderByElement',
   'WindowDefinition',
 ]);
-/** Only a relation of a model unfolds an array, which it makes by this function. */
+/** Only a model's relation unfolds an array, which it creates by this function. */
 const unfolded = 'arrayPushFront';
 const words = Object.values(models).flatMap((model) => model.words ?? []);
 const tables = new Set<string>([...model_names, ...words.flatMap((own) => own.tables)]);
 const functions = new Set(words.flatMap((own) => own.functions));
-// The printer's own names, and the columns of the store. No other word: behind IN a name would be a
-// table.
+// The printer's own names, and the columns of the store. No other word is allowed: after IN, a name
+// would be a table.
 const printed_name = /^(?:t\d+|c\d+|l\d+|column_\d+|order_\d+)(?:_[a-z]\w*)?$/;
 const store_columns = new Set([
   'team_id',
@@ -42,7 +40,7 @@ const store_columns = new Set([
 /**
  * Finds a node in a tree of EXPLAIN AST (one line for each node, indented by a space for each
  * level) that a printed query never has; undefined for a valid tree. Guarantee: a valid tree is a
- * single SELECT without SETTINGS, FORMAT or INTO, reads only tables of the models, and calls only
+ * single SELECT without SETTINGS, FORMAT or INTO, only reads tables of the models, and only calls
  * listed functions and table functions.
  */
 export function findForeignNode(lines: string[]): string | undefined {

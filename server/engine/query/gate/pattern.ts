@@ -1,4 +1,4 @@
-/** Most positions of a pattern that is counted; more are as good as this. */
+/** Most positions of a pattern that are counted; larger counts have the same effect. */
 const counted_max = 1_000_000_000;
 
 const quantifier = /\{(\d{1,9})(?:(,)(\d{1,9})?)?\}/y;
@@ -7,9 +7,9 @@ const character_class = /\[\^?\]?(?:\[:[^\]]*:\]|\\[^]|[^\]\\])*(?:\]|$)/y;
 const group_start = /\((?:\?P?<\w*>|\?[A-Za-z-]*[:)])?/y;
 
 /**
- * Counts the characters and classes of a regular expression of RE2 with its repeats written out
- * (`a{3}b` has 4). The time to match a text grows with it, for each byte of the text. Never too low
- * for an expression that RE2 accepts; takes time by the length of the pattern.
+ * Counts the characters and classes of an RE2 expression with its repeats expanded (`a{3}b` has 4).
+ * The time to match each byte of a text grows with it. Never too low for an expression that RE2
+ * accepts; its time is proportional to the length of the pattern.
  */
 export function countPositions(pattern: string): number {
   // Each open group's sum so far, and its last piece, which a quantifier repeats.
@@ -30,7 +30,8 @@ export function countPositions(pattern: string): number {
       length = take(escape, position)?.[0].length ?? 1;
       add(pattern.startsWith('\\Q', position) ? length : 1);
     } else if (sign === '[') {
-      // A class that is not closed is no pattern: ClickHouse says so when the query is stored.
+      // A class without its closing bracket is invalid: ClickHouse reports it when the query is
+      // stored.
       length = take(character_class, position)?.[0].length ?? 1;
       add(1);
     } else if (sign === '(') {

@@ -1,7 +1,7 @@
 import { functionTopics } from '../functions/index.ts';
 
-// Functions that the printer writes by itself: operators, conversions, property access, selection
-// and the order of groups.
+// Functions that the printer adds: operators, conversions, property access, selection and the order
+// of groups.
 const printed = `
   and or not equals notEquals less lessOrEquals greater greaterOrEquals in notIn like notLike
   ilike notILike isNull isNotNull multiIf if coalesce ifNull assumeNotNull toNullable nullIf
@@ -26,8 +26,8 @@ const names = new Set([
 ]);
 
 /**
- * May a printed query call this function of ClickHouse? Aggregates also with `If`, `Distinct` and
- * `OrNull`.
+ * Returns true if a printed query may call this function of ClickHouse. Aggregates may have `If`,
+ * `Distinct` and `OrNull`.
  */
 export function isPrintedFunction(name: string): boolean {
   return names.has(name) || names.has(name.replace(/(Distinct)?(If)?(OrNull)?$/, ''));

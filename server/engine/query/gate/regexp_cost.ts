@@ -3,20 +3,19 @@ import type { KnownFunction } from '../functions/find.ts';
 import { countPositions } from './pattern.ts';
 import type { Span } from '../query_error.ts';
 
-// One byte of a text can take a step for each position of the expression, and nothing ends a call
-// before it has read its texts: both are bounded, so that one row takes some hundredths of a
-// second.
+// One byte of a text can take a step for each position of the expression, and a call only ends
+// after its texts. Both are bounded, so that one row takes some hundredths of a second.
 const positions_max = 1_000;
 const steps_max = 1_000_000;
-// A function that finds every match may begin anew at each byte.
+// A function that finds every match may restart at each byte.
 const scanning_positions_max = 100;
 const scanned_bytes_max = 4_096;
 /** A lambda is called for as many items as memory holds. */
 const lambda_positions_max = 50;
 
 /**
- * The argument that the function searches with a regular expression, and the number of its bytes
- * that may be read.
+ * The argument that the function searches with a regular expression, and the most bytes of it to
+ * read.
  */
 export type Searched = { argument: number; bytes_max: number };
 

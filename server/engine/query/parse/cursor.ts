@@ -4,12 +4,12 @@ import type { Token } from './lexer.ts';
 import type { Span } from '../query_error.ts';
 import type { Name } from './tree.ts';
 
-/** Most levels of expressions and subqueries inside each other. */
+/** Most levels of nested expressions and subqueries. */
 const depth_max = 100;
 /** Most nodes of a query's tree. */
 const nodes_max = 5_000;
 
-// Words that end an expression or a table: none of them can be a name unless it is quoted.
+// Words that end an expression or a table: they can only be names in quotes.
 const reserved = new Set(
   (
     'SELECT FROM WHERE GROUP HAVING QUALIFY ORDER BY LIMIT OFFSET UNION INTERSECT EXCEPT JOIN ' +
@@ -20,7 +20,7 @@ const reserved = new Set(
   ).split(' '),
 );
 
-// Syntax of ClickHouse or other SQL at places where this language stops, and the alternative.
+// Unsupported syntax of ClickHouse or other SQL dialects, and the alternative.
 const advice: Record<string, string | undefined> = {
   SETTINGS:
     'SETTINGS is not part of the language, but for SETTINGS native_types = 1 at the end of the ' +
@@ -57,15 +57,15 @@ const advice: Record<string, string | undefined> = {
   '?': 'Signs ? are not part of the language: write if(condition, a, b), or a ?? b for NULL.',
 };
 
-// Words of the language that are functions too where a bracket follows.
+// Words of the language that are functions before a bracket.
 const callable = new Set(['AND', 'OR', 'LEFT', 'RIGHT', 'FORMAT', 'ARRAY', 'ANY']);
 
-/** Is the text the name of a function as it stands, before a bracket? */
+/** Returns true if the unquoted text can name a function before a bracket. */
 export function isPlainFunctionName(text: string): boolean {
   return isPlainName(text) || callable.has(text.toUpperCase());
 }
 
-/** Is the text a name as it stands, without quotes? */
+/** Returns true if the unquoted text can be a name. */
 export function isPlainName(text: string): boolean {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(text) && !reserved.has(text.toUpperCase());
 }
@@ -84,24 +84,24 @@ export class Cursor {
     this.tokens = tokenize(text);
   }
 
-  /** The present token, or the one `ahead` of it; behind the last there is only the end. */
+  /** Returns the present token, or the one `ahead` of it; after the last there is only the end. */
   peek(ahead = 0): Token {
     return this.tokens[Math.min(this.index + ahead, this.tokens.length - 1)]!;
   }
 
-  /** The end of the last token taken. */
+  /** Returns the end of the last consumed token. */
   get end(): number {
     return this.tokens[Math.max(this.index - 1, 0)]!.end;
   }
 
-  /** Takes the present token. */
+  /** Consumes the present token. */
   next(): Token {
     const token = this.peek();
     if (token.kind !== 'end') this.index += 1;
     return token;
   }
 
-  /** Is the token `ahead` this keyword, in any case? */
+  /** Returns true if the token `ahead` is this keyword, in any case. */
   isWord(keyword: string, ahead = 0): boolean {
     const token = this.peek(ahead);
     return (
@@ -111,13 +111,13 @@ export class Cursor {
     );
   }
 
-  /** Is the token `ahead` this sign? */
+  /** Returns true if the token `ahead` is this sign. */
   isSign(sign: string, ahead = 0): boolean {
     const token = this.peek(ahead);
     return token.kind === 'sign' && token.value === sign;
   }
 
-  /** Takes these keywords when they all come next. */
+  /** Consumes these keywords if they all come next. */
   acceptWords(...keywords: string[]): boolean {
     if (!keywords.every((keyword, ahead) => this.isWord(keyword, ahead))) return false;
     this.index += keywords.length;
@@ -138,13 +138,13 @@ export class Cursor {
     if (!this.acceptSign(sign)) this.fail(`Write ${sign} here.`);
   }
 
-  /** Can the token `ahead` be a name as it stands? */
+  /** Returns true if the token `ahead` can be an unquoted name. */
   isName(ahead = 0): boolean {
     const token = this.peek(ahead);
     return token.kind === 'quoted' || (token.kind === 'word' && isPlainName(token.value));
   }
 
-  /** Takes a name; `what` says which for the error, as in "a table". */
+  /** Consumes a name; `what` describes it for the error, as in "a table". */
   name(what: string): Name {
     if (!this.isName())
       this.fail(`Write the name of ${what} here; put words of the language in backticks.`);
@@ -152,7 +152,10 @@ export class Cursor {
     return { text: value, start, end };
   }
 
-  /** Does a call begin here, of a function that may be named like a word of the language? */
+  /**
+   * Returns true if a call begins here, also of a function that is named like a word of the
+   * language.
+   */
   isCall(): boolean {
     const { kind, value } = this.peek();
     return (
@@ -160,7 +163,9 @@ export class Cursor {
     );
   }
 
-  /** Takes a name at a place where words of the language are names too, as in `properties.from`. */
+  /**
+   * Consumes a name at a place where words of the language are names too, as in `properties.from`.
+   */
   anyName(): Name {
     const { kind, value, start, end } = this.peek();
     if (kind !== 'word' && kind !== 'quoted')
@@ -184,7 +189,7 @@ export class Cursor {
     return result;
   }
 
-  /** The span from `start` to the last token taken, for a new node; counts the node. */
+  /** Returns the span of a new node, from `start` to the last consumed token; counts the node. */
   since(start: number): Span {
     this.nodes += 1;
     if (this.nodes > nodes_max)
@@ -192,7 +197,7 @@ export class Cursor {
     return { start, end: this.end };
   }
 
-  /** Throws about the present token: what is known about the word there, or else `message`. */
+  /** Throws at the present token: the advice for its word, or else `message`. */
   fail(message: string): never {
     const token = this.peek();
     const known =

@@ -33,12 +33,12 @@ const powers: Readonly<Record<string, number | undefined>> = {
 const spellings: Record<string, BinaryOperator> = { '==': '=', '<>': '!=' };
 const comparisons = new Set(['between', 'like', 'in_list', 'in_select', 'is_null']);
 const predicates = new Set(['IS', 'IN', 'LIKE', 'ILIKE', 'BETWEEN', 'NOT']);
-/** Most operators of one operand, such as casts, that follow each other. */
+/** Most operators in a row on one operand, such as casts. */
 const links_max = 30;
 
 /**
  * Reads an expression whose operators all bind more strongly than `power` (Pratt). Throws a `Fault`
- * where there is none.
+ * if there is none.
  */
 export function parseExpression(grammar: Grammar, power = 0): Expression {
   return grammar.cursor.deeper(() => parseOperators(grammar, parsePrefix(grammar), power));
@@ -78,7 +78,7 @@ function parseOperators(grammar: Grammar, first: Expression, power: number): Exp
       };
       continue;
     }
-    // Each of these stands around all before it.
+    // Each of these encloses all earlier ones.
     links += 1;
     if (links > links_max)
       cursor.fail(
@@ -95,8 +95,8 @@ function parseOperators(grammar: Grammar, first: Expression, power: number): Exp
 }
 
 /**
- * Comparisons bind more strongly than `??`, which hardly anybody means who leaves out the brackets;
- * `end` is where the text of the operand ends, with its brackets where it has some.
+ * Comparisons bind more strongly than `??`, which authors who omit the brackets hardly intend;
+ * `end` is the end of the operand's text, including its brackets.
  */
 function refuseComparison(operand: Expression, end: number): void {
   const isComparison =

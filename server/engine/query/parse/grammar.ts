@@ -3,8 +3,8 @@ import type { Cursor } from './cursor.ts';
 import type { Expression, Select, TypeName } from './tree.ts';
 
 /**
- * The text being read, and the rules that need each other; `union` reads what may follow the first
- * arm.
+ * The text being read, and the rules that need each other; `union` reads the arms after the first
+ * one.
  */
 export type Grammar = {
   cursor: Cursor;
@@ -13,7 +13,7 @@ export type Grammar = {
   union(first: Select): Select;
 };
 
-/** Reads expressions parted by commas up to and with the closing sign; the list may be empty. */
+/** Reads expressions separated by commas up to and with the closing sign; the list may be empty. */
 export function parseList(grammar: Grammar, close: string): Expression[] {
   const { cursor } = grammar;
   if (cursor.acceptSign(close)) return [];
@@ -24,8 +24,8 @@ export function parseList(grammar: Grammar, close: string): Expression[] {
 }
 
 /**
- * Reads what stands in round brackets, the first of which is taken already: a SELECT with its
- * UNIONs, or expressions.
+ * Reads the content of round brackets, after the first one was consumed: a SELECT with its UNIONs,
+ * or expressions.
  */
 export function parseInBrackets(grammar: Grammar): { select: Select } | { items: Expression[] } {
   const { cursor } = grammar;
@@ -36,7 +36,7 @@ export function parseInBrackets(grammar: Grammar): { select: Select } | { items:
     return { select };
   }
   const first = grammar.expression();
-  // ((SELECT ...) UNION ALL ...): only now it is seen that the inner brackets hold an arm.
+  // ((SELECT ...) UNION ALL ...): only now it shows that the inner brackets contain an arm.
   if (first.kind === 'select' && cursor.isWord('UNION')) {
     const select = grammar.union(first.select);
     cursor.expectSign(')');

@@ -36,7 +36,7 @@ const escapes: Record<string, string> = {
   f: '\f',
 };
 
-// Signs that other languages have, and what to write instead.
+// Signs of other languages, and their replacement here.
 const sign_advice: Record<string, string | undefined> = {
   '{':
     'Placeholders in braces are not part of the language: a run reads the rows of its own ' +
@@ -47,8 +47,8 @@ const sign_advice: Record<string, string | undefined> = {
 };
 
 /**
- * The tokens of a text, an `end` last. Throws a `Fault` for text that is too long, ill-formed
- * Unicode, and signs, escapes and literals that the language does not have.
+ * Returns the tokens of a text, with an `end` last. Throws a `Fault` for text that is too long,
+ * ill-formed Unicode, and unsupported signs, escapes and literals.
  */
 export function tokenize(text: string): Token[] {
   if (text.length > text_length_max)
@@ -98,7 +98,7 @@ function readToken(text: string, start: number, before: Token | undefined): Toke
   const first = text[start]!;
   if (first === "'") return readQuoted(text, start, 'text');
   if (first === '"' || first === '`') return readQuoted(text, start, 'quoted');
-  // `pair.1.2` takes elements of tuples: behind a dot there is no fraction.
+  // `pair.1.2` reads elements of tuples: after a dot, there is no fraction.
   const isElement = before?.kind === 'sign' && before.value === '.' && before.end === start;
   const digits = match(isElement ? wholeNumber : number, text, start);
   if (digits !== undefined && !(first === '.' && isValueEnd(before, start)))
@@ -110,7 +110,7 @@ function readToken(text: string, start: number, before: Token | undefined): Toke
   throw unknownSign(text, start);
 }
 
-/** Does a dot at `start` belong to the value before it? */
+/** Returns true if a dot at `start` belongs to the value before it. */
 function isValueEnd(before: Token | undefined, start: number): boolean {
   return (
     before !== undefined &&

@@ -8,10 +8,9 @@ import type { Select } from './tree.ts';
 export type ParsedQuery = { select: Select; has_native_types: boolean };
 
 /**
- * The tree of a text in the query language: one SELECT, which may end with the setting
- * `native_types` and a semicolon. Guarantee: a text that this gives a tree for has at most 65,536
- * characters, 5,000 nodes and 100 levels. Throws a `Fault` at the first piece that is not of the
- * language.
+ * Returns the tree of a text in the query language: one SELECT, which may end with the setting
+ * `native_types` and a semicolon. Guarantee: an accepted text has at most 65,536 characters, 5,000
+ * nodes and 100 levels. Throws a `Fault` at the first invalid piece.
  */
 export function parse(text: string): ParsedQuery {
   const cursor = new Cursor(text);

@@ -3,7 +3,7 @@ import type { Grammar } from './grammar.ts';
 import { parseWindow } from './window.ts';
 import type { Expression, ExpressionOf, Name, TypeName } from './tree.ts';
 
-/** Most items, properties and elements that are taken out of each other. */
+/** Most items, properties and elements in one chain of accesses. */
 const links_max = 50;
 
 /** Units of INTERVAL in the singular. */
@@ -21,8 +21,8 @@ const interval_units = [
 ] as const;
 
 /**
- * Reads what stands between operators: a literal, a name, a call, something in brackets, and the
- * accesses behind it.
+ * Reads an operand: a literal, a name, a call or an expression in brackets, and the accesses after
+ * it.
  */
 export function parsePrimary(grammar: Grammar): Expression {
   const { cursor } = grammar;
@@ -127,7 +127,7 @@ function parseLambda(grammar: Grammar, parameters: Name[], start: number): Expre
   return { kind: 'lambda', parameters, body, ...grammar.cursor.since(start) };
 }
 
-/** A column, `table.*`, a call or a lambda of one parameter. */
+/** Reads a column, `table.*`, a call or a lambda of one parameter. */
 function parseNamed(grammar: Grammar): Expression {
   const { cursor } = grammar;
   const first = cursor.name('a column');
@@ -211,7 +211,7 @@ function parseCase(grammar: Grammar): Expression {
   };
 }
 
-/** CAST(x AS T), or CAST(x, 'T') as ClickHouse also writes it. */
+/** Reads CAST(x AS T), or CAST(x, 'T') as ClickHouse also writes it. */
 function parseCast(grammar: Grammar): Expression {
   const { cursor } = grammar;
   const { start } = cursor.next();
@@ -235,7 +235,7 @@ function parseCast(grammar: Grammar): Expression {
   return { kind: 'cast', operand, type, ...cursor.since(start) };
 }
 
-/** INTERVAL 1 DAY, INTERVAL '1 day'. */
+/** Reads INTERVAL 1 DAY, INTERVAL '1 day'. */
 function parseInterval(grammar: Grammar): Expression {
   const { cursor } = grammar;
   const { start } = cursor.next();

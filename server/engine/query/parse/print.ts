@@ -30,8 +30,8 @@ const operators = new Set<Expression['kind']>([
 ]);
 
 /**
- * An expression in the query language's own words. Guarantee: what `parse` reads from it is the
- * same tree, positions aside, and prints the same again.
+ * Returns an expression in the query language. Guarantee: `parse` reads it as the same tree,
+ * positions aside, which prints the same again.
  */
 export function printExpression(node: Expression): string {
   switch (node.kind) {
@@ -115,7 +115,7 @@ function printOperator(
   }
 }
 
-// Operators that bind alike group to the left, so a row of them needs no brackets.
+// Operators of equal precedence group to the left, so a row of them needs no brackets.
 const alike: BinaryOperator[][] = [
   ['OR'],
   ['AND'],
@@ -137,13 +137,13 @@ function printBinary(node: ExpressionOf<'binary'>): string {
   return [operand(left), ...parts].join(' ');
 }
 
-/** An expression that stands beside an operator: in brackets when it has one of its own. */
+/** Prints an operand: in brackets if it has an operator of its own. */
 function operand(node: Expression): string {
   const text = printExpression(node);
   return operators.has(node.kind) && node.kind !== 'cast' ? `(${text})` : text;
 }
 
-/** An expression before a dot or bracket: behind a number a dot would begin its fraction. */
+/** Prints an expression before a dot or bracket: after a number, a dot would begin its fraction. */
 function target(node: Expression): string {
   return node.kind === 'number' ? `(${node.digits})` : operand(node);
 }
@@ -228,8 +228,8 @@ function printCase({ operand: compared, branches, otherwise }: ExpressionOf<'cas
 }
 
 /**
- * A SELECT in the query language's own words, on one line. Guarantee: what `parse` reads from it is
- * the same tree, positions aside, and prints the same again.
+ * Returns a SELECT in the query language, on one line. Guarantee: `parse` reads it as the same
+ * tree, positions aside, which prints the same again.
  */
 export function printSelect(select: Select): string {
   if (select.kind === 'core') return printCore(select);

@@ -1,6 +1,6 @@
 import type { Frame, FrameBound } from './tree.ts';
 
-/** A frame as ClickHouse also reads it. */
+/** Prints a frame in a form that ClickHouse also reads. */
 export function printFrame({ unit, from, to }: Frame): string {
   return `${unit} BETWEEN ${printBound(from)} AND ${printBound(to)}`;
 }

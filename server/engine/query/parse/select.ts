@@ -17,14 +17,14 @@ const joins_max = 10;
 const with_max = 100;
 
 /**
- * Reads a SELECT with its UNIONs. ORDER BY and LIMIT belong to a single SELECT; of a union they are
- * asked for in brackets.
+ * Reads a SELECT with its UNIONs. ORDER BY and LIMIT belong to a single SELECT; for a union, the
+ * author has to use brackets.
  */
 export function parseSelect(grammar: Grammar): Select {
   return grammar.cursor.deeper(() => parseUnion(grammar, parseArm(grammar)));
 }
 
-/** Reads the UNIONs behind a first SELECT; gives that one where there are none. */
+/** Reads the UNIONs after a first SELECT; returns that one if there are none. */
 export function parseUnion(grammar: Grammar, first: Select): Select {
   const { cursor } = grammar;
   const arms = [first];
@@ -46,8 +46,8 @@ export function parseUnion(grammar: Grammar, first: Select): Select {
 }
 
 /**
- * An arm of a union has ORDER BY and LIMIT only in brackets of its own, so that nobody takes them
- * for those of the whole.
+ * An arm of a union may only have ORDER BY and LIMIT in its own brackets, so that nobody applies
+ * them to the whole.
  */
 function refuseOrder({ cursor }: Grammar, arm: Select): void {
   if (
@@ -131,7 +131,10 @@ function parseItems(grammar: Grammar): SelectItem[] {
   return items;
 }
 
-/** The columns that a star leaves out: EXCEPT or EXCLUDE, names in brackets or a single one. */
+/**
+ * Reads the columns that a star leaves out: EXCEPT or EXCLUDE, with names in brackets or a single
+ * one.
+ */
 function parseExcept({ cursor }: Grammar, star: ExpressionOf<'star'>): void {
   if (cursor.isWord('REPLACE') && cursor.isSign('(', 1))
     cursor.fail('* REPLACE is not part of the language: write * EXCEPT (x), ... AS x.');

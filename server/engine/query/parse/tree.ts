@@ -21,7 +21,7 @@ export type BinaryOperator =
   | '/'
   | '%';
 
-/** A type's name in CAST and `::`, with what stands in its brackets. */
+/** A type's name in CAST and `::`, with the content of its brackets. */
 export type TypeName = Span & { name: string; items: TypeName[] };
 
 /** The window of a window function: its own, or the one that a WINDOW clause names. */
@@ -44,7 +44,7 @@ export type Frame = { unit: 'ROWS' | 'RANGE'; from: FrameBound; to: FrameBound }
 /** One entry of ORDER BY. */
 export type OrderItem = { expression: Expression; descending: boolean; nulls?: 'FIRST' | 'LAST' };
 
-/** An expression. Every node knows its piece of the text. */
+/** An expression. Every node has its span in the text. */
 export type Expression = Span &
   (
     | { kind: 'null' }
@@ -110,7 +110,7 @@ export type Source = Span &
     | { kind: 'subquery'; select: Select; alias?: Name }
   );
 
-/** A further source and how its rows meet those before it. */
+/** A further source, and the way its rows join the earlier ones. */
 export type Join = {
   kind: 'INNER' | 'LEFT' | 'RIGHT' | 'FULL' | 'CROSS';
   source: Source;
@@ -138,7 +138,7 @@ export type SelectCore = Span & {
   offset?: number;
 };
 
-/** Two or more SELECTs under each other. */
+/** Two or more SELECTs joined by UNION. */
 export type SelectUnion = Span & { kind: 'union'; distinct: boolean; arms: Select[] };
 
 /** A whole query. */

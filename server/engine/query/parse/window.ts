@@ -20,7 +20,7 @@ export function parseWindow(grammar: Grammar): Window {
   return window;
 }
 
-/** Reads one expression or more, parted by commas. */
+/** Reads one or more expressions separated by commas. */
 export function parseExpressions(grammar: Grammar): Expression[] {
   const expressions = [grammar.expression()];
   while (grammar.cursor.acceptSign(',')) expressions.push(grammar.expression());

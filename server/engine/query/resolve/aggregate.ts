@@ -15,8 +15,8 @@ const takes_distinct = new Set(['count', 'sum', 'avg', 'groupArray']);
 const levels_max = 20;
 
 /**
- * The parts of an aggregate's call in ClickHouse: `name(levels)(texts)`, which `wrap` makes the
- * documented type.
+ * The parts of an aggregate's call in ClickHouse: `name(levels)(texts)`, which `wrap` converts to
+ * the documented type.
  */
 export type AggregateCall = {
   call: string;
@@ -25,7 +25,7 @@ export type AggregateCall = {
   values: Value[];
 };
 
-/** The value of an aggregate without OVER. Throws a `Fault` where none can stand. */
+/** Returns the value of an aggregate without OVER. Throws a `Fault` if its place allows none. */
 export function resolveAggregate(
   scope: Scope,
   node: ExpressionOf<'call'>,
@@ -45,8 +45,8 @@ export function resolveAggregate(
 }
 
 /**
- * An aggregate's call, its arguments resolved in the scope given. The result does not depend on the
- * order of the rows.
+ * Returns an aggregate's call, with its arguments resolved in the scope. The result does not depend
+ * on the order of the rows.
  */
 export function aggregateCall(
   scope: Scope,
@@ -139,7 +139,7 @@ function readLevels(node: ExpressionOf<'call'>, wanted: 'none' | 'one' | 'many')
 }
 
 /**
- * Several rows can be smallest or largest; their own value decides then, so that the result is
+ * Several rows can be smallest or largest; their own value then decides, so that the result is
  * fixed. NULLs count neither as value nor as key.
  */
 function shapeOf(
@@ -158,7 +158,7 @@ function shapeOf(
   return { texts: [texts[0]!, `tuple(${key}, ${value})`], tests: [...tests, ...present] };
 }
 
-/** Arrays that aggregates make leave NULL out. */
+/** Arrays from aggregates omit NULL. */
 function itemsWithoutNull(type: ValueType): ValueType {
   return type.kind === 'array'
     ? { ...type, items: type.items.map((item) => ({ ...item, nullable: false })) }

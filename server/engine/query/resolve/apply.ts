@@ -14,8 +14,8 @@ import type { Kind } from '../values/value_type.ts';
 import type { Context, Scope } from './scope.ts';
 
 /**
- * ClickHouse text that makes a result the type that its signature names: ClickHouse's own are often
- * narrower, and narrow ones do not meet in IF or UNION.
+ * ClickHouse text that converts a result to the type of its signature: ClickHouse's own types are
+ * often narrower, and narrow ones are incompatible in IF or UNION.
  */
 const canonical: Partial<Record<Kind, (sql: string) => string>> = {
   integer: (sql) => `toInt64(${sql})`,
@@ -29,7 +29,7 @@ const canonical: Partial<Record<Kind, (sql: string) => string>> = {
 /** Most different calls with a regular expression in one query. */
 const searches_max = 50;
 
-/** A function of one row on resolved values. */
+/** Applies a function of one row to resolved values. */
 export function apply(scope: Scope, name: string, values: Value[], span: Span): Value {
   const known = findFunction(name);
   if (known === undefined) throw new RangeError(`The query language has no function ${name}.`);
@@ -41,7 +41,7 @@ export function apply(scope: Scope, name: string, values: Value[], span: Span): 
   );
 }
 
-/** A function of one row on its arguments. Throws a `Fault` where they do not fit any signature. */
+/** Applies a function of one row to its arguments. Throws a `Fault` if they fit no signature. */
 export function applyKnown(
   scope: Scope,
   known: KnownFunction,
@@ -80,10 +80,9 @@ export function applyKnown(
 }
 
 /**
- * The zone that a function which takes one works in, and its arguments with it: the one that is
- * named, else that of its timestamp. An optional number before it is 0, as it is when left out. A
- * function that moves a timestamp moves it in the timestamp's own zone, where days have 23 or 25
- * hours.
+ * Returns the zone of a function that accepts one, and its arguments with it: the named zone, or
+ * else that of its timestamp. An optional number before it is 0 by default. A function that moves a
+ * timestamp works in the timestamp's own zone, where days have 23 or 25 hours.
  */
 function zoneOf({ signatures: [signature] }: KnownFunction, { texts, values }: Binding) {
   const at = signature!.parameters.findIndex(({ form }) => form.name === '#zone');
@@ -97,19 +96,19 @@ function zoneOf({ signatures: [signature] }: KnownFunction, { texts, values }: B
   return { zone, texts: [...given, ...Array<string>(at - given.length).fill('0'), zone] };
 }
 
-/** ClickHouse text of the value as it is calculated with: a timestamp in its own zone. */
+/** Returns ClickHouse text of the value for calculations: a timestamp in its own zone. */
 export function local(text: string, { zone }: Value): string {
   return zone === undefined ? text : `toTimeZone(${text}, ${zone})`;
 }
 
-/** ClickHouse text of a result, made the type that its kind names. */
+/** Returns ClickHouse text of a result, converted to the type of its kind. */
 export function canonicalText(sql: string, kind: Kind): string {
   return isContainer(kind) ? sql : (canonical[kind]?.(sql) ?? sql);
 }
 
 /**
- * A template with its arguments: `$1`, `$*`; a unit behind `Interval` begins with a capital; a time
- * zone that was not given is UTC.
+ * Fills a template with its arguments: `$1`, `$*`. A unit after `Interval` begins with a capital; a
+ * missing time zone is UTC.
  */
 function fill(template: string, texts: string[]): string {
   return template.replace(
@@ -128,8 +127,7 @@ function printCall({ name, engine }: FunctionDefinition, texts: string[]): strin
 }
 
 /**
- * A call that reads the first bytes of its text; of a text in which it replaces something the rest
- * stays as it is.
+ * Prints a call that reads the first bytes of its text; a replacement leaves the rest unchanged.
  */
 function printSearch(
   context: Context,

@@ -17,8 +17,8 @@ import { valueOf } from './scope.ts';
 import type { Scope } from './scope.ts';
 
 /**
- * The value of a call: an aggregate, a window function, or a function of one row. Throws a `Fault`
- * for what is not on the list.
+ * Returns the value of a call: an aggregate, a window function, or a function of one row. Throws a
+ * `Fault` for an unlisted function.
  */
 export function resolveCall(scope: Scope, written: ExpressionOf<'call'>): Value {
   const name = spellFunction(written.name.text);
@@ -71,7 +71,7 @@ function resolveConversion(
       node,
     );
   const given = valueOf(scope, arg);
-  // A property is NULL where it does not fit; other text fails the run.
+  // A property that does not fit is NULL; any other such text fails the run.
   const value: Value =
     or_null && isTextual(given.type.kind)
       ? { ...given, type: { kind: 'property', nullable: true, items: [] } }
@@ -82,8 +82,8 @@ function resolveConversion(
 }
 
 /**
- * A value as a timestamp of a zone. A text without a zone of its own is read in that one by
- * `toDateTime`, and as UTC by `toDate`.
+ * Returns a value as a timestamp of a zone. `toDateTime` reads a text without a zone of its own in
+ * that zone, `toDate` reads it as UTC.
  */
 function inZone(scope: Scope, value: Value, zone: Expression, node: ExpressionOf<'call'>): Value {
   const { writer } = scope.context;
@@ -104,7 +104,7 @@ function inZone(scope: Scope, value: Value, zone: Expression, node: ExpressionOf
 
 type Special = (scope: Scope, node: ExpressionOf<'call'>) => Value;
 
-// Functions whose types follow from more than a signature says.
+// Functions whose types do not follow from a signature alone.
 const specials: Record<string, Special | undefined> = Object.assign(
   Object.create(null) as Record<string, Special>,
   {
@@ -191,11 +191,11 @@ function resolveTupleElement(scope: Scope, node: ExpressionOf<'call'>): Value {
   });
 }
 
-/** An array or tuple in brackets. */
+/** Resolves an array or tuple in brackets. */
 export function resolveItems(scope: Scope, node: ExpressionOf<'array' | 'tuple'>): Value {
   const items = node.items.map((item: Expression) => valueOf(scope, item));
   if (node.kind === 'tuple') {
-    // Booleans are made ClickHouse's own, so that JSON shows them as such.
+    // Booleans become ClickHouse's own, so that JSON shows them as such.
     const values = items.map((item) => coerce(scope.context.writer, item, item.type.kind) ?? item);
     return compose(
       `tuple(${values.map(({ sql }) => sql).join(', ')})`,

@@ -8,7 +8,7 @@ import { describeType } from '../values/value_type.ts';
 import { valueOf } from './scope.ts';
 import type { Context, Scope } from './scope.ts';
 
-/** The value of a node that has to be true or false. */
+/** Returns the value of a node that must be true or false. */
 export function condition(scope: Scope, node: Expression): Value {
   const value = valueOf(scope, node);
   const asCondition = coerceCondition(scope.context.writer, value);
@@ -21,7 +21,7 @@ export function condition(scope: Scope, node: Expression): Value {
   return asCondition;
 }
 
-/** The first value that is not NULL. */
+/** Returns the first value that is not NULL. */
 export function coalesce(context: Context, name: string, values: Value[], span: Span): Value {
   const aligned = align(context.writer, values);
   if (aligned === undefined)
@@ -39,7 +39,7 @@ export function coalesce(context: Context, name: string, values: Value[], span: 
   );
 }
 
-/** The first result whose condition holds, else the last one. */
+/** Returns the first result whose condition holds, or else the last one. */
 export function choose(context: Context, whens: Value[], results: Value[], span: Span): Value {
   const aligned = align(context.writer, results);
   if (aligned === undefined)

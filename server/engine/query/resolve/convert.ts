@@ -11,8 +11,8 @@ import { describeType, isContainer, isNumeric, orNull, typeOf } from '../values/
 import type { Kind, ValueType } from '../values/value_type.ts';
 import type { Context } from './scope.ts';
 
-// The types that CAST and :: know, by the names of ClickHouse and of SQL. All whole numbers have 64
-// bits here.
+// The types that CAST and :: accept, by the names of ClickHouse and of SQL. All whole numbers have
+// 64 bits here.
 const type_names: Record<string, Kind> = {
   String: 'text',
   text: 'text',
@@ -44,15 +44,15 @@ const type_names: Record<string, Kind> = {
 };
 
 /**
- * Fails for a text that `toInt64` of ClickHouse would change: digits beyond 64 bits. A nullable
- * value is cast without it, because a cast to a nullable type gives NULL for any other text.
+ * Fails for a text that ClickHouse's `toInt64` would change: digits beyond 64 bits. A nullable
+ * value skips this check, because a cast to a nullable type returns NULL for any other text.
  */
 const accurately = (type: string, zero: string) => (sql: string, nullable: boolean) =>
   nullable
     ? `if(isNull(${sql}), NULL, accurateCast(ifNull(${sql}, '${zero}'), '${type}'))`
     : `accurateCast(${sql}, '${type}')`;
 
-// Explicit conversions of one kind into another. A pair without an entry cannot be converted.
+// Explicit conversions from one kind to another. A pair without an entry cannot be converted.
 const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string, nullable: boolean) => string>> =
   {
     'text integer': accurately('Int64', '0'),
@@ -75,8 +75,8 @@ const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string, nullable: boo
   };
 
 /**
- * Converts the value to the kind, as CAST and the conversion functions do. A property that does not
- * fit becomes NULL, other text fails the run. Throws a `Fault` without a conversion.
+ * Converts the value to the kind, like CAST and the conversion functions. A property that does not
+ * fit becomes NULL; any other such text fails the run. Throws a `Fault` if there is no conversion.
  */
 export function convert(context: Context, value: Value, kind: Kind, span: Span): Value {
   const as = (sql: string) =>
@@ -124,7 +124,7 @@ function convertToText(value: Value, span: Span): Value {
   );
 }
 
-/** The value as the type that is written behind CAST or `::`. */
+/** Converts the value to the type after CAST or `::`. */
 export function castTo(context: Context, value: Value, type: TypeName, span: Span): Value {
   if (type.name === 'Nullable') {
     const cast = castTo(context, value, onlyItem(type), span);

@@ -14,12 +14,12 @@ import { findSource, openScope, valueOf } from './scope.ts';
 import type { Context, ResolvedSelect, Scope, SelectUse, WithEntries } from './scope.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** Most faults that one answer names. */
+/** Most faults that one answer lists. */
 const faults_max = 20;
-/** Most columns of one SELECT, `*` written out. */
+/** Most columns of one SELECT, with `*` expanded. */
 const columns_max = 1_000;
 
-/** One SELECT without its UNIONs as ClickHouse text in brackets. */
+/** Returns one SELECT without its UNIONs as ClickHouse text in brackets. */
 export function resolveCore(context: Context, core: SelectCore, use: SelectUse): ResolvedSelect {
   const scope = openScope(context, extend(use.withs, core.with));
   const from = openFrom(scope, core, use);
@@ -34,7 +34,7 @@ export function resolveCore(context: Context, core: SelectCore, use: SelectUse):
     items.some(({ value }) => value.traits.aggregates) &&
     items.some(({ value }) => value.traits.windows);
   if (keys.length > 0 || isOneRow) {
-    // The key, and the source of the aggregates, are known only now.
+    // Only now the key and the source of the aggregates are known.
     scope.is_one_row = isOneRow;
     scope.keys = new Set(keys.map(({ sql }) => sql));
     scope.alias_values.clear();
@@ -80,7 +80,7 @@ const before = (scope: Scope, where: string): Scope => ({
 });
 const behind = (scope: Scope): Scope => ({ ...scope, prefers: 'alias' });
 
-/** Notes a fault and goes on with NULL, so that one answer names the faults of every clause. */
+/** Records a fault and continues with NULL, so that one answer lists the faults of every clause. */
 function attempt(context: Context, span: Span, read: () => Value): Value {
   try {
     return read();
@@ -135,7 +135,7 @@ function expandStar(scope: Scope, node: ExpressionOf<'star'>): Item[] {
   );
 }
 
-/** The number of an output column, where a clause names one by its position. */
+/** Returns the number of an output column if a clause refers to it by position. */
 function positionOf(node: Expression, items: Item[]): number | undefined {
   if (node.kind !== 'number' || !/^\d+$/.test(node.digits)) return undefined;
   const position = Number(node.digits);
@@ -210,7 +210,7 @@ function resolveRest(
   };
 }
 
-/** Behind GROUP BY or beside an aggregate, a column stands inside an aggregate or in a key. */
+/** After GROUP BY or beside an aggregate, a column must be inside an aggregate or in a key. */
 function checkGrouping(core: SelectCore, items: Item[], clauses: Clauses): void {
   const rest = [
     clauses.having,

@@ -1,7 +1,7 @@
 const sessions = 'Sessions are the table `sessions`; an event has properties.$session_id.';
 const groups = 'Groups are the table `groups`; an event has properties.$groups.company.';
 
-// Names of tables and columns that other analytics platforms have, and what there is here.
+// Names of tables and columns on other analytics platforms, and their equivalents here.
 const elsewhere = new Map([
   ['id', 'A person has `person_id`, an event `uuid`.'],
   ['session', sessions],
@@ -9,7 +9,7 @@ const elsewhere = new Map([
   ...Array.from({ length: 5 }, (_, index) => [`group_${index}`, groups] as const),
 ]);
 
-/** Suggests a replacement for a name that is no table and no column here, if one is known. */
+/** Suggests a replacement for a name that is no table or column here, if one is known. */
 export function elsewhereNamed(name: string): string | undefined {
   return name.startsWith('$')
     ? `A property has its column before it: write properties.${name}.`

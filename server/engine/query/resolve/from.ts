@@ -15,15 +15,15 @@ import { valueOf } from './scope.ts';
 import type { Scope, SelectUse } from './scope.ts';
 
 /**
- * FROM with its joins, opened in the scope. `text` gives ClickHouse's text once everything that
- * uses the sources has been resolved.
+ * FROM with its joins, opened in the scope. `text` returns ClickHouse's text once all uses of the
+ * sources have been resolved.
  */
 export type OpenFrom = { text(): string; is_model_table: boolean };
 
 /**
- * Opens what a SELECT reads. The first table gives the run's rows wherever the SELECT itself does;
- * a joined table of another model, and everything inside a look-up, gives all rows up to the end
- * of the run's selection.
+ * Opens the sources of a SELECT. The first table has the run's rows wherever the SELECT itself
+ * does. A joined table of another model, and everything inside a look-up, has all rows up to the
+ * end of the run's selection.
  */
 export function openFrom(scope: Scope, core: SelectCore, use: SelectUse): OpenFrom | undefined {
   if (core.from === undefined) return undefined;
@@ -60,7 +60,7 @@ function openSource(scope: Scope, node: SourceNode, isLookup: boolean): Source {
   const name = node.alias?.text ?? node.name.text;
   const known = scope.withs.get(node.name.text);
   if (known !== undefined && 'select' in known.entry) {
-    // An entry of WITH is read anew at each place, for the rows of that place.
+    // An entry of WITH is resolved again at each place, for the rows of that place.
     const select = scope.context.select(known.entry.select, {
       withs: known.before,
       is_lookup: isLookup,

@@ -10,7 +10,9 @@ import { valueOf } from './scope.ts';
 import type { Context, Scope } from './scope.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** `x IN (a, b)`: whether x equals one of them; a list of literals becomes one parameter. */
+/**
+ * Resolves `x IN (a, b)`: true if x equals one of them; a list of literals becomes one parameter.
+ */
 export function resolveInList(scope: Scope, node: ExpressionOf<'in_list'>): Value {
   const operand = valueOf(scope, node.operand);
   const nullItem = node.items.find((item) => item.kind === 'null');
@@ -79,7 +81,7 @@ function inEach(
   );
 }
 
-/** `x IN (SELECT ...)`: whether x, or a tuple, is among the rows of a look-up. */
+/** Resolves `x IN (SELECT ...)`: true if x, or a tuple, is among the rows of a look-up. */
 export function resolveInSelect(scope: Scope, node: ExpressionOf<'in_select'>): Value {
   const operand = valueOf(scope, node.operand);
   const select = scope.context.lookUp(node.select, scope.withs);

@@ -20,7 +20,7 @@ import type { Context, Scope } from './scope.ts';
 type Step = Span & ({ name: string } | { index: Expression } | { position: number });
 
 /**
- * A column, alias or parameter by its name, with what is taken out of it: properties, items,
+ * Resolves a column, alias or parameter by its name, with the accesses to its properties, items and
  * elements.
  */
 export function resolveAccess(
@@ -48,7 +48,7 @@ export function resolveAccess(
   ]);
 }
 
-/** Resolves the first names of a dotted name; the rest is taken out of it. */
+/** Resolves the first names of a dotted name; the rest are accesses. */
 function resolveBase(scope: Scope, node: ExpressionOf<'column'>): { value: Value; rest: Name[] } {
   const [first, second, third] = node.parts;
   if (first === undefined) throw new Fault('Write a name here.', node);
@@ -84,7 +84,7 @@ function columnOf(scope: Scope, name: Name): Value | undefined {
   return owner && columnValue(owner, name);
 }
 
-/** The value of a column that the source is known to have. */
+/** Returns the value of a column that the source has. */
 export function columnValue(source: Source, name: Name): Value {
   const { sql, type, zone } = source.column(name.text)!;
   const value = compose(sql, type, name, [
@@ -103,7 +103,7 @@ const person_columns = new Map([
   ['properties', 'person_properties'],
 ]);
 
-/** `person.properties` or `person.id` of events. */
+/** Resolves `person.properties` or `person.id` of events. */
 function personColumn(sources: Source[], first: Name, second: Name | undefined): Value | undefined {
   const events = sources.filter((source) => source.model === 'events');
   const column = second && person_columns.get(second.text);

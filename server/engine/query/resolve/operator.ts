@@ -32,7 +32,7 @@ const arithmetic = {
   '%': 'modulo',
 } as const;
 
-/** The value of an operator's node. */
+/** Returns the value of an operator's node. */
 export function resolveOperator(
   scope: Scope,
   node: ExpressionOf<
@@ -130,8 +130,8 @@ function resolveBinary(scope: Scope, node: ExpressionOf<'binary'>): Value {
 }
 
 /**
- * The operands of a row of equal operators, which ClickHouse takes as one call: long ones would
- * nest too deep for it.
+ * Returns the operands of a row of equal operators, which becomes one call: long rows would nest
+ * too deep for ClickHouse.
  */
 function operands(node: ExpressionOf<'binary'>, operator: 'AND' | 'OR' | '??'): Expression[] {
   const found: Expression[] = [node.right];

@@ -6,8 +6,8 @@ import type { ValueType } from '../values/value_type.ts';
 import type { ResolvedColumn } from './scope.ts';
 
 /**
- * The columns of the export. Guarantee: each has a name of 1 to 64 characters that no other has,
- * and a type that every destination knows. Throws a `Fault` for others.
+ * Returns the columns of the export. Guarantee: each has a unique name of 1 to 64 characters and a
+ * type that every destination knows. Throws a `Fault` for others.
  */
 export function outputColumns(columns: ResolvedColumn[], is_native: boolean): Column[] {
   const names = new Set<string>();
@@ -36,12 +36,12 @@ export function outputColumns(columns: ResolvedColumn[], is_native: boolean): Co
   });
 }
 
-// The store also has the year 0, which some destinations refuse and others take for another year.
+// The store also has the year 0, which some destinations refuse and others read as another year.
 const first_instant = "toDateTime64('0001-01-01 00:00:00', 6, 'UTC')";
 
 /**
- * ClickHouse text that makes a value of the query the type of its column; what is inside arrays and
- * maps, each format types itself.
+ * Returns ClickHouse text that converts a query's value to the type of its column; each format
+ * converts the contents of arrays and maps.
  */
 export function finalExpression(sql: string, type: ValueType, is_native: boolean): string {
   const column = columnTypeOf(type, is_native);

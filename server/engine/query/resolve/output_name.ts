@@ -1,12 +1,12 @@
 import { printExpression } from '../parse/print.ts';
 import type { Expression } from '../parse/tree.ts';
 
-/** Most characters of the name of an export's column. */
+/** Most characters of an export column's name. */
 export const name_characters_max = 64;
 
 /**
- * The name of a column without an alias: the last name of a column or property, else the expression
- * itself, cut where it is long.
+ * Returns the name of a column without an alias: the last name of a column or property, or else the
+ * expression itself, shortened.
  */
 export function nameColumn(node: Expression): string {
   if (node.kind === 'column') return node.parts.at(-1)!.text;

@@ -12,7 +12,7 @@ import type {
   SelectUse,
 } from './scope.ts';
 
-/** A resolved SELECT as ClickHouse text, with its columns and the keys of its order. */
+/** Returns a resolved SELECT as ClickHouse text, with its columns and the keys of its order. */
 export function print(
   context: Context,
   core: SelectCore,
@@ -37,8 +37,8 @@ export function print(
     for (const [alias, column] of rowColumns(scope)) list.push(`${column} AS ${alias}`);
   const isCut =
     core.limit !== undefined || core.offset !== undefined || core.limit_by !== undefined;
-  // A LIMIT takes fixed rows only if no two rows are equal in order: every column decides in the
-  // end.
+  // A LIMIT selects fixed rows only if no two rows are equal in order, so every column is a final
+  // sort key.
   const cut = isCut
     ? [
         ...clauses.order.map(({ item, value }) => `${value.sql}${printDirection(item)}`),
@@ -66,14 +66,11 @@ export function print(
   return { text: text.join(''), columns, order, is_row_wise: isRowWise };
 }
 
-/**
- * The keys of ORDER BY as columns of the result: an output column where there is one, else a
- * further one.
- */
+/** Adds the keys of ORDER BY to the result: an existing output column, or a further one. */
 function exposeOrder(order: Order[], columns: ResolvedColumn[], list: string[]): OrderKey[] {
   return order.map(({ item, value, output }, index) => {
-    // A further column would make rows differ that DISTINCT takes for one, so an output column
-    // stands for itself.
+    // A further column would make rows differ that DISTINCT merges, so an output column stands for
+    // itself.
     if (output === undefined) list.push(`${value.sql} AS order_${index + 1}`);
     return {
       sql: output === undefined ? `order_${index + 1}` : columns[output]!.sql,

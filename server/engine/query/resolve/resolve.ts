@@ -11,11 +11,11 @@ import { isTooLarge, orNull, typeOf } from '../values/value_type.ts';
 import { valueOf } from './scope.ts';
 import type { Context, Scope } from './scope.ts';
 
-/** Most expressions inside each other, aliases written out. */
+/** Most nested expressions, with aliases expanded. */
 const levels_max = 200;
 /**
- * Most work of one compilation, in characters of the texts of all expressions on the way, so that
- * small texts that repeat large ones end early.
+ * Most work of one compilation, in characters of all intermediate expressions, so that small texts
+ * that repeat large ones end early.
  */
 const written_max = 4_000_000;
 /** Cost of resolving one expression, however short its text is. */
@@ -28,9 +28,9 @@ const uint64_max = 2n ** 64n - 1n;
 export type Levels = { expressions: number; selects: number; written: number };
 
 /**
- * Resolves an expression in a scope to ClickHouse text and type. Guarantee: the text holds no word
- * of the query: names are the printer's own, contents of literals are parameters, functions are the
- * listed ones. Throws a `Fault` for an expression without a meaning.
+ * Resolves an expression in a scope to ClickHouse text and type. Guarantee: the text contains no
+ * word of the query: names come from the printer, contents of literals are parameters, functions
+ * are the listed ones. Throws a `Fault` for an expression without a meaning.
  */
 export function resolve(levels: Levels, scope: Scope, node: Expression): Value {
   levels.expressions += 1;
@@ -66,9 +66,9 @@ export function resolve(levels: Levels, scope: Scope, node: Expression): Value {
 }
 
 /**
- * An array that is the same for every row, such as that of a scalar subquery, would be looked
- * through for each item of another one in time that no limit of ClickHouse sees. As a full column
- * it takes memory first, and that has a limit.
+ * A constant array, such as that of a scalar subquery, would be searched for each item of another
+ * one, in time that no limit of ClickHouse bounds. As a full column, it needs memory first, which
+ * has a limit.
  */
 function isRepeated(scope: Scope, node: Expression, { type }: Value): boolean {
   if (type.kind !== 'array' && type.kind !== 'map') return false;
@@ -164,7 +164,7 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
   return created(writer.parameter('Float64', String(float)), 'float', float);
 }
 
-/** The one value that a SELECT of one column and at most one row gives; NULL without a row. */
+/** Returns the one value of a SELECT with one column and at most one row; NULL without a row. */
 function resolveScalarSelect(scope: Scope, node: ExpressionOf<'select'>): Value {
   const select = scope.context.lookUp(node.select, scope.withs);
   const [only, ...others] = select.columns;

@@ -9,15 +9,15 @@ import type { Value } from '../values/value.ts';
 import type { ValueType } from '../values/value_type.ts';
 import type { QueryWriter } from '../values/writer.ts';
 
-/** An entry of WITH and what it can see itself. */
+/** An entry of WITH and the entries that it can use. */
 export type WithEntry = { entry: With; before: WithEntries };
 
-/** The entries of WITH that can be seen, the innermost last. */
+/** The visible entries of WITH, the innermost last. */
 export type WithEntries = ReadonlyMap<string, WithEntry>;
 
 /**
  * A column of a resolved SELECT: its name in the query, its name in the printed text, the text of
- * its expression, and where it stands in the query.
+ * its expression, and its place in the query.
  */
 export type ResolvedColumn = {
   name: string;
@@ -28,10 +28,10 @@ export type ResolvedColumn = {
   span: Span;
 };
 
-/** A key of the outermost ORDER BY: the printed column that holds it, and its direction. */
+/** A key of the outermost ORDER BY: its printed column and its direction. */
 export type OrderKey = { sql: string; direction: string };
 
-/** A SELECT in brackets as ClickHouse text, and its columns. */
+/** A SELECT in brackets as ClickHouse text, with its columns. */
 export type ResolvedSelect = {
   text: string;
   columns: ResolvedColumn[];
@@ -39,22 +39,22 @@ export type ResolvedSelect = {
   is_row_wise: boolean;
 };
 
-/** The use of a SELECT: `outermost` keeps the order of its rows as further columns. */
+/** The use of a SELECT: `outermost` adds columns that keep the order of its rows. */
 export type SelectUse = { withs: WithEntries; is_lookup: boolean; is_outermost: boolean };
 
-/** One compilation: what is being printed, for which rows, and the rules that need each other. */
+/** One compilation: its printer, its rows, and the rules that need each other. */
 export type Context = {
   writer: QueryWriter;
   model: Model['name'];
   rows: Rows;
-  /** Faults in clauses that did not keep others from being read. */
+  /** Faults in clauses that did not stop the reading of others. */
   faults: Fault[];
-  /** The tables that were opened. */
+  /** The opened tables. */
   tables: Set<Model['name']>;
   /** The printed calls with a regular expression. */
   searches: Set<string>;
   resolve(scope: Scope, node: Expression): Value;
-  /** A subquery of an expression, resolved once however often the expression is. */
+  /** Resolves a subquery of an expression once, however often the expression is resolved. */
   lookUp(node: Select, withs: WithEntries): ResolvedSelect;
   select(node: Select, use: SelectUse): ResolvedSelect;
 };
@@ -64,24 +64,24 @@ export type Preference = 'column' | 'alias';
 
 /** The meaning of names inside one SELECT. */
 export type Scope = {
-  /** The compilation that it is of. */
+  /** Its compilation. */
   context: Context;
   withs: WithEntries;
   sources: Source[];
   aliases: Map<string, Expression>;
   windows: Map<string, Window>;
-  /** Columns that USING has made one of two. */
+  /** Columns that USING has merged. */
   merged: Map<string, Value>;
   prefers: Preference;
   /** ClickHouse text of the keys of GROUP BY once they are known. */
   keys: Set<string>;
-  /** Parameters of the lambdas around, the innermost last. */
+  /** Parameters of the enclosing lambdas, the innermost last. */
   lambdas: Map<string, Value>[];
-  /** Aliases that are resolved already. */
+  /** Aliases that are already resolved. */
   alias_values: Map<string, Value>;
-  /** Is there a single row behind the aggregates, because they stand without GROUP BY? */
+  /** True if the aggregates return a single row, because there is no GROUP BY. */
   is_one_row: boolean;
-  /** Aliases that are being resolved: one that comes up again would never end. */
+  /** Aliases that are being resolved: a repeated one would never end. */
   open_aliases: Set<string>;
   /**
    * The words for an error if aggregates, or window functions, are not allowed here, as in "in
@@ -91,12 +91,12 @@ export type Scope = {
   windows_refused?: string;
 };
 
-/** The value of an expression. Throws a `Fault` where it has none. */
+/** Returns the value of an expression. Throws a `Fault` if it has none. */
 export function valueOf(scope: Scope, node: Expression): Value {
   return scope.context.resolve(scope, node);
 }
 
-/** A scope with nothing but WITH's entries. */
+/** Opens a scope with only the entries of WITH. */
 export function openScope(context: Context, withs: WithEntries): Scope {
   return {
     context,
@@ -114,12 +114,14 @@ export function openScope(context: Context, withs: WithEntries): Scope {
   };
 }
 
-/** The source of this name, or undefined. */
+/** Returns the source of this name, or undefined. */
 export function findSource(scope: Scope, name: string): Source | undefined {
   return scope.sources.find((source) => source.name === name);
 }
 
-/** The one source that has the column, or undefined. Throws a `Fault` when several have. */
+/**
+ * Returns the one source that has the column, or undefined. Throws a `Fault` if several have it.
+ */
 export function findOwner(scope: Scope, name: Name): Source | undefined {
   const owners = scope.sources.filter((source) => source.column(name.text) !== undefined);
   if (owners.length > 1)
@@ -131,7 +133,7 @@ export function findOwner(scope: Scope, name: Name): Source | undefined {
   return owners[0];
 }
 
-/** The fault for a name that means nothing here, with the nearest name that does. */
+/** Returns the fault for an unknown name, with the most similar known one. */
 export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
   const candidates = [
     ...scope.sources.flatMap((source) => [
@@ -157,7 +159,7 @@ export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
   return new Fault(`There is no column \`${text}\` here. ${advice}${quoted}`, span, suggestion);
 }
 
-/** The fault for an aggregate where none can stand. */
+/** Returns the fault for an aggregate at a place that allows none. */
 export function refuseAggregate(where: string, span: Span): Fault {
   return new Fault(
     `An aggregate is not allowed ${where}: compute it in a subquery, or filter with HAVING.`,
@@ -165,7 +167,7 @@ export function refuseAggregate(where: string, span: Span): Fault {
   );
 }
 
-/** The fault for a window function where none can stand. */
+/** Returns the fault for a window function at a place that allows none. */
 export function refuseWindow(where: string, span: Span): Fault {
   return new Fault(
     `A window function is not allowed ${where}: compute it in a subquery, or filter with QUALIFY.`,

@@ -8,12 +8,12 @@ import { describeType } from '../values/value_type.ts';
 import type { Context, ResolvedColumn, ResolvedSelect, SelectUse } from './scope.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** Most SELECTs inside each other, entries of WITH written out. */
+/** Most nested SELECTs, with entries of WITH expanded. */
 const selects_max = 20;
 
 /**
- * A SELECT with its UNIONs as ClickHouse text in brackets. Its rows are those of the one project,
- * whatever it says. Throws a `Fault` for what has no meaning.
+ * Returns a SELECT with its UNIONs as ClickHouse text in brackets. Its rows belong to the one
+ * project, whatever the query says. Throws a `Fault` for a SELECT without a meaning.
  */
 export function resolveSelect(
   context: Context,
@@ -47,8 +47,8 @@ export function resolveSelect(
 }
 
 /**
- * The arms under each other: their columns meet by position, each in the one type that holds those
- * of all arms.
+ * Resolves the arms of a union: their columns match by position, each converted to the type that
+ * can hold all arms.
  */
 function resolveUnion(context: Context, node: SelectUnion, use: SelectUse): ResolvedSelect {
   const arms = node.arms.map((arm) => context.select(arm, { ...use, is_outermost: false }));

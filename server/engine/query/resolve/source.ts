@@ -12,30 +12,29 @@ import type { QueryWriter } from '../values/writer.ts';
 /** A column of a source: ClickHouse text, type, and the zone of its timestamps (`Value.zone`). */
 export type SourceColumn = { sql: string; type: ValueType; zone?: string | undefined };
 
-/** The source of FROM. A column becomes part of the text when it is asked for. */
+/** The source of FROM. A column becomes part of the text when it is first requested. */
 export type Source = {
-  /** By which its columns can be qualified; undefined for a subquery without an alias. */
+  /** The name that qualifies its columns; undefined for a subquery without an alias. */
   name: string | undefined;
   span: Span;
   model: Model['name'] | undefined;
-  /** In the order in which `*` has them. */
+  /** In the order of `*`. */
   listed: string[];
   columns: Iterable<string>;
   column(name: string): SourceColumn | undefined;
-  /** Text at a path of one of the model's own JSON columns; undefined for another column. */
-  property(column: string, path: string[]): SourceColumn | undefined;
   /**
-   * ClickHouse text of columns that no two rows have alike, or of all columns where nothing is
-   * known.
+   * Returns text at a path of one of the model's own JSON columns; undefined for another column.
    */
+  property(column: string, path: string[]): SourceColumn | undefined;
+  /** Returns ClickHouse text of columns that identify a row, or of all columns if none do. */
   identity(): string[];
-  /** ClickHouse text for FROM. */
+  /** Returns ClickHouse text for FROM. */
   text(): string;
 };
 
 /**
- * The rows that the tables of a query give: the run's own for its model, and those of a look-up; of
- * events, in both, only those that pass the filter.
+ * The rows of a query's tables: the run's own for its model, and those of a look-up; events must
+ * pass the filter in both.
  */
 export type Rows = {
   team_id: number;
@@ -44,12 +43,12 @@ export type Rows = {
   event_filter: EventFilter;
 };
 
-/** Every column of a model by the name that queries use. */
+/** Returns every column of a model by its name in queries. */
 function modelColumns(model: Model['name']): string[] {
   return [...new Set([...models[model].columns.files.map((column) => column.name), 'team_id'])];
 }
 
-/** The tables of the language with their columns, for whoever helps to write queries. */
+/** Returns the tables of the language with their columns, for editors of queries. */
 export function queryTables(): { name: string; columns: { name: string; type: string }[] }[] {
   return Object.values(models).map(({ name, columns }) => ({
     name,
@@ -61,9 +60,9 @@ export function queryTables(): { name: string; columns: { name: string; type: st
 }
 
 /**
- * A model's table as a query may read it: a subquery over `Model.relation`, which is the one place
- * that says which rows of which project. Guarantee: `team_id` is the project's own number as a
- * parameter, whatever the query calls by that name.
+ * Opens a model's table as a query may read it: a subquery over `Model.relation`, which alone
+ * determines the rows and the project. Guarantee: `team_id` is the project's own number as a
+ * parameter, even if the query uses that name.
  */
 export function openTable(
   writer: QueryWriter,
@@ -142,8 +141,8 @@ function printTable(
 }
 
 /**
- * A subquery's columns under its alias; `columns` are its printed names and types by the names that
- * the query knows.
+ * Opens a subquery's columns under its alias; `columns` maps the query's names to printed names and
+ * types.
  */
 export function openDerived(
   writer: QueryWriter,
@@ -175,7 +174,7 @@ export function openDerived(
   };
 }
 
-/** The source with NULL possible in every column, as the outer side of a join makes it. */
+/** Returns the source with NULL possible in every column, as on the outer side of a join. */
 export function outerSource(source: Source): Source {
   const loosen = (column: SourceColumn | undefined) =>
     column && { ...column, type: orNull(column.type) };

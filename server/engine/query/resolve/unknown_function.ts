@@ -7,8 +7,7 @@ const decimals = 'There are no decimals: write round(toFloat64(x), 2), or keep t
 const concatenation = "Write arrayStringConcat(groupArray(x), ',').";
 const instants = 'Write parseDateTimeBestEffort, or parseDateTimeBestEffortOrNull.';
 
-// Functions that people look for under another name, in small letters, or that are left out on
-// purpose.
+// Functions that people search under another name, in lower case, or that are left out on purpose.
 const instead: Record<string, string> = {
   anylast: 'Which value `anyLast` takes is not fixed: write argMax(x, timestamp).',
   topk: 'What `topK` finds is not fixed: count in a subquery and take ORDER BY ... LIMIT.',
@@ -66,7 +65,7 @@ function patterned(name: string): string | undefined {
   return base === undefined ? undefined : `Write ${base}IfOrNull.`;
 }
 
-/** The fault for a function that is not on the list. */
+/** Returns the fault for a function that is not on the list. */
 export function unknownFunction(node: ExpressionOf<'call'>): Fault {
   const name = node.name.text;
   const key = name.toLowerCase();

@@ -12,13 +12,13 @@ import type { Value } from '../values/value.ts';
 import { refuseWindow, valueOf } from './scope.ts';
 import type { Scope } from './scope.ts';
 
-// Rows that are equal by ORDER BY have one rank, so nothing may part them there.
+// Rows that are equal by ORDER BY share one rank, so no tie-breaker may separate them.
 const ranks = new Set(['rank', 'dense_rank', 'percent_rank']);
-// They look beyond any frame, and ClickHouse refuses one.
+// They read beyond any frame, and ClickHouse refuses one.
 const shifts = new Set(['lag', 'lead']);
 const respecting = /_respect_nulls$/;
 
-/** The value of a call with OVER. Throws a `Fault` where none can stand. */
+/** Returns the value of a call with OVER. Throws a `Fault` if its place allows none. */
 export function resolveWindowCall(scope: Scope, node: ExpressionOf<'call'>): Value {
   if (scope.windows_refused !== undefined) throw refuseWindow(scope.windows_refused, node);
   if (scope.lambdas.length > 0) throw refuseWindow('inside a lambda', node);
@@ -48,7 +48,7 @@ export function resolveWindowCall(scope: Scope, node: ExpressionOf<'call'>): Val
   return { ...value, traits: { ...value.traits, windows: true } };
 }
 
-/** ASC or DESC with where NULLs stand, as ClickHouse writes it. */
+/** Prints ASC or DESC with the position of NULLs, in ClickHouse's notation. */
 export function printDirection({ descending, nulls }: OrderItem): string {
   return `${descending ? ' DESC' : ''}${nulls === undefined ? '' : ` NULLS ${nulls}`}`;
 }
@@ -94,7 +94,7 @@ function callOf(scope: Scope, node: ExpressionOf<'call'>, window: Window): Aggre
     node.args.map((arg) => ({ node: arg })),
     node,
   );
-  // Without a row there, ClickHouse gives an empty value unless NULL is possible.
+  // Without a row there, ClickHouse returns an empty value unless NULL is possible.
   const given =
     type.nullable && texts[0] !== undefined
       ? [`toNullable(${texts[0]})`, ...texts.slice(1)]
@@ -107,7 +107,7 @@ function callOf(scope: Scope, node: ExpressionOf<'call'>, window: Window): Aggre
   };
 }
 
-/** The fault for IGNORE NULLS or RESPECT NULLS where it has no meaning. */
+/** Returns the fault for IGNORE NULLS or RESPECT NULLS where it has no meaning. */
 export function refuseNulls(node: ExpressionOf<'call'>): Fault {
   return new Fault(
     'IGNORE NULLS goes between first_value(x) or last_value(x) and OVER; aggregates leave NULL ' +
@@ -116,7 +116,9 @@ export function refuseNulls(node: ExpressionOf<'call'>): Fault {
   );
 }
 
-/** Returns expressions that order rows which ORDER BY leaves equal, if the result depends on it. */
+/**
+ * Returns tie-breakers for rows that ORDER BY leaves equal, if the result depends on their order.
+ */
 function tieBreakers(scope: Scope, node: ExpressionOf<'call'>, window: Window): string[] {
   const isAggregate = findAggregate(node.name.text) !== undefined;
   const depends = isAggregate ? window.frame?.unit === 'ROWS' : !ranks.has(node.name.text);

@@ -8,7 +8,8 @@ import type { Kind, ValueType } from './value_type.ts';
 import type { LiteralType, QueryWriter } from './writer.ts';
 
 /**
- * ClickHouse text that reads a property, Nullable(String), as another kind: NULL where it is none.
+ * ClickHouse text that reads a property, Nullable(String), as another kind: NULL if it does not
+ * fit.
  */
 const property_readers: Partial<Record<Kind, (sql: string) => string>> = {
   float: (sql) => `toFloat64OrNull(${sql})`,
@@ -34,9 +35,9 @@ const widenings: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> = {
 };
 
 /**
- * The value as one of the kind, without loss: integers as floats, dates as timestamps, properties
- * as anything (NULL where they do not fit), texts of the query itself as instants, dates and uuids.
- * Undefined where only a conversion that the author asks for would do.
+ * Returns the value as one of the kind, without loss: integers as floats, dates as timestamps,
+ * properties as anything (NULL if they do not fit), texts of the query itself as instants, dates
+ * and uuids. Undefined if only an explicit conversion by the author would do.
  */
 export function coerce(writer: QueryWriter, value: Value, kind: Kind): Value | undefined {
   const { type, sql } = value;
@@ -57,21 +58,22 @@ export function coerce(writer: QueryWriter, value: Value, kind: Kind): Value | u
   return literal && as(writer.parameter(literal.type, literal.content));
 }
 
-/** Is the value a whole number of the query itself that needs no sign? */
+/** Returns true for an unsigned whole number of the query itself. */
 function isWholeLiteral({ type, literal }: Value): boolean {
   return type.kind === 'integer' && typeof literal === 'bigint' && literal >= 0n;
 }
 
 /**
- * Do literals beside this kind become one of it: texts beside timestamps, dates and uuids, whole
- * numbers beside unsigned ones?
+ * Returns true if literals beside this kind are converted to it: texts beside timestamps, dates and
+ * uuids, whole numbers beside unsigned ones.
  */
 export function takesLiterals(kind: Kind): boolean {
   return kind === 'timestamp' || kind === 'date' || kind === 'uuid' || kind === 'unsigned';
 }
 
 /**
- * The value as one of the type, inside arrays, tuples and maps too. Undefined where it cannot be.
+ * Returns the value as one of the type, inside arrays, tuples and maps too. Undefined if that is
+ * impossible.
  */
 export function coerceTo(writer: QueryWriter, value: Value, type: ValueType): Value | undefined {
   if (type.items.length === 0 || value.type.kind === 'null')
@@ -101,7 +103,9 @@ function isSameType(one: ValueType, other: ValueType): boolean {
   );
 }
 
-/** The values as ones of the one type that can hold them all; undefined where there is none. */
+/**
+ * Returns the values as ones of the one type that can hold them all; undefined if there is none.
+ */
 export function align(
   writer: QueryWriter,
   values: Value[],
@@ -119,8 +123,8 @@ export function align(
 }
 
 /**
- * The value as the condition of WHERE and the like: a boolean, a number other than 0, a property
- * that is true. Undefined for anything else.
+ * Returns the value as the condition of WHERE and the like: a boolean, a number other than 0, a
+ * property that is true. Undefined for anything else.
  */
 export function coerceCondition(writer: QueryWriter, value: Value): Value | undefined {
   if (value.type.kind === 'boolean') return value;
@@ -132,8 +136,8 @@ export function coerceCondition(writer: QueryWriter, value: Value): Value | unde
 }
 
 /**
- * The value as a number of its own kind; properties become floats, booleans 0 or 1. Undefined for
- * anything else.
+ * Returns the value as a number of its own kind; properties become floats, booleans 0 or 1.
+ * Undefined for anything else.
  */
 export function coerceNumber(writer: QueryWriter, value: Value): Value | undefined {
   if (value.type.kind === 'boolean') return coerce(writer, value, 'integer');
@@ -141,8 +145,8 @@ export function coerceNumber(writer: QueryWriter, value: Value): Value | undefin
 }
 
 /**
- * The content of a text literal as ClickHouse's literal of another kind; undefined where the text
- * is none.
+ * Returns the content of a text literal as ClickHouse's literal of another kind; undefined if the
+ * text does not fit.
  */
 export function literalOf(
   text: string,
@@ -157,7 +161,7 @@ export function literalOf(
     : undefined;
 }
 
-/** The value as one that an array, which cannot be NULL, is made of: an empty text for NULL. */
+/** Returns the source value of an array, which cannot be NULL: an empty text for NULL. */
 export function withoutNull(value: Value): Value {
   if (!value.type.nullable || !isTextual(value.type.kind)) return value;
   return compose(`ifNull(${value.sql}, '')`, typeOf(value.type.kind), value.span, [value]);

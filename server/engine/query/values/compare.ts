@@ -17,7 +17,7 @@ const functions = {
   '>=': 'greaterOrEquals',
 } as const;
 
-/** The form of a text of the query that is read as the kind beside it. */
+/** The expected form of a text that is compared with a kind. */
 const forms: Partial<Record<Kind, string>> = {
   timestamp: "'2026-01-31 12:00:00' or '2026-01-31'",
   date: "'2026-01-31'",
@@ -29,9 +29,9 @@ const shown_length_max = 40;
 export type Comparison = keyof typeof functions;
 
 /**
- * Two values compared. A property takes the kind of the other side: beside a number it is read as a
- * number (whole ones exactly), beside a boolean, timestamp or uuid as that, and it is NULL where it
- * is none. Throws a `Fault` for kinds that have no order between them.
+ * Compares two values. A property is read as the kind of the other side: as a number beside a
+ * number (whole ones exactly), as a boolean, timestamp or uuid beside one. It is NULL if it does
+ * not fit. Throws a `Fault` for kinds without a common order.
  */
 export function compare(
   writer: QueryWriter,
@@ -55,14 +55,14 @@ export function compare(
       span,
     );
   }
-  // The property as a whole number decides where it is one: a float would take neighbours of more
-  // than 15 digits for equal.
+  // A property that is a whole number is compared as such: as floats, neighbours of more than 15
+  // digits would be equal.
   if (exact !== undefined)
     return result(`coalesce(${apply(...exact)}, ${apply(...aligned)})`, true);
   return result(apply(...aligned), nullable || aligned.some((value) => value.type.nullable));
 }
 
-/** Throws where a text of the query cannot be read as the kind that it stands beside. */
+/** Throws if a text of the query cannot be read as the kind beside it. */
 function refuseText({ type, literal, span }: Value, beside: Value): void {
   const form = forms[beside.type.kind];
   if (type.kind !== 'text' || typeof literal !== 'string' || form === undefined) return;

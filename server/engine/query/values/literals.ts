@@ -6,9 +6,8 @@ const instant =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6})\d*)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * A text as an instant in ClickHouse's form (UTC, microseconds), or undefined when it is none: a
- * date, or a date with a time, seconds and fractions optional, with `Z`, an offset, or nothing for
- * UTC.
+ * Returns a text as an instant in ClickHouse's form (UTC, microseconds), or undefined: a date, or a
+ * date with a time, seconds and fractions optional, with `Z`, an offset, or nothing for UTC.
  */
 export function parseInstant(text: string): string | undefined {
   const match = instant.exec(text.trim());
@@ -35,15 +34,15 @@ function offsetOf(zone: string | undefined): number {
   return (zone.startsWith('-') ? -minutes : minutes) * 60_000;
 }
 
-/** A text as a date `YYYY-MM-DD`, or undefined when it is none. */
+/** Returns a text as a date `YYYY-MM-DD`, or undefined. */
 export function parseDate(text: string): string | undefined {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? parseInstant(text)?.slice(0, 10) : undefined;
 }
 
-// Asking Intl takes a tenth of a millisecond; there are some hundred names.
+// A call of Intl takes a tenth of a millisecond; there are some hundred names.
 const known_zones = new Set(['UTC']);
 
-/** Is the text the name of a time zone? */
+/** Returns true if the text names a time zone. */
 export function isTimeZone(text: string): boolean {
   if (known_zones.has(text)) return true;
   if (!/^[A-Za-z][\w+/-]*$/.test(text)) return false;

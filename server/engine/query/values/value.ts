@@ -3,20 +3,20 @@ import type { Span } from '../query_error.ts';
 import { typeOf } from './value_type.ts';
 import type { ValueType } from './value_type.ts';
 
-/** The content of a literal; a text, number or boolean of the query itself. */
+/** The content of a literal: a text, number or boolean of the query itself. */
 export type LiteralContent = string | number | bigint | boolean;
 
-/** The effects of an expression beside its value; an expression has the effects of its parts. */
+/** The effects of an expression besides its value; an expression has the effects of its parts. */
 export type Traits = {
   /** The first column outside of every aggregate and every key of GROUP BY. */
   loose: Span | undefined;
   aggregates: boolean;
   windows: boolean;
-  /** It makes several rows of one. */
+  /** True if it turns one row into several. */
   multiplies: boolean;
 };
 
-/** A resolved expression: ClickHouse text that gives a value of exactly this type. */
+/** A resolved expression: ClickHouse text for a value of exactly this type. */
 export type Value = {
   sql: string;
   type: ValueType;
@@ -24,22 +24,22 @@ export type Value = {
   traits: Traits;
   /** Set for a literal. */
   literal?: LiteralContent;
-  /** Text at a path of this JSON document, where a table has it at hand. */
+  /** Returns text at a path of this JSON document, if a table has it extracted. */
   property?: (path: string[]) => { sql: string; type: ValueType } | undefined;
   /**
-   * ClickHouse text of the time zone that made this timestamp, as in `toStartOfDay(x, zone)`. A
-   * reader that names no zone means this one.
+   * ClickHouse text of the time zone that produced this timestamp, as in `toStartOfDay(x, zone)`.
+   * Functions without a zone argument use it.
    */
   zone?: string;
 };
 
 /**
  * Most characters of the ClickHouse text of one expression or query: aliases and WITH can repeat
- * what stands once in the query.
+ * text of the query.
  */
 export const sql_length_max = 400_000;
 
-/** Traits of what does nothing else, such as a literal. */
+/** Traits of an expression without effects, such as a literal. */
 export const plain_traits: Traits = {
   loose: undefined,
   aggregates: false,
@@ -47,7 +47,7 @@ export const plain_traits: Traits = {
   multiplies: false,
 };
 
-/** The traits of an expression made of these. */
+/** Returns the traits of an expression with these parts. */
 function mergeTraits(values: readonly { traits: Traits }[]): Traits {
   return {
     loose: values.find(({ traits }) => traits.loose !== undefined)?.traits.loose,
@@ -58,8 +58,8 @@ function mergeTraits(values: readonly { traits: Traits }[]): Traits {
 }
 
 /**
- * A value made of others; a timestamp has the zone of the first timestamp among them. Throws a
- * `Fault` when its text has become too long.
+ * Returns a value composed of others; a timestamp has the zone of its first timestamp part. Throws
+ * a `Fault` if its text becomes too long.
  */
 export function compose(
   sql: string,
@@ -78,7 +78,7 @@ export function compose(
   return { sql, type, span, traits: mergeTraits(parts), ...(zone === undefined ? {} : { zone }) };
 }
 
-/** NULL. */
+/** Returns NULL. */
 export function nullValue(span: Span): Value {
   return { sql: 'NULL', type: typeOf('null'), span, traits: plain_traits };
 }

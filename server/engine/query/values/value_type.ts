@@ -2,8 +2,8 @@ import type { ColumnType, NestedItem } from '../../model/models/column.ts';
 
 /**
  * The kind of a value. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `decimal` has
- * 38 digits, nine of them after the point; `property` is a value of a JSON object whose kind only
- * its rows know; `bytes` are raw hashes; `null` is NULL itself.
+ * 38 digits, nine after the point; `property` is a value of a JSON object whose kind only its rows
+ * show; `bytes` are raw hashes; `null` is NULL itself.
  */
 export type Kind =
   | 'null'
@@ -25,35 +25,35 @@ export type Kind =
   | 'map';
 
 /**
- * A kind, whether NULL can occur, and what is inside: an array's items, a tuple's elements, a map's
- * key and value. Arrays, tuples and maps are never NULL.
+ * A kind, whether NULL can occur, and the inner types: an array's items, a tuple's elements, a
+ * map's key and value. Arrays, tuples and maps are never NULL.
  */
 export type ValueType = { kind: Kind; nullable: boolean; items: ValueType[] };
 
-/** A type that is never NULL. */
+/** Returns a type that is never NULL. */
 export function typeOf(kind: Kind, ...items: ValueType[]): ValueType {
   return { kind, nullable: kind === 'null', items };
 }
 
-/** The type with NULL as a further value, where ClickHouse can have one. */
+/** Returns the type with NULL as a further value, if ClickHouse can have one. */
 export function orNull(type: ValueType): ValueType {
   return isContainer(type.kind) ? type : { ...type, nullable: true };
 }
 
-/** Arrays, tuples and maps. */
+/** Returns true for arrays, tuples and maps. */
 export function isContainer(kind: Kind): boolean {
   return kind === 'array' || kind === 'tuple' || kind === 'map';
 }
 
 /**
- * Most types that one type is made of: subqueries can double a tuple at each level, and what looks
- * at types looks at each of them.
+ * Most types inside one type: subqueries can double a tuple at each level, and each pass visits
+ * every type.
  */
 const parts_max = 1_000;
 
 /**
- * Is the type made of more types than a query may have? Takes time by that bound, however large the
- * type is.
+ * Returns true if the type has more parts than a query may have. Its time is bounded by that limit,
+ * however large the type is.
  */
 export function isTooLarge(type: ValueType): boolean {
   const waiting = [type];
@@ -64,19 +64,19 @@ export function isTooLarge(type: ValueType): boolean {
   return false;
 }
 
-/** Kinds that can be calculated with; a boolean counts as 0 or 1. */
+/** Returns true for kinds that support calculation; a boolean counts as 0 or 1. */
 export function isNumeric(kind: Kind): boolean {
   return kind === 'integer' || kind === 'unsigned' || kind === 'float' || kind === 'boolean';
 }
 
-/** Kinds that are ClickHouse strings of text. */
+/** Returns true for kinds that are ClickHouse strings of text. */
 export function isTextual(kind: Kind): boolean {
   return kind === 'text' || kind === 'json' || kind === 'property';
 }
 
 /**
- * The one type that can hold all of these, or undefined when there is none. Properties take the
- * kind of what they stand beside.
+ * Returns the one type that can hold all of these, or undefined if there is none. Properties take
+ * the kind of the other types.
  */
 export function unify(types: ValueType[]): ValueType | undefined {
   const known = types.filter((type) => type.kind !== 'null');
@@ -111,7 +111,7 @@ function unifyKinds(kinds: Set<Kind>): Kind | undefined {
   return undefined;
 }
 
-/** The type as its author would say it, for errors and documentation. */
+/** Describes the type in the author's terms, for errors and documentation. */
 export function describeType({ kind, items }: ValueType): string {
   if (kind === 'array')
     return (
@@ -127,7 +127,7 @@ const column_types: Partial<Record<Kind, ColumnType>> = {
   null: 'text',
   boolean: 'boolean',
   integer: 'integer',
-  // Beyond a signed integer of 64 bits, which is what destinations have; its digits lose nothing.
+  // Destinations only have signed integers of 64 bits; a text keeps all digits.
   unsigned: 'text',
   float: 'float',
   decimal: 'decimal',
@@ -143,9 +143,9 @@ const column_types: Partial<Record<Kind, ColumnType>> = {
 };
 
 /**
- * The type of an export's column that holds such values; undefined for those that cannot be
- * exported (intervals and raw bytes). With native types a date is one, and arrays and maps say what
- * is inside, unless tuples are: these are JSON everywhere.
+ * Returns the type of an export's column for such values; undefined for types that cannot be
+ * exported (intervals and raw bytes). With native types, a date stays a date, and arrays and maps
+ * have typed contents, unless they contain tuples: those are JSON everywhere.
  */
 export function columnTypeOf(given: ValueType, is_native: boolean): NestedItem | undefined {
   const { kind, nullable, items } = given;
@@ -173,7 +173,7 @@ const engine_types: Record<ColumnType, string> = {
   boolean: 'Bool',
 };
 
-/** ClickHouse's name of the type that an output column has in the end. */
+/** Returns ClickHouse's name of an output column's final type. */
 export function engineTypeOf(type: ColumnType, nullable: boolean): string {
   return nullable ? `Nullable(${engine_types[type]})` : engine_types[type];
 }

@@ -122,6 +122,6 @@ export function shownOnce<Created>(
   request: FastifyRequest,
   created: Created,
   value: string,
-): Created & { value?: string } {
+): Created | (Created & { value: string }) {
   return isValidateOnly(request) ? created : { ...created, value };
 }

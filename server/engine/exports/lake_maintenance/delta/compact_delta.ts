@@ -13,9 +13,9 @@ import type { DeltaTable } from './delta_table.ts';
 import { isOurs } from './vacuum.ts';
 
 /**
- * Merges small data files of ours into large ones, partition by partition, each group in a version
- * of its own. Guarantees: the same rows in the same order, compared before the commit; a commit of
- * another writer in between is kept, and one that has replaced a file of the group comes first.
+ * Merges our small data files into large ones, partition by partition, and commits each group as a
+ * version. Guarantees: the rows and their order stay the same, compared before the commit; a
+ * concurrent commit stays, and one that replaced a file of the group wins.
  */
 export async function compactDelta(one: DeltaTable, is_daily: boolean): Promise<Compacted> {
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };
@@ -47,8 +47,8 @@ export async function compactDelta(one: DeltaTable, is_daily: boolean): Promise<
 }
 
 /**
- * The files that Sluice wrote, in the order in which they came. Those of other writers may have
- * values of types that Sluice does not write, such as instants in nanoseconds.
+ * Returns the files that Sluice wrote, in the order of arrival. Files of other writers may have
+ * types that Sluice does not write, such as instants in nanoseconds.
  */
 function ownFiles({ state }: DeltaTable) {
   return [...state.adds.values()]

@@ -31,23 +31,23 @@ import type { MaintenanceRules } from '../rules.ts';
 import type { RowsLayout } from '../rows_order.ts';
 import type { RewrittenRows } from '../rewrite_rows.ts';
 
-/** The Delta table of an export, in the hands of one process. */
+/** The Delta table of an export, claimed by one process. */
 export type DeltaTable = {
   engine: Engine;
   world: World;
   team_id: number;
-  /** The table as its log has it; brought up to date before each commit. */
+  /** The table according to its log; updated before each commit. */
   state: State;
   rules: MaintenanceRules;
-  /** The name of the work among the rows that the analytics store has of it. */
+  /** The name of the work in the analytics store's staging rows. */
   job: string;
   signal: AbortSignal;
 };
 
-/** Writers may take so many versions in front of one commit. */
+/** Other writers may commit this many versions before ours. */
 const conflicts_max = 100;
 
-/** Opens the table of an export; undefined if the export is gone, or its table is not there. */
+/** Opens the table of an export; undefined if the export or its table is gone. */
 export async function openDeltaTable(
   engine: Engine,
   batch_export_id: string,
@@ -73,14 +73,14 @@ export async function openDeltaTable(
   return { engine, world, team_id: row.team_id, state, rules, job, signal };
 }
 
-/** A size such as `128mb` in bytes, as text. */
+/** Converts a size such as `128mb` to bytes, as text. */
 function bytesOf(text: string | undefined): string | undefined {
   const [, number, unit = ''] = /^(\d+) *([kmg]?)b?$/i.exec(text?.trim() ?? '') ?? [];
   if (number === undefined) return undefined;
   return String(Number(number) * 1024 ** ['', 'k', 'm', 'g'].indexOf(unit.toLowerCase()));
 }
 
-/** The rows of the table as the writer of files takes them; columns are found by their names. */
+/** Returns the table's schema for the writer of files; columns are found by name. */
 export function schemaOf({ state }: DeltaTable): TableSchema {
   const { schemaString, ...info } = state.metaData!;
   const fields = rowFields(fieldsOf(schemaString), fieldsOfTable({ schemaString, ...info }));
@@ -96,7 +96,7 @@ export function schemaOf({ state }: DeltaTable): TableSchema {
   };
 }
 
-/** The columns of the table's files, and the order that the export asks for. */
+/** Returns the columns of the table's files, and the order that the export asks for. */
 export function layoutOf(one: DeltaTable): RowsLayout {
   const schema = schemaOf(one);
   const fields = sortedBy(one.world.config, {}).flatMap(({ column, is_descending }) =>
@@ -117,20 +117,20 @@ export function layoutOf(one: DeltaTable): RowsLayout {
   };
 }
 
-/** The data files by their paths in the log. */
+/** Returns the data files by their paths in the log. */
 export function filesOf({ world }: DeltaTable) {
   return { read: async (path: string) => buffer(await readData(world, path)) };
 }
 
-/** A data file to read, with the rows that the log says. */
+/** Returns a data file to read, with its row count from the log. */
 export function sourceOf({ path, stats }: Add) {
   return { path, records: recordsOf(stats) ?? -1 };
 }
 
 /**
- * Puts the rows of live files into one, in one version. Guarantee: a version is passed over only
- * after its entry was read. False, with nothing changed, where another writer came first with one
- * of the files.
+ * Merges the rows of live files into one file, in one version. Guarantee: it reads every version's
+ * entry before it skips the version. False, with nothing changed, if another writer first changed
+ * one of the files.
  */
 export async function replaceFiles(
   one: DeltaTable,
@@ -177,7 +177,7 @@ export async function replaceFiles(
   return false;
 }
 
-/** Stores the rows of some files of one partition as a new file; undefined without a row. */
+/** Stores the rows of some files of one partition as a new file; undefined if no row is left. */
 async function storeRows(
   one: DeltaTable,
   group: readonly Add[],

@@ -29,7 +29,10 @@ const off: Round = {
   has_cleaned: false,
 };
 
-/** The Delta tables of exports. Two processes at one would do no harm: its log is written once. */
+/**
+ * The Delta tables of exports. Two processes may work on one table, because each log version is
+ * written only once.
+ */
 export const delta_tables: MaintainedKind<DeltaTable> = {
   leases: sql`delta_maintenance`,
   key: sql`batch_export_id`,
@@ -41,18 +44,18 @@ export const delta_tables: MaintainedKind<DeltaTable> = {
     table.rules.is_on ? maintainDeltaTable(table, { is_daily, cleans: is_daily }) : off,
 };
 
-/** Maintains the tables that are due, of our own catalog and then Delta tables; their number. */
+/** Maintains the due tables of our own catalog and then Delta tables; returns their number. */
 export async function maintainLake(engine: Engine, signal: AbortSignal): Promise<number> {
   const done = await maintainTables(engine, signal);
   return done + (await maintainDeltaTables(engine, signal));
 }
 
-/** Maintains the Delta tables of exports that are due, and gives their number. */
+/** Maintains the due Delta tables of exports, and returns their number. */
 export function maintainDeltaTables(engine: Engine, signal: AbortSignal): Promise<number> {
   return maintainDue(engine, delta_tables, signal);
 }
 
-/** Does what a table needs; each step is complete alone. */
+/** Maintains a table; each step is complete alone. */
 export async function maintainDeltaTable(
   one: DeltaTable,
   { is_daily, cleans }: { is_daily: boolean; cleans: boolean },

@@ -15,10 +15,10 @@ import { vacuum } from './vacuum.ts';
 const looks_max = 20;
 
 /**
- * Removes rows by their keys from a table: files with such rows are written again without them, and
- * all files that left the table are removed, so that no older version shows them either. Gives a
- * sentence where that cannot be done; undefined where a run in progress still needs files: later.
- * May be repeated.
+ * Removes rows by their keys from a table: rewrites the files with such rows, and removes all files
+ * that left the table, so that no older version shows them either. Returns a sentence if it cannot;
+ * undefined if a run in progress still needs files, so that the caller tries again later. May be
+ * repeated.
  */
 export async function eraseDeltaRows(
   one: DeltaTable,
@@ -78,7 +78,7 @@ function whyNot(one: DeltaTable, { column }: LeftOut): string | undefined {
 
 type Search = { left_out: LeftOut; keys: ReadonlySet<string>; searched: Map<string, boolean> };
 
-/** Has the file one of the keys? Each file is read once. */
+/** Returns true if the file has one of the keys. Reads each file once. */
 async function hasRows(
   one: DeltaTable,
   add: Add,

@@ -8,28 +8,28 @@ import { eachOf } from '../reached_files.ts';
 import { deliveryEndOf } from '../remove_expired_files.ts';
 import type { DeltaTable } from './delta_table.ts';
 
-/** No write takes longer: a younger file may be on its way into the table. */
+/** No write takes longer; a younger file may still be committed. */
 const write_ms_max = 3 * 24 * 3_600_000;
 const week_ms = 7 * 24 * 3_600_000;
 
 const compacted_name =
   /^compacted-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.parquet$/;
 
-/** Is it the name of a data file that this server gives, in the folder of its partition or none? */
+/** Returns true for the name of a data file by this server, with or without a partition folder. */
 export function isOurs(name: string): boolean {
   const isFolder = (folder: string) => folder.includes('=');
   if (!name.split('/').slice(0, -1).every(isFolder)) return false;
   return compacted_name.test(lastPart(name)) || deliveryEndOf(name) !== undefined;
 }
 
-/** Numbers of files that had left the table, and of those that never were in it. */
+/** Numbers of removed files that had left the table, and of files that never were in it. */
 export type Vacuumed = { removed: number; orphans: number };
 
 /**
- * Removes data files that left the table longer ago than it keeps them, and orphans: files that are
+ * Removes data files that left the table longer ago than its retention, and orphans: files that are
  * ours by name, that no version of the log names, and that are older than the longest write.
- * Guarantee: what the table shows, and what a run in progress needs, stays. With `at_once` files go
- * that left at any time, and orphans of any age; undefined where a run in progress needs some.
+ * Guarantee: all files that the table shows or a run in progress needs stay. With `at_once`, it
+ * removes all files that left and orphans of any age; undefined if a run in progress needs some.
  */
 export async function vacuum(
   one: DeltaTable,
@@ -38,7 +38,7 @@ export async function vacuum(
   const { world, state, engine, rules } = one;
   if (!rules.removes_files) return { removed: 0, orphans: 0 };
   const found: string[] = [];
-  // The folder first: a file that is named afterwards is no orphan.
+  // Lists the folder first: a file that is named later is no orphan.
   for await (const name of world.log.files.listAll(world.folder))
     found.push(name.slice(world.folder.length + 1));
   await refresh(world.log, state);
@@ -74,7 +74,7 @@ export async function vacuum(
   return { removed: removed.length, orphans: orphans.length };
 }
 
-/** A run that is tried again finds its files, and shows them: they must not go meanwhile. */
+/** A retried run finds its files and shows them, so they must stay. */
 async function hasOpenRun({ engine, team_id }: DeltaTable, names: string[]): Promise<boolean> {
   const ends = [...new Set(names.map(deliveryEndOf).filter((end) => end !== undefined))];
   if (ends.length === 0) return false;

@@ -8,11 +8,11 @@ import { readZip } from './zip.ts';
 import { readBounded } from '../../../../platform/read_bounded.ts';
 
 /**
- * Reads an archive, zip or tar (packed with gzip or not), told apart by their content. Guarantee:
- * everything happens in memory and within the limits; what is given back are relative names that
- * are different on every file system, with texts whose sizes and checksums were right. Links,
- * devices, encrypted or overlapping entries, names that lead out, and archives that are damaged or
- * cut short are refused by a `PluginError` that says which and why.
+ * Reads an archive, zip or tar (compressed with gzip or not), recognized by its content. Guarantee:
+ * everything happens in memory and within the limits; the result has relative names that are unique
+ * on every file system, and texts with correct sizes and checksums. A `PluginError` with the name
+ * and the reason refuses links, devices, encrypted or overlapping entries, names that lead out, and
+ * damaged or truncated archives.
  */
 export async function readArchive(
   bytes: AsyncIterable<Uint8Array> | Buffer,

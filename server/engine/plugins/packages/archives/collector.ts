@@ -5,27 +5,23 @@ import { showBytes } from '../limits.ts';
 import type { PackageLimits } from '../limits.ts';
 
 /**
- * Gathers the files of one package while they are read. Guarantee: every member throws
- * `PluginError` at the first name, count or size that breaks a rule, before more of it is read;
- * nothing but memory is touched.
+ * Collects the files of one package while they are read. Guarantee: every member throws
+ * `PluginError` at the first invalid name, count or size, before more is read; it only uses memory.
  */
 export type Collector = {
-  /**
-   * Announces a file or folder by the name that the origin gives it, and gives the name to keep it
-   * under.
-   */
+  /** Announces a file or folder by its original name, and returns the name to store it under. */
   add(kind: 'file' | 'folder', name: string): string;
-  /** Says that so many more bytes have been unpacked. */
+  /** Counts further unpacked bytes. */
   count(bytes: number): void;
   /**
-   * Keeps the content of a file that was announced; what is not UTF-8 text is checked and counted
-   * like the rest and then left out.
+   * Stores the content of an announced file. A file that is not UTF-8 text is checked and counted
+   * like the rest and then omitted.
    */
   keep(name: string, content: Buffer): void;
   /**
-   * The files by name. When everything lies in one folder, as in archives of npm, GitHub and
-   * GitLab, that folder is taken off. A plugin.json, or a file in which code begins, that is no
-   * text is refused: without it nobody could tell what is wrong.
+   * Returns the files by name. If everything lies in one folder, as in archives of npm, GitHub and
+   * GitLab, that folder is removed from the names. Refuses a plugin.json or an entry file that is
+   * no text: without it, later faults would mislead.
    */
   finish(): PluginFiles;
 };
@@ -33,7 +29,7 @@ export type Collector = {
 /** The files that a package can begin with. */
 const needed = /^(?:plugin\.json|(?:index|site|frontend)\.[cm]?[jt]sx?)$/;
 
-/** Opens one for a package of `packed_bytes` bytes; undefined where nothing is packed. */
+/** Opens one for a package of `packed_bytes` bytes; undefined if nothing is compressed. */
 export function openCollector(limits: PackageLimits, packed_bytes: number | undefined): Collector {
   const kinds = new Map<string, 'file' | 'folder'>();
   const names: string[] = [];
@@ -91,7 +87,7 @@ function checkName(given: string): string {
 }
 
 /**
- * Notes a name and the folders that it implies; a second file of the same name, in any case or
+ * Adds a name and its parent folders. A second file of the same name, in any case or Unicode
  * composition, would hide the first one from a reviewer.
  */
 function enter(kinds: Map<string, 'file' | 'folder'>, name: string, kind: 'file' | 'folder'): void {
@@ -136,8 +132,8 @@ function checkSize(unpacked: number, packed: number | undefined, limits: Package
 }
 
 /**
- * The text of UTF-8 bytes; undefined for everything else and for text with U+0000, which the
- * database cannot hold.
+ * Returns the text of UTF-8 bytes; undefined for everything else and for text with U+0000, which
+ * the database cannot store.
  */
 function readText(content: Buffer): string | undefined {
   if (content.includes(0)) return undefined;

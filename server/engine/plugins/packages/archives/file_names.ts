@@ -4,8 +4,8 @@ const depth_max = 20;
 const left_out = new Set(['node_modules', '.git', '__MACOSX', '.DS_Store']);
 
 /**
- * Is a file or folder left out of every package, with all that lies in it? Such are large, or links
- * or no text, and no code of a plugin reads them.
+ * Returns true if a file or folder, with its contents, is left out of every package. Such files are
+ * large, or links, or no text, and plugins do not read them.
  */
 export function isLeftOut(name: string): boolean {
   return name.split('/').some((part) => left_out.has(part) || part.startsWith('._'));
@@ -32,14 +32,14 @@ export function nameFault(name: string): string | undefined {
 }
 
 /**
- * A name as file systems that ignore case and Unicode composition see it: two names with the same
- * fold are the same file somewhere.
+ * Returns a name as file systems that ignore case and Unicode composition see it: names with the
+ * same fold are the same file on some systems.
  */
 export function foldName(name: string): string {
   return name.normalize('NFC').toLowerCase().normalize('NFC');
 }
 
-/** A name for use in a sentence: what cannot be seen is shown as U+XXXX, and long ones are cut. */
+/** Formats a name for a sentence: invisible characters become U+XXXX, and long names are cut. */
 export function showName(name: string): string {
   const seen = name.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,

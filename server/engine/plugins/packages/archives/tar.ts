@@ -8,7 +8,7 @@ import type { Collector } from './collector.ts';
 import { isLeftOut, showName } from './file_names.ts';
 
 const block_bytes = 512;
-/** Bytes that are read before others have their turn. */
+/** Bytes to read before other work gets a turn. */
 const chunk_bytes = 64 * 1024;
 const meta_bytes_max = 64 * 1024;
 const file_types = new Set(['File', 'OldFile', 'ContiguousFile']);
@@ -16,7 +16,7 @@ const link_types = new Set(['Link', 'SymbolicLink']);
 
 /**
  * Reads a tar archive into the collector. Guarantee: as `readArchive`; its headers' checksums are
- * right, and it ends where its end is marked.
+ * correct, and it ends with its end mark.
  */
 export async function readTar(
   archive: Buffer,
@@ -36,8 +36,8 @@ export async function readTar(
       state.is_ended = true;
     });
     for await (const chunk of unpack(archive, is_gzip, collector)) {
-      // Bytes after the end are unpacked, so that their size counts, and thrown away: the parser
-      // would pile them up.
+      // Bytes after the end are unpacked, so that their size counts, and discarded: the parser
+      // would accumulate them.
       if (!state.is_ended) parser.write(chunk);
       const pause = turn();
       if (pause !== undefined) await pause;
@@ -55,8 +55,8 @@ export async function readTar(
 }
 
 /**
- * The archive's blocks, counted. The first chunk is a whole block at least, because the parser
- * judges by it whether the archive is packed once more.
+ * Yields the archive's blocks and counts them. The first chunk has at least a whole block, from
+ * which the parser decides whether the archive is compressed twice.
  */
 async function* unpack(
   archive: Buffer,

@@ -15,7 +15,7 @@ const link_kind = 0o120000;
 
 /**
  * Reads a zip archive into the collector. Guarantee: as `readArchive`; sizes, checksums and local
- * headers agree with the directory of the archive, and no bytes serve two entries.
+ * headers agree with the directory of the archive, and no two entries share bytes.
  */
 export async function readZip(archive: Buffer, collector: Collector): Promise<void> {
   try {
@@ -60,7 +60,7 @@ async function list(zip: ZipFile, collector: Collector): Promise<Listed[]> {
   return files;
 }
 
-/** On DOS a backslash parts folders, and programs of Windows write them so. */
+/** On DOS, a backslash separates folders, and Windows programs write it. */
 function nameOf(entry: Entry): string {
   const { generalPurposeBitFlag, fileNameRaw, extraFields, versionMadeBy } = entry;
   const name = yauzl.getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, true);
@@ -92,7 +92,7 @@ function checkEntry(entry: Entry, name: string): void {
     );
 }
 
-/** Entries that share their bytes are how a small archive unpacks to a huge one. */
+/** With shared bytes, a small archive could unpack to a huge one. */
 function checkOverlaps(files: Listed[]): void {
   const inOrder = files.toSorted((one, other) => one.start - other.start);
   for (const [index, file] of inOrder.entries()) {

@@ -4,8 +4,8 @@ import type { Origin, OriginDeps } from './origin.ts';
 import { requestOrigin } from './origin_request.ts';
 
 /**
- * The origin of an archive at an https address, fetched with its whole query, which may sign it. It
- * has one version: what is there now, told apart by its content.
+ * The origin of an archive at an https address, fetched with its whole query, which may contain a
+ * signature. It has one version: its present content, identified by its hash.
  */
 export function openArchiveOrigin(url: URL, shown_url: string, deps: OriginDeps): Origin {
   const read = async (signal: AbortSignal) => {

@@ -6,8 +6,8 @@ import { nameFault } from '../archives/file_names.ts';
 import type { Origin } from './origin.ts';
 
 /**
- * The part of a repository that an address names. `path` is a branch, tag or commit with the folder
- * behind it, which only the forge can separate, since branches have slashes too.
+ * The part of a repository that an address names. `path` is a branch, tag or commit followed by the
+ * folder. Only the forge can separate them, since branches have slashes too.
  */
 export type Wanted =
   | { kind: 'newest' }
@@ -17,32 +17,32 @@ export type Wanted =
   | { kind: 'path'; parts: string[] };
 
 /**
- * The questions about one repository that both GitHub and GitLab answer. Guarantee of each: as
+ * The requests about one repository that both GitHub and GitLab answer. Guarantee of each: as
  * `requestOrigin`.
  */
 export type ForgeApi = {
   /** The name of the forge and of the repository, for sentences. */
   title: string;
-  /** Names of branches or tags that begin with the text, in any order. */
+  /** Lists names of branches or tags that begin with the text, in any order. */
   listRefs(kind: 'branch' | 'tag', beginning: string, signal: AbortSignal): Promise<string[]>;
   /**
-   * The id of the newest commit, of the branch and below the folder if they are given; undefined
-   * when there is none.
+   * Returns the id of the newest commit, of the given branch and below the given folder; undefined
+   * if none exists.
    */
   findNewestCommit(
     branch: string | undefined,
     folder: string,
     signal: AbortSignal,
   ): Promise<string | undefined>;
-  /** The tag of the newest release, undefined when there is none. */
+  /** Returns the tag of the newest release, undefined if none exists. */
   findRelease(signal: AbortSignal): Promise<string | undefined>;
-  /** The repository as it is at a commit, tag or branch, as an archive. */
+  /** Downloads the repository at a commit, tag or branch, as an archive. */
   downloadArchive(ref: string, signal: AbortSignal): Promise<Buffer>;
 };
 
 /**
- * A tag, branch or commit as git allows them (git check-ref-format), so that a name can never
- * become another part of an address.
+ * A tag, branch or commit as git allows them (git check-ref-format), so that a name cannot become
+ * another part of a URL.
  */
 const ref_form =
   /^(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s~^:?*[\]\\\p{Cc}./-][^\s~^:?*[\]\\\p{Cc}]*(?<![./])$/u;
@@ -85,8 +85,8 @@ export function openForgeOrigin(
 }
 
 /**
- * Part of a repository: at one `ref`, or else at whatever is newest on the branch (undefined: the
- * default one). An empty folder is the whole.
+ * A part of a repository: at `ref`, or else at the newest commit of the branch (undefined: the
+ * default one). An empty folder means the whole repository.
  */
 type Place = { ref: string | undefined; branch: string | undefined; folder: string };
 
@@ -115,8 +115,8 @@ async function findPlace(wanted: Wanted, api: ForgeApi, signal: AbortSignal): Pr
 }
 
 /**
- * The longest branch, or else tag, that the path begins with; what is left is the folder. A commit
- * counts when no branch or tag has its name.
+ * Finds the longest branch, or else tag, that the path begins with; the rest is the folder. A
+ * commit counts if no branch or tag has its name.
  */
 async function partPath(parts: string[], api: ForgeApi, signal: AbortSignal): Promise<Place> {
   const first = parts[0]!;
@@ -153,8 +153,8 @@ function takeFolder(files: PluginFiles, folder: string, title: string): PluginFi
 }
 
 /**
- * Checks what an address says of a repository, so that it can be put into other addresses. Throws
- * `PluginError` for names that no forge and no git has.
+ * Checks a repository's names in an address, so that they can become parts of other URLs. Throws
+ * `PluginError` for names that are invalid for every forge or for git.
  */
 export function checkPlace(repository: string[], wanted: Wanted): void {
   const isName = (part: string) => /^[\w.-]+$/.test(part) && part !== '.' && part !== '..';

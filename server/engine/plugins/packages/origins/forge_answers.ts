@@ -3,8 +3,8 @@ import { isFields } from '../../../../platform/fields.ts';
 import { unreadable } from './origin_request.ts';
 
 /**
- * The texts under one key of a list of objects. Guarantee: an answer of any other shape throws
- * `PluginError` of code `unreachable` that names the forge.
+ * Returns the texts under one key of a list of objects. Guarantee: an answer of any other shape
+ * throws `PluginError` with code `unreachable` and the forge's name.
  */
 export function textsOf(origin: string, found: unknown, key: string): string[] {
   if (!Array.isArray(found)) throw unreadable(origin);
@@ -15,7 +15,7 @@ export function textsOf(origin: string, found: unknown, key: string): string[] {
   });
 }
 
-/** For `catch`: undefined for what the forge does not have, every other fault is thrown on. */
+/** For `catch`: returns undefined if the forge does not have it, and rethrows other faults. */
 export function undefinedWhenMissing(error: unknown): undefined {
   if (error instanceof PluginError && error.code === 'not_found') return undefined;
   throw error;

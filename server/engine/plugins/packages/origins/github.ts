@@ -8,7 +8,7 @@ import { requestJson, requestOrigin } from './origin_request.ts';
 const origin = 'GitHub';
 
 /**
- * Reads the parts of an address's path: owner, name, and then nothing, `tree/...`, `commit/...`,
+ * Reads the parts of a URL's path: owner, name, and then nothing, `tree/...`, `commit/...`,
  * `releases[/latest]`, `releases/tag/...` or `archive/....zip`. Throws `PluginError` for other
  * pages.
  */
@@ -41,7 +41,8 @@ function readTail([page, ...rest]: string[]): Wanted {
 }
 
 /**
- * GitHub's REST interface for one repository; also GitHub Enterprise's, which has it under /api/v3.
+ * Returns GitHub's REST API for one repository; also for GitHub Enterprise, which has it under
+ * /api/v3.
  */
 export function githubApi(
   deps: OriginDeps,

@@ -11,7 +11,7 @@ const refs_per_page = 100;
 const ref_pages_max = 50;
 
 /**
- * Reads the parts of an address's path: groups and project, and then nothing, or `-` followed by
+ * Reads the parts of a URL's path: groups and project, and then nothing, or `-` followed by
  * `tree/...`, `commit/...`, `tags/...`, `releases[/<tag>]` or `archive/<ref>/<file>`. Throws
  * `PluginError` for other pages.
  */
@@ -40,7 +40,7 @@ function readTail([page, ...rest]: string[]): Wanted {
   );
 }
 
-/** GitLab's REST interface (version 4) for one project. */
+/** Returns GitLab's REST API (version 4) for one project. */
 export function gitlabApi(
   deps: OriginDeps,
   repository: string,
@@ -52,7 +52,7 @@ export function gitlabApi(
     );
     for (const [name, value] of Object.entries(query))
       if (value !== undefined && value !== '') url.searchParams.set(name, value);
-    // A bearer token is left behind by redirects to another host; GitLab's own header would not be.
+    // Redirects to another host drop a bearer token, but not GitLab's own header.
     return { origin, thing: `the project ${repository} or this part of it`, url, token };
   };
   return {

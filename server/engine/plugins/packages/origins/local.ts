@@ -11,9 +11,9 @@ import { package_limits } from '../limits.ts';
 import type { Origin } from './origin.ts';
 
 /**
- * The origin of a folder below the server's plugin folder. Guarantee: nothing outside of the plugin
- * folder is read, whatever is linked there; links within the package and what is neither file nor
- * folder are refused, and the limits of archives hold.
+ * The origin of a folder below the server's plugin folder. Guarantee: it reads nothing outside the
+ * plugin folder, whatever links it contains; it refuses links within the package and anything that
+ * is neither file nor folder; the limits of archives apply.
  */
 export function openLocalOrigin(folder: string, plugin_dir: string): Origin {
   const fault = nameFault(folder);
@@ -74,7 +74,7 @@ async function readFolder(root: string, signal: AbortSignal): Promise<PluginFile
 
 async function readFile(root: string, name: string, collector: Collector): Promise<void> {
   try {
-    // Another link may have taken the file's place since the folder was read.
+    // A link may have replaced the file since the folder was read.
     await using file = await open(join(root, name), constants.O_RDONLY | constants.O_NOFOLLOW);
     const { size } = await file.stat();
     collector.count(size);

@@ -9,7 +9,7 @@ import type { Origin, OriginDeps } from './origin.ts';
 import { requestJson, requestOrigin, unreadable } from './origin_request.ts';
 
 /**
- * A package of a registry and which versions of it are meant: an exact version, a range of semantic
+ * A package of a registry and the requested version: an exact version, a range of semantic
  * versioning, or a distribution tag.
  */
 export type NpmAddress = { name: string; wanted: string };
@@ -19,8 +19,8 @@ const name_form = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 const name_characters_max = 214;
 
 /**
- * Reads `name`, `@scope/name`, either with `@version`, `@range` or `@tag`; the tag is `latest` when
- * there is none. Throws `PluginError` for anything else.
+ * Reads `name` or `@scope/name`, either with `@version`, `@range` or `@tag`; the default tag is
+ * `latest`. Throws `PluginError` for anything else.
  */
 export function readNpmAddress(address: string): NpmAddress {
   const at = address.indexOf('@', 1);
@@ -40,8 +40,8 @@ export function readNpmAddress(address: string): NpmAddress {
 }
 
 /**
- * The origin of a package in the registry. Guarantee: as `Origin`, and a package is given only when
- * its bytes have the SHA-512 that the registry's metadata says.
+ * The origin of the package in the registry. Guarantee: as `Origin`, and the package's bytes have
+ * the SHA-512 of the registry's metadata.
  */
 export function openNpmOrigin(
   address: NpmAddress,
@@ -80,7 +80,7 @@ async function readMetadata(
   signal: AbortSignal,
 ): Promise<Metadata> {
   const url = new URL(`${deps.npm_registry_url}/${name.replace('/', '%2f')}`);
-  // The short form of the metadata, without read-mes.
+  // The short form of the metadata, without readmes.
   const accept = 'application/vnd.npm.install-v1+json, application/json;q=0.5';
   const json = await requestJson(
     deps,
@@ -105,7 +105,7 @@ async function readMetadata(
 }
 
 /**
- * As npm chooses: the tag's version; of a range the version tagged latest if it is in it, or else
+ * Chooses like npm: the tag's version; of a range, the version tagged latest if it matches, or else
  * the highest.
  */
 function pickVersion({ wanted }: NpmAddress, { tags, versions }: Metadata): string | null {
@@ -153,10 +153,7 @@ async function fetchVersion(
   return assemblePackage(await readArchive(bytes), version);
 }
 
-/**
- * Metadata may list several hashes of the same bytes; those of SHA-512 count, and one of them must
- * be right.
- */
+/** Metadata may list several hashes of the same bytes; one of the SHA-512 hashes must match. */
 function checkIntegrity(bytes: Buffer, integrity: string, what: string): void {
   const expected = integrity.split(/\s+/).filter((hash) => hash.startsWith('sha512-'));
   if (expected.length === 0)

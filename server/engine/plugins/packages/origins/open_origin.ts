@@ -18,10 +18,10 @@ const public_gitlab_url = 'https://gitlab.com';
 const npm_site_url = 'https://www.npmjs.com';
 
 /**
- * The origin behind an address or a folder of the server's plugin folder. Nothing is fetched yet.
- * Throws `PluginError` of code `invalid` with what an address may be. Addresses: an npm package
- * (`name`, `@scope/name`, `name@range`, its page on npmjs.com), a repository on GitHub or GitLab
- * with what may follow it there, or the https address of an archive.
+ * Opens the origin of an address or of a folder in the server's plugin folder. It fetches nothing
+ * yet. Throws `PluginError` with code `invalid` and the accepted forms of an address. Addresses: an
+ * npm package (`name`, `@scope/name`, `name@range`, its page on npmjs.com), a repository on GitHub
+ * or GitLab with its usual suffixes, or the https URL of an archive.
  */
 export function openOrigin(source: { url: string } | { folder: string }, deps: OriginDeps): Origin {
   if ('folder' in source) return openLocalOrigin(source.folder, deps.plugin_dir);
@@ -68,7 +68,7 @@ function openWebOrigin(url: URL, shown_url: string, deps: OriginDeps): Origin {
   const gitlab_url = [deps.gitlab_url, public_gitlab_url].find((forge) => isOf(url, forge));
   if (gitlab_url !== undefined) {
     const place = readGitlabPlace(parts);
-    // The operator's token is for the operator's GitLab.
+    // The operator's token is only for the operator's GitLab.
     const given = token ?? (gitlab_url === deps.gitlab_url ? deps.tokens.gitlab : undefined);
     return openForgeOrigin(
       'gitlab',
@@ -88,7 +88,7 @@ function tokenOf(query: URLSearchParams): string | undefined {
   return query.get('private_token') ?? undefined;
 }
 
-/** True for addresses of the site, with http or https, with or without www. */
+/** Returns true for URLs of the site, with http or https, with or without www. */
 function isOf(url: URL, site_url: string): boolean {
   const bare = (host: string) => host.replace(/^www\./, '');
   return (

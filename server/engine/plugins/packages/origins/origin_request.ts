@@ -14,8 +14,8 @@ import { package_limits, showBytes } from '../limits.ts';
 export type RequestDeps = { outbound: Outbound; log: Logger; download_seconds?: number };
 
 /**
- * One request to an origin. `origin` names it in sentences ("GitHub"), `thing` what is asked for
- * ("the repository acme/plugin"). The token goes to no other origin.
+ * One request to an origin. `origin` names it in sentences ("GitHub"), `thing` the requested object
+ * ("the repository acme/plugin"). The token is only sent to this origin.
  */
 export type OriginRequest = {
   origin: string;
@@ -28,10 +28,11 @@ export type OriginRequest = {
 const seconds_default = 60;
 
 /**
- * The body of an origin's answer. Guarantee: at most 20 MiB, within the time limit, from addresses
- * that the guard lets through; everything else is a `PluginError` with a sentence for the user:
+ * Returns the body of an origin's answer. Guarantee: at most 20 MiB, within the time limit, from
+ * addresses that the guard allows. Everything else is a `PluginError` with a sentence for the user:
  * `not_found`, `refused` (guard, credentials), `too_large`, `timeout`, `unreachable` (network, rate
- * limits, faults of the origin). Neither it nor the log has the token or the address's query.
+ * limits, faults of the origin). Neither the error nor the log contains the token or the URL's
+ * query.
  */
 export async function requestOrigin(
   deps: RequestDeps,
@@ -65,7 +66,7 @@ export async function requestOrigin(
   }
 }
 
-/** The same for an answer that must be JSON; what the origin says instead is its fault. */
+/** Returns an answer that must be JSON; any other answer is a fault of the origin. */
 export async function requestJson(
   deps: RequestDeps,
   request: OriginRequest,
@@ -79,7 +80,7 @@ export async function requestJson(
   }
 }
 
-/** For an answer that is not what the origin's interface promises. */
+/** Returns the fault for an answer that breaks the origin's API. */
 export function unreadable(origin: string, cause?: unknown): PluginError {
   return new PluginError(
     'unreachable',

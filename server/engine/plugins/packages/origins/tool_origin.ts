@@ -15,7 +15,7 @@ import type { Origin, OriginDeps } from './origin.ts';
 
 /**
  * The origin of a destination of the tool library. Its versions are the library's: this server has
- * one, the installed one.
+ * the installed one.
  */
 export function openToolOrigin(
   entry: ToolEntry,

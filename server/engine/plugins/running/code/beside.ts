@@ -1,7 +1,7 @@
-/** Runs work side by side, or alone. */
+/** Runs work in parallel, or alone. */
 export type Beside = {
   /**
-   * Runs it beside others. If it fails in a way that can be another's fault, it runs once more,
+   * Runs it in parallel to others. After a failure that others may have caused, it runs once more,
    * alone.
    */
   run<Result>(work: () => Promise<Result>, isUnclear: (error: unknown) => boolean): Promise<Result>;
@@ -9,7 +9,7 @@ export type Beside = {
 
 const over = (): void => undefined;
 
-/** Opens a place in which nothing runs yet. */
+/** Opens an idle runner. */
 export function openBeside(): Beside {
   type Open = { was_beside: boolean; ended: Promise<unknown> };
   const open = new Set<Open>();

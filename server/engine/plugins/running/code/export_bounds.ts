@@ -1,12 +1,12 @@
 import type { LoadedTool } from '../loaded_tool.ts';
 import type { Batching } from '../sending/batching.ts';
 
-/** The batches of `exportEvents`, and the events that it does not get. */
+/** The batching of `exportEvents`, and the limits of its events. */
 type ExportBounds = { batching: Batching; reads: LoadedTool['reads']; ignored: Set<string> };
 
 const rows_max = 500;
 
-/** Reads the bounds that users set in plugins of this kind, by their known names. */
+/** Reads the limits that users set in plugins of this kind, by their known names. */
 export function exportBounds(config: Record<string, unknown>): ExportBounds {
   const within = (value: unknown, standard: number, max: number) => {
     const number = Number(value ?? standard);
@@ -15,12 +15,11 @@ export function exportBounds(config: Record<string, unknown>): ExportBounds {
   const ignored =
     typeof config['exportEventsToIgnore'] === 'string' ? config['exportEventsToIgnore'] : '';
   return {
-    // Files and transactions of such plugins are of one batch, and the same one comes again.
+    // Files and transactions of such plugins contain one batch, and the same batch is retried.
     batching: { size: rows_max, is_in_order: true, whole_tries: 2 },
     reads: {
       rows_max,
-      // Text in characters is what a call is bounded by, and every one of these bytes can be an
-      // escape in it.
+      // A call is bounded in characters, and escaping can multiply every one of these bytes.
       bytes_max: within(config['exportEventsBufferBytes'], 1024 * 1024, 4 * 1024 * 1024),
       seconds_min: within(config['exportEventsBufferSeconds'], 10, 600),
     },

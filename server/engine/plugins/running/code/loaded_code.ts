@@ -20,10 +20,10 @@ import { openBeside } from './beside.ts';
 import { exportBounds } from './export_bounds.ts';
 import { sendWebhook } from './webhook.ts';
 
-/** The methods of a plugin's code that take events. Each is a mapping of its destination. */
+/** The methods of a plugin's code that accept events. Each is a mapping of its destination. */
 const taking_methods = ['exportEvents', 'onEvent', 'composeWebhook'];
 
-/** The plugin of a config whose code is its own. */
+/** The plugin of a config with its own code. */
 type Code = Pick<LoadedConfig, 'config' | 'allowed_hosts' | 'needsHost' | 'call'> & {
   methods: string[];
   outbound: Running['outbound'];
@@ -32,7 +32,7 @@ type Code = Pick<LoadedConfig, 'config' | 'allowed_hosts' | 'needsHost' | 'call'
 };
 
 /**
- * Opens a destination whose code is its own. Each event goes through its `processEvent`, which may
+ * Opens a destination with its own code. Each event passes through its `processEvent`, which may
  * drop it. An error of the code is the outcome: Sluice retries after a RetryError or a request
  * without an answer, and sets the event aside after any other error.
  */
@@ -67,7 +67,7 @@ export function openLoadedCode(
             ? sender.exportAll(sending)
             : sender.sendOne(method, sending);
         }),
-      // Code has no method for it, and an erasure says so.
+      // Code has no method for it, and the erasure's report says so.
       forget: async () => ({ kind: 'skipped' }),
       count,
     },
@@ -76,17 +76,19 @@ export function openLoadedCode(
   );
 }
 
-/** Events, and whether some were erased since they were read: then nothing further begins. */
+/**
+ * Events, and a check whether some were erased since they were read: then nothing further begins.
+ */
 type Sending = { events: PluginEvent[]; signal: AbortSignal; isErased: () => Promise<boolean> };
 
 /** Runs the code for an event. */
 type Runner = {
-  /** Makes an outcome of what is thrown; undefined: events were erased, and nothing is sent. */
+  /** Returns the outcome of a thrown error; undefined: events were erased, and nothing is sent. */
   attempt<Result extends object>(
     sending: Sending,
     work: (noted: NotedFetches) => Promise<Result>,
   ): Promise<Result | ToolOutcome | undefined>;
-  /** The event as the plugin's own `processEvent` makes it, null when it drops it. */
+  /** Returns the event after the plugin's own `processEvent`, null if it drops it. */
   processed(event: PluginEvent, signal: AbortSignal, noted: NotedFetches): Promise<unknown>;
 };
 
@@ -117,7 +119,7 @@ function openSender(code: Code) {
   const runner = openRunner(code);
   let exported: Promise<unknown> = Promise.resolve();
   return {
-    /** Hands over a batch; events at its end that do not fit into a call have no outcome. */
+    /** Sends a batch; events at its end that do not fit into a call have no outcome. */
     exportAll: (sending: Sending): Promise<ToolOutcome[]> => {
       const own = exported.then(() => exportBatch(code, runner, sending));
       exported = own.catch(() => undefined);
@@ -158,7 +160,7 @@ async function exportBatch(code: Code, runner: Runner, sending: Sending): Promis
   return events.flatMap((event) => outcomes.get(event) ?? []);
 }
 
-/** Gives what goes into one call, and the outcomes of events that do not. */
+/** Returns the events for one call, and the outcomes of the others. */
 async function processAll(runner: Runner, sending: Sending) {
   const { events, signal } = sending;
   const outcomes = new Map<PluginEvent, ToolOutcome>();
@@ -185,10 +187,7 @@ async function processAll(runner: Runner, sending: Sending) {
 /** Room for the brackets around a batch. */
 const call_length_max = text_length_max - 1_000;
 
-/**
- * Ends that say nothing of the one call when others were in progress: of the sandbox, or a host
- * that was refused to one of them.
- */
+/** Failures that may belong to a parallel call: of the sandbox, or of a refused host. */
 function isUnclear(error: unknown): boolean {
   return (
     error instanceof HostNeededError ||
@@ -196,7 +195,7 @@ function isUnclear(error: unknown): boolean {
   );
 }
 
-/** Judges what the code threw, with the last answer that it got. */
+/** Judges the code's error, with the last answer that it got. */
 function outcomeOfFailure(error: PluginError, noted: NotedFetches): ToolOutcome {
   const exchanges = noted.exchanges();
   const answer = exchanges.at(-1)?.answer ?? null;
@@ -204,7 +203,7 @@ function outcomeOfFailure(error: PluginError, noted: NotedFetches): ToolOutcome 
   const status = answered >= 400 ? answered : null;
   const asked = answer?.header_fields.find(({ name }) => name === 'retry-after')?.value ?? null;
   return {
-    // A limit of the other side is no fault of the event, whatever the code makes of it.
+    // A limit of the other side is no fault of the event, whatever the code throws.
     kind: mayPass(error) || status === 429 ? 'retry' : 'refused',
     status,
     reason: describeFailure(error),

@@ -17,7 +17,7 @@ import { HostNeededError } from '../needed_hosts.ts';
 import type { Running } from '../running.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-/** As `fetch` takes them, which makes texts of what is none. */
+/** The values that `fetch` accepts; it converts others to text. */
 const header_value = Type.Union([
   Type.String({ maxLength: 32_768 }),
   Type.Number(),
@@ -36,10 +36,10 @@ const webhook = shapeOf(
 );
 
 /**
- * Sends what `composeWebhook` gave (null: nothing), through the guard and to allowed hosts alone,
- * and judges the answer. Throws a PluginCallError where none came; `is_retry` where another attempt
- * may help: not for a host that does not exist and that the plugin does not need. A HostNeededError
- * when the host is not allowed and the plugin needs it.
+ * Sends the request of `composeWebhook` (null: none), through the guard and only to allowed hosts,
+ * and judges the answer. Throws a PluginCallError without an answer; `is_retry` if a retry may
+ * help: not for an unneeded host that does not exist. Throws a HostNeededError if the host is
+ * needed but not allowed.
  */
 export async function sendWebhook(
   outbound: Pick<Running['outbound'], 'fetch'>,
@@ -95,8 +95,7 @@ function failureOf(error: Error, needsHost: LoadedConfig['needsHost']): PluginCa
   if (error instanceof HostNotFound && !needsHost(error.hostname))
     return fault(`${error.message} Only what the plugin was given names it.`, false);
   if (error instanceof ProxyFault) return fault(error.message, error.code === 'proxy_failed');
-  // undici throws a TypeError with a cause for the network, and without one for a request that it
-  // does not take.
+  // undici throws a TypeError with a cause for the network, and without one for an invalid request.
   const isRefused =
     error instanceof OutboundRefused ||
     error instanceof RangeError ||

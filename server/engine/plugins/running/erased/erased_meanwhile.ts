@@ -4,14 +4,14 @@ import { isoInstant } from '../../../../platform/clock.ts';
 import type { Running } from '../running.ts';
 
 const look_ms = 250;
-/** Processes do not agree to the second about what time it is. */
+/** The clocks of processes may differ by some seconds. */
 const clocks_ms = 10_000;
-/** A look, a call, the webhook that it gave, and some room. */
+/** A read, a call, the webhook of its result, and some reserve. */
 const in_hand_seconds_max = 50;
 
 /**
- * Opened before a batch of events is read. The function says whether events of the project were
- * erased since, as of a quarter of a second ago: then what is left of the batch is to be read anew.
+ * Opened before a batch of events is read. The function returns true if events of the project were
+ * erased since, as of a quarter of a second ago: the rest of the batch must then be read again.
  */
 export function openErasedMeanwhile(
   { db, clock }: Pick<Running, 'db' | 'clock'>,
@@ -31,8 +31,8 @@ export function openErasedMeanwhile(
 }
 
 /**
- * For how many seconds from `removed_at` on (ISO 8601) a plugin of the project may have events in
- * hand that were read before; 0 where none is at work.
+ * Returns for how many seconds from `removed_at` on (ISO 8601) a plugin of the project may hold
+ * earlier events; 0 if none is working.
  */
 export async function secondsInHand(
   db: Queryable,

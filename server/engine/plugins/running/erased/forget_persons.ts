@@ -8,13 +8,13 @@ import { HoldError } from '../hold.ts';
 import type { LoadedTool } from '../loaded_tool.ts';
 import { requireLease } from '../leases.ts';
 
-/** Others of the config have their turn after so many ids. */
+/** After this many ids, other work of the config gets a turn. */
 const ids_per_turn = 100;
 
 /**
- * Tells the tool of the persons of an erasure, one id after the other. A refusal is noted
- * with the reason, and does not stop the rest. After a failure that may pass it is tried again
- * later; a crash repeats what was not noted yet. Events do not wait for it.
+ * Tells the tool of the persons of an erasure, one id after the other. A refusal is recorded with
+ * the reason, and the others continue. A temporary failure is retried later; a crash repeats
+ * unrecorded ids. Events do not wait for it.
  */
 export async function forgetPersons(delivery: Delivery): Promise<'worked' | 'idle'> {
   const { running, lease, plugin, log, signal, stopping } = delivery;
@@ -42,7 +42,7 @@ export async function forgetPersons(delivery: Delivery): Promise<'worked' | 'idl
   return 'worked';
 }
 
-/** The tool does not know such a person: they are gone there. */
+/** The tool does not know such a person, which counts as deleted. */
 const unknown_statuses: (number | null)[] = [404, 410];
 
 function count(at: ErasureTool, outcome: ToolOutcome, mask: (text: string) => string): void {
@@ -57,8 +57,7 @@ function count(at: ErasureTool, outcome: ToolOutcome, mask: (text: string) => st
 }
 
 /**
- * Tools put ids into addresses as they are: one with such a character could name somebody else
- * there.
+ * Tools put ids into URLs unescaped: with other characters, an id could name somebody else there.
  */
 const plain_id = /^(?!\.{1,2}$)[\p{L}\p{N}._@+:=~!$*,;|-]+$/u;
 

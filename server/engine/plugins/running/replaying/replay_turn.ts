@@ -23,31 +23,31 @@ import { ToolRetryError } from '../sending/tool_retry.ts';
 import { waiting_max } from '../sending/waiting.ts';
 
 const chunk_bytes_max = 4 * 1024 * 1024;
-/** A turn begins nothing further after this, because live events wait. */
+/** A turn starts nothing after this, because live events wait. */
 const turn_ms = 500;
-/** The room that replays leave to live events that have to wait. */
+/** The room that replays leave to waiting live events. */
 const room_left_min = waiting_max / 2;
 
-/** An event and the mappings at which it is sent again; undefined: it is gone. */
+/** An event and the mappings that send it again; undefined: it is gone. */
 type Item = {
   event: PluginEvent | undefined;
   mappings: ToolMapping[];
-  /** The row of what was set aside. */
+  /** Its row, if it was set aside. */
   aside: StoredSetAside | undefined;
   position: Position;
 };
 
-/** The next part of a replay; `until` is where it stands after all of it. */
+/** The next part of a replay; `until` is its position after the part. */
 type Part = { items: Item[]; until: Position; is_end: boolean };
 
-/** A replay in the hands of its worker, with its view of the tool. */
+/** A replay that its worker has claimed, with its view of the tool. */
 type Replaying = { delivery: Delivery; tool: LoadedTool; replay: Replay };
 
 /**
- * Gives the replay that waits longest a short turn, between turns of live events. It sends as these
- * do: in the same batches, in the order of each person. An event that fails while the tool takes
- * others joins the live events that wait. Stores its progress and its end; it has failures and
- * pauses of its own. Returns if events had their turn. Throws LeaseLostError.
+ * Gives the longest waiting replay a short turn, between turns of live events. It sends like these:
+ * in the same batches, in the order of each person. An event that fails while the tool accepts
+ * others joins the waiting live events. Stores its progress and its end; it has its own failures
+ * and pauses. Returns true if it handled events. Throws LeaseLostError.
  */
 export async function takeReplayTurn(live: Delivery): Promise<boolean> {
   const { running, lease, log, signal } = live;
@@ -82,7 +82,7 @@ export async function takeReplayTurn(live: Delivery): Promise<boolean> {
   return over.length > 0;
 }
 
-/** Stores the progress, the events that wait from now on, and that these are set aside no more. */
+/** Stores the progress and the events that now wait, and removes them from those set aside. */
 async function save(
   { delivery: { running, lease }, tool, replay }: Replaying,
   progress: ReplayProgress,
@@ -104,7 +104,7 @@ async function save(
   }
 }
 
-/** Lets the replay wait as the live events would, and says why. */
+/** Defers the replay like live events, with the reason. */
 function failedProgress(
   { delivery: { running, log }, replay }: Replaying,
   progress: ReplayProgress,
@@ -120,7 +120,7 @@ function failedProgress(
   return { ...progress, failures, wait_seconds, detail, ended: undefined };
 }
 
-/** A turn has room for a whole batch, whatever the rate: the next turn comes the later. */
+/** A turn has room for a whole batch, whatever the rate: the next turn comes later instead. */
 function chunkOf({ tool, replay: { rate } }: Replaying): number {
   const sizes = [...tool.batching.values()].map(({ size }) => size);
   return Math.min(Math.max(Math.ceil((rate * turn_ms) / 1_000), ...sizes), tool.reads.rows_max);
@@ -171,7 +171,7 @@ async function readAside(replaying: Replaying): Promise<Part> {
   return { items, until: position, is_end: rows.length < count };
 }
 
-/** Sends the events in their order, each by its mappings; the rest waits for the next turn. */
+/** Sends the events in order, each by its mappings; the rest waits for the next turn. */
 async function sendPart(
   { delivery, tool, replay: { failures } }: Replaying,
   { items }: Part,
@@ -181,7 +181,7 @@ async function sendPart(
     const error = new ToolRetryError('Many events already wait for another try.', undefined);
     return { error, failure: undefined, works: false, count: 0, rest_seconds: undefined };
   }
-  // An erased event is sent to nobody; a mapping that is gone wants it no more.
+  // An erased event is not sent, and a deleted mapping wants no event.
   const wanted = items.flatMap(({ event, mappings }) => (event ? [{ event, mappings }] : []));
   const byEvent = Map.groupBy(wanted, ({ event }) => event);
   const planned = planTurn(tool, {
@@ -191,7 +191,7 @@ async function sendPart(
     failures,
     mappingsOf: (event) => byEvent.get(event)!.flatMap(({ mappings }) => mappings),
   });
-  // A live event that was taken since the last failure has shown that the tool works.
+  // A live event accepted since the last failure shows that the tool works.
   const { retry_seconds } = delivery.running;
   const failed_ms = failures === 0 ? 0 : 1_000 * retrySeconds(retry_seconds, failures);
   const works = (tool.taken.at ?? -Infinity) > performance.now() - failed_ms;
@@ -201,8 +201,8 @@ async function sendPart(
 }
 
 /**
- * Lets events wait that had no turn although the mapping has sent later ones: the replay passes
- * them, and sends nothing twice after a pause.
+ * Queues events without a turn whose mapping has sent later ones: the replay moves on, and sends
+ * nothing twice after a pause.
  */
 function parkGaps(tool: LoadedTool, planned: Lane[]): void {
   for (const [mapping, lanes] of Map.groupBy(planned, (lane) => lane.mapping)) {

@@ -9,16 +9,16 @@ export type Replay = {
   id: string;
   source: 'events' | 'set_aside';
   filter: SetAsideFilter & { end_at: string };
-  /** At most so many events a second. */
+  /** At most this many events a second. */
   rate: number;
   position: Position;
-  /** The id of the row up to which all had its turn, where these are sent again. */
+  /** The id of the last handled row, if it replays events that were set aside. */
   after_id: string;
   /** Failures in a row. */
   failures: number;
 };
 
-/** The replay of the config that waits longest for its turn. Leans on plugin_replays_open. */
+/** Finds the config's longest waiting replay. Uses plugin_replays_open. */
 export function findDueReplay(db: Database, config_id: number): Promise<Replay | undefined> {
   return db.row<Replay>(sql`
     SELECT id, source, rate, after_id::text AS after_id, failures,
@@ -32,7 +32,7 @@ export function findDueReplay(db: Database, config_id: number): Promise<Replay |
 
 /** The progress of a replay; `wait_seconds` until its next turn. */
 export type ReplayProgress = Pick<Replay, 'position' | 'after_id' | 'failures'> & {
-  /** Number of further events that had their turn. */
+  /** Number of further handled events. */
   handed: number;
   wait_seconds: number;
   /** The reason for its wait or its end. */
@@ -40,7 +40,7 @@ export type ReplayProgress = Pick<Replay, 'position' | 'after_id' | 'failures'> 
   ended: 'whole' | 'failures' | undefined;
 };
 
-/** Stores the progress. Without effect on one that was cancelled. Throws a LeaseLostError. */
+/** Stores the progress. Does nothing for a cancelled replay. Throws a LeaseLostError. */
 export async function saveReplay(
   tx: Queryable,
   lease: Lease,

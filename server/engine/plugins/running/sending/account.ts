@@ -9,20 +9,20 @@ import type { Lease } from '../leases.ts';
 import { openPace } from './pace.ts';
 import type { Pace } from './pace.ts';
 
-/** A process that runs plugins, with the paces of the accounts that it has in its hands. */
+/** A process that runs plugins, with the paces of its claimed accounts. */
 export type PluginWorker = {
   id: string;
-  /** The pace of an account; all configs of the account have the same one. */
+  /** Returns the pace of an account; all configs of the account share it. */
   paceOf(account: Buffer, learnt: number | null): Pace;
 };
 
-/** Opens a worker, which knows no account yet. */
+/** Opens a worker without accounts. */
 export function openPluginWorker(): PluginWorker {
   const paces = new Map<string, WeakRef<Pace>>();
   return {
     id: randomUUID(),
     paceOf: (account, learnt) => {
-      // Paces that no loaded config has any more are forgotten.
+      // Removes paces that no loaded config uses.
       for (const [key, pace] of paces) if (pace.deref() === undefined) paces.delete(key);
       const key = account.toString('hex');
       const known = paces.get(key)?.deref();
@@ -37,8 +37,8 @@ export function openPluginWorker(): PluginWorker {
 type Connected = { application_id: string; account: string | null };
 
 /**
- * Returns the account of a config, as a hash under the server's key; undefined if it has none that
- * another config could share.
+ * Returns the account of a config, as a hash under the server's key; undefined if no other config
+ * could share it.
  */
 export async function findAccount(
   { db, secrets }: { db: Database; secrets: Pick<Secrets, 'hash'> },
@@ -53,9 +53,9 @@ export async function findAccount(
 }
 
 /**
- * Returns the account that the settings lead to: the tool, its secrets or the OAuth application
- * that was authorized, and all that says where they count. Undefined if the settings name none: the
- * tool has no secret, or its mappings say where to send. Organizations never share an account.
+ * Returns the account of the settings: the tool, its secrets or the authorized OAuth application,
+ * and all fields that say where they apply. Undefined if the settings name none: the tool has no
+ * secret, or its mappings contain the address. Organizations never share an account.
  */
 export function accountOf(
   secrets: Pick<Secrets, 'hash'>,
@@ -80,13 +80,13 @@ export function accountOf(
   );
 }
 
-/** The class of locks by which workers take accounts. */
+/** The class of locks by which workers claim accounts. */
 const account_lock_class = 7_301_030;
 
 /**
- * Takes the account for the worker that holds the config, and gives the pace of both. All configs
- * of an account are in the hands of one worker, whose memory alone knows the pace. Throws a
- * LeaseLostError if another worker has it: that one takes the config next.
+ * Claims the account for the worker that holds the config, and returns their common pace. One
+ * worker holds all configs of an account, because only its memory knows the pace. Throws a
+ * LeaseLostError if another worker holds it: that one claims the config next.
  */
 export async function takeAccount(
   db: Database,
@@ -117,7 +117,7 @@ export async function takeAccount(
   return worker.paceOf(account, learnt);
 }
 
-/** Notes that the config has no account that others could have too. */
+/** Records that the config has no shared account. */
 export async function leaveAccount(db: Database, lease: Lease): Promise<void> {
   await db.run(sql`UPDATE plugin_cursors SET account = NULL, account_worker = NULL
     WHERE ${isHeld(lease)} AND account IS NOT NULL`);

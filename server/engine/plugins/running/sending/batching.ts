@@ -1,27 +1,27 @@
 import type { ToolDefinition, ToolMapping } from '../../tools/tool.ts';
 
-/** The bounds of the batches of a mapping. */
+/** The limits of a mapping's batches. */
 export type Batching = {
   /** Number of events. */
   size: number;
   /**
-   * They are the stream itself, several events of one person among them; else a batch has one event
-   * of each person.
+   * True: a batch is a part of the stream, with several events of one person. False: it has one
+   * event of each person.
    */
   is_in_order: boolean;
-  /** Number of failures after which the same batch comes again, before it is divided. */
+  /** Number of failures with the same batch before it is divided. */
   whole_tries: number;
 };
 
-/** The bounds of a batch that its tool divides: bytes of the fields, and what its events share. */
+/** The limits of a tool's batch: bytes of the fields, and the fields that its events share. */
 export type ToolBatching = Batching & { bytes: number; keys: string[] };
 
 const size_max = 1_000;
 const bytes_max = 4_000_000;
 
 /**
- * The batches that a mapping asks for, by the fields of its action; undefined: one event for each
- * request. Actions without a switch for batches have their size as one.
+ * Returns the batching that a mapping's action asks for, by its fields; undefined: one event for
+ * each request. Actions without a switch for batches only have a size.
  */
 export function batchingOf(
   { actions }: Pick<ToolDefinition, 'actions'>,

@@ -1,47 +1,44 @@
 import type { PluginEvent } from '../read_events.ts';
 import type { Waiting } from './waiting.ts';
 
-/** An event to be sent by one mapping. */
+/** An event to send by one mapping. */
 export type Item = {
   event: PluginEvent;
-  /** Its row, if it waits already. */
+  /** Its row, if it is already waiting. */
   row: Waiting | undefined;
-  /** Its place among all of the turn. */
+  /** Its position in the turn. */
   order: number;
-  /** Tries that failed. */
+  /** Failed tries. */
   tries: number;
-  /** The largest batch in which it goes: smaller after each failure, so that a bad one is found. */
+  /** The largest batch for it: smaller after each failure, to isolate an invalid event. */
   together_max: number;
   /** Answers of 429 in this turn. */
   limited: number;
-  /** It may have arrived before: the answer was lost. */
+  /** True if it may have arrived before: the answer was lost. */
   is_again: boolean;
-  /** A replay sends it. */
+  /** True if a replay sends it. */
   is_replay: boolean;
 };
 
-/** Events of one person that one mapping still has to send, in their order. */
+/** Events of one person that one mapping still has to send, in order. */
 export type Lane = { mapping: string; items: [Item, ...Item[]] };
 
-/** An event that goes out, with its lane. */
+/** An event to send now, with its lane. */
 export type Taken = { lane: Lane; item: Item };
 
-/** Lanes that are ready; one that was taken comes back, or is over for this turn. */
+/** Ready lanes; a taken lane comes back, or has ended for this turn. */
 export type Lanes = {
   /**
-   * The events that go out next, together; undefined: none is ready. One of each lane, or, at a
-   * mapping whose batches are in order, the next ones of all lanes.
+   * Takes the events of the next request; undefined: none is ready. Takes one of each lane, or the
+   * next ones of all lanes for a mapping with ordered batches.
    */
   take(): Taken[] | undefined;
-  /** Takes a lane back: at the front, where its first event is the same. */
+  /** Returns a lane: to the front if its first event is the same. */
   back(lane: Lane, where: 'front' | 'end'): void;
   isEmpty(): boolean;
 };
 
-/**
- * Opens the lanes; mappings have their turns one after the other. `in_order`: the mappings whose
- * batches are the stream itself.
- */
+/** Opens the lanes; mappings take turns. `in_order`: the mappings with ordered batches. */
 export function openLanes(lanes: Lane[], in_order: ReadonlySet<string> = new Set()): Lanes {
   const queues = [...Map.groupBy(lanes, ({ mapping }) => mapping).values()];
   const byMapping = new Map(queues.map((queue) => [queue[0]!.mapping, queue]));
@@ -78,7 +75,7 @@ function takenOf(lane: Lane): Taken {
   return { lane, item: lane.items[0] };
 }
 
-/** Takes the next events of all lanes, in the order of the turn: of each lane its beginning. */
+/** Takes the next events of all lanes, in the order of the turn: the beginning of each lane. */
 function takeInOrder(queue: Lane[]): Taken[] {
   const all = queue
     .flatMap((lane) => lane.items.map((item) => ({ lane, item })))

@@ -1,37 +1,39 @@
-/** The pace of one account at a tool: the rate of requests that it takes. Learnt, never set. */
+/**
+ * The pace of one account at a tool: the rate of requests that it accepts. It is learnt, never set.
+ */
 export type Pace = {
-  /** Requests a second; null: no limit is known. */
+  /** Requests a second; null: no known limit. */
   readonly rate: number | null;
-  /** Milliseconds until the next request may begin. */
+  /** Returns the milliseconds until the next request may begin. */
   waitMs(): number;
-  /** Notes that a request begins; its time goes to what becomes of it. */
+  /** Records the start of a request and returns its time. */
   begin(): number;
-  /** Notes an answer other than 429. */
+  /** Records an answer other than 429. */
   taken(begun_at: number): void;
-  /** Notes a 429; `seconds` is what the tool asks to wait. */
+  /** Records a 429; `seconds` is the requested pause. */
   limited(begun_at: number, seconds: number | undefined): void;
 };
 
-/** Time over which the pace is measured. Limits are counted by the second, minute, hour or day. */
+/** Time over which the rate is measured. Limits are counted by the second, minute, hour or day. */
 const window_ms = 60_000;
-/** After such a gap a measure restarts: idle time says nothing about a limit. */
+/** After such a gap, the measurement restarts: idle time says nothing about a limit. */
 const gap_ms = 5_000;
-/** A late timer may be made up for by so much. */
+/** The most that a late timer may catch up. */
 const late_ms_max = 250;
-/** After a limit was met, the pace is a little less than what passed. */
+/** At a limit, the pace is set slightly below the measured rate. */
 const reserve = 0.98;
 const growth_ms = 60_000;
 const growth_first = 0.02;
 const rate_min = 1 / 3_600;
-/** Nobody waits for limits above this. */
+/** Limits above this never slow anything down. */
 const rate_max = 2_000;
 const pause_seconds_max = 300;
 
 /**
- * Opens the pace with a rate that was learnt before; `now` is in milliseconds. After a 429 nothing
- * is sent until the tool allows it. Then the rate is what had passed over the time that it took,
- * the wait included. It grows while it is used up: by 2 % in the first minute, 4 % in the second,
- * and so on until the next 429.
+ * Opens the pace with a learnt rate; `now` is in milliseconds. After a 429, nothing is sent until
+ * the tool allows it. The rate then becomes the number of accepted requests over the elapsed time,
+ * including the pause. While it is used up, it grows: by 2 % in the first minute, 4 % in the
+ * second, and so on until the next 429.
  */
 export function openPace(learnt: number | null, now: () => number): Pace {
   let rate = learnt;
@@ -78,7 +80,7 @@ export function openPace(learnt: number | null, now: () => number): Pace {
     },
     limited: (begun_at, seconds) => {
       limited_at ??= now();
-      // Several that were in progress together met the limit once.
+      // Concurrent requests that meet the limit count once.
       if (begun_at >= paused_until) streak += 1;
       const pause = seconds ?? Math.min(2 ** (streak - 1), pause_seconds_max);
       paused_until = Math.max(paused_until, now() + pause * 1_000);
@@ -86,7 +88,7 @@ export function openPace(learnt: number | null, now: () => number): Pace {
   };
 }
 
-/** Counts requests that passed, by the second. */
+/** Counts accepted requests by the second. */
 function openPassed() {
   const passed = new Map<number, number>();
   return {
@@ -94,7 +96,7 @@ function openPassed() {
       const second = Math.floor(at / 1_000);
       passed.set(second, (passed.get(second) ?? 0) + 1);
     },
-    /** The number since then; earlier ones are forgotten. */
+    /** Returns the number since then and drops earlier ones. */
     since: (since: number): number => {
       let sum = 0;
       for (const [second, count] of passed)

@@ -1,10 +1,13 @@
-/** An event of somebody: their two ids, of which either may change between two events. */
+/** The two ids of an event's person, either of which may change between two events. */
 export type OfPerson = { distinct_id: string; person_id: string };
 
-/** Tells who is one person: events that share a distinct id or a person, also by way of others. */
+/**
+ * Identifies persons: events belong to one person if they share a distinct id or a person id, also
+ * indirectly.
+ */
 export type Persons = { join(event: OfPerson): void; of(event: OfPerson): string };
 
-/** Opens a table of persons with nobody in it; all are joined before the first is asked for. */
+/** Opens an empty table of persons; all events are joined before the first look-up. */
 export function openPersons(): Persons {
   const parents = new Map<string, string>();
   const rootOf = (id: string): string => {

@@ -6,14 +6,14 @@ import type { Item, Lane } from './lanes.ts';
 import { lineOf, ofEvent, personsOf } from './waiting_room.ts';
 import type { Waiting } from './waiting.ts';
 
-/** A turn of a tool: the new events, those that wait and are due, and failures in a row so far. */
+/** A turn of a tool: the new events, the due waiting ones, and the failures in a row so far. */
 export type TurnWork = {
   events: PluginEvent[];
-  /** The events of rows that are due, by uuid. */
+  /** The events of due rows, by uuid. */
   waiting: Map<string, PluginEvent>;
   due: Waiting[][];
   failures: number;
-  /** The mappings by which a new event goes; all of them without it. */
+  /** Returns the mappings for a new event; all of them if absent. */
   mappingsOf?: (event: PluginEvent) => ToolMapping[];
 };
 
@@ -21,7 +21,7 @@ const due_lines_max = 200;
 const due_rows_max = 400;
 const per_line_max = 20;
 
-/** The lines whose first event is due, the longest due first, each cut to one turn. */
+/** Returns the lines whose first event is due, the longest due first, each cut to one turn. */
 export function dueLines(tool: LoadedTool): Waiting[][] {
   const lines = tool.room.lines(personsOf([]));
   const now = performance.now();
@@ -35,8 +35,8 @@ export function dueLines(tool: LoadedTool): Waiting[][] {
 }
 
 /**
- * Plans a turn. New events of persons who wait go to the end of their lines, as far as there is
- * room. An event whose row has nothing stored any more was erased: the row goes.
+ * Plans a turn. New events of waiting persons go to the end of their lines, while there is room. A
+ * row whose event is no longer stored was erased, so the row is deleted.
  */
 export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
   const { events, failures, mappingsOf = () => tool.mappings } = work;
@@ -61,13 +61,15 @@ export function planTurn(tool: LoadedTool, work: TurnWork): Lane[] {
   return turned([...due, ...fresh.values()], failures);
 }
 
-/** A person who failed first does not come first again: a few bad events are no outage. */
+/**
+ * A person whose event failed first does not come first again: a few invalid events are no outage.
+ */
 function turned(lanes: Lane[], failures: number): Lane[] {
   const first = lanes.length === 0 ? 0 : (failures * misses_max) % lanes.length;
   return [...lanes.slice(first), ...lanes.slice(0, first)];
 }
 
-/** Number of failed requests in a row, each of other persons, that are an outage. */
+/** Failed requests in a row, each of different persons, that count as an outage. */
 export const misses_max = 3;
 
 function addTo(lanes: Map<string, Lane>, line: string, mapping: string, item: Item): void {
@@ -88,7 +90,7 @@ function newItem(
   return { event, row: undefined, order, tries: 0, together_max, limited: 0, is_again, is_replay };
 }
 
-/** The largest batch after so many failures: a quarter with each. */
+/** Returns the largest batch after this many failures: a quarter with each. */
 function togetherMax(tool: LoadedTool, name: string, failures: number): number {
   const { size, whole_tries } = tool.batching.get(name) ?? { size: 1, whole_tries: 0 };
   const quarters = Math.min(Math.max(failures - whole_tries, 0), 5);
@@ -115,7 +117,7 @@ function dueLanes(tool: LoadedTool, { due, waiting }: TurnWork): Lane[] {
   });
 }
 
-/** Keeps an event behind the earlier ones of its person, if there is room. */
+/** Queues an event behind the earlier ones of its person, if there is room. */
 export function parkBehind(tool: LoadedTool, event: PluginEvent, mapping: string): boolean {
   const isKept = tool.room.has({ mapping, event_uuid: event.uuid });
   if (!isKept && tool.room.room <= 0) return false;
@@ -124,7 +126,7 @@ export function parkBehind(tool: LoadedTool, event: PluginEvent, mapping: string
   return true;
 }
 
-/** A row for an event that waits for an earlier one. */
+/** Returns the row for an event that waits for an earlier one. */
 export function waitingOf(tool: LoadedTool, event: PluginEvent, mapping: string): Waiting {
   return {
     ...ofEvent(event),

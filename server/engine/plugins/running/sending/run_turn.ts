@@ -6,20 +6,20 @@ import type { Lane, Lanes, Taken } from './lanes.ts';
 import { openToolTurn } from './tool_turn.ts';
 import type { ToolTurn } from './tool_turn.ts';
 
-/** A longer wait for the pace is none of the turn. */
+/** A longer wait for the pace ends the turn. */
 const wait_ms_max = 2_000;
 
-/** The events of a turn, live or of a replay, and when it ends before they do. */
+/** The events of a turn, live or of a replay, and the limits of the turn. */
 type TurnRun = {
   planned: Lane[];
   /** Failures in a row so far. */
   failures: number;
-  /** Nothing further begins after so long. */
+  /** The turn starts nothing after this time. */
   turn_ms: number;
-  /** The tool has just taken others. */
+  /** True if the tool has just accepted others. */
   works?: boolean;
   isErased(): Promise<boolean>;
-  /** Notes meanwhile how far it has come. */
+  /** Stores the progress meanwhile. */
   saveLater?(): Promise<void>;
 };
 
@@ -30,13 +30,13 @@ type TurnResult = {
   works: boolean;
   /** Number of requests. */
   count: number;
-  /** The tool takes more after so many seconds; undefined: it does so now. */
+  /** The tool accepts more after this many seconds; undefined: now. */
   rest_seconds: number | undefined;
 };
 
 /**
- * Sends until nothing is left or the turn is over. Each mapping has its batches, and each event is
- * judged for itself.
+ * Sends until nothing is left or the turn ends. Each mapping has its batches, and each event is
+ * judged separately.
  */
 export async function runTurn(delivery: Delivery, run: TurnRun): Promise<TurnResult> {
   const tool = delivery.plugin.tool!;
@@ -51,7 +51,7 @@ export async function runTurn(delivery: Delivery, run: TurnRun): Promise<TurnRes
   return { error, failure, works: turn.works(), count, rest_seconds };
 }
 
-/** Sends, and gives how many requests there were. */
+/** Sends, and returns the number of requests. */
 async function sendAll(
   delivery: Delivery,
   { failures, turn_ms, isErased, saveLater }: TurnRun,
@@ -74,12 +74,12 @@ async function sendAll(
       stop(thrown);
     }
   };
-  // The answers of what is in progress are still taken.
+  // Answers to requests in progress are still processed.
   const stop = (thrown: unknown): true => {
     error ??= thrown as Error;
     return true;
   };
-  // After a failure one event has to show first that the tool takes events.
+  // After a failure, one event must first show that the tool accepts events.
   const width = () => (failures > 0 && !turn.works() ? 1 : plugin.calls_max);
   for (;;) {
     const isOver =
@@ -103,7 +103,7 @@ async function sendAll(
     const paced = isPaced ? [pause(Math.max(wait_ms, 1), undefined, { ref: false })] : [];
     await Promise.race([...under_way, ...paced]);
     signal.throwIfAborted();
-    // Nothing waits for the stores meanwhile.
+    // Not awaited, so that nothing waits for the stores.
     void saveLater?.().catch(stop);
   }
   return { error, count };

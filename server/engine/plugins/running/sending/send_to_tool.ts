@@ -16,17 +16,19 @@ import { takeMemory } from './tool_memory.ts';
 import { openPersons } from './persons.ts';
 
 const save_ms = 250;
-/** Answers are kept so long over a restart of the control store, so that nothing is sent again. */
+/**
+ * How long results are kept during an outage of the control store, so that nothing is sent again.
+ */
 const save_over_ms_max = 30_000;
-/** After so long the settings and the code are looked at again. */
+/** After this time, settings and code are checked again. */
 const turn_ms_max = 5_000;
 
 /**
  * Sends the next events by each mapping that wants them, several at a time and one of each person.
- * An event that the tool refuses is set aside with the reason. After a failure that may pass, the
- * event waits in its person's line if the tool takes others; else the turn fails, and the cursor
- * stands. The cursor passes only what was taken, set aside, or is stored among those that wait.
- * Throws LeaseLostError.
+ * An event that the tool refuses is set aside with the reason. After a temporary failure, the event
+ * waits in its person's line if the tool accepts others; otherwise the turn fails, and the cursor
+ * stays. The cursor only passes events that were accepted, set aside, or stored as waiting. Throws
+ * LeaseLostError.
  */
 export async function deliverToTool(
   delivery: Delivery,
@@ -44,7 +46,7 @@ export async function deliverToTool(
     log.write('INFO', `The tool asked for a slower pace: ${retry_seconds.toFixed(1)} s of rest.`);
     await saveProgress(running.db, lease, { ...progress, retry_seconds });
   }
-  // Nothing can appear before `until` any more.
+  // No more events can appear before `until`.
   if (end.kind === 'done' && until !== undefined) progress.position = placeBefore(until);
   if (end.kind === 'done' || end.kind === 'stopping')
     await saveProgress(running.db, lease, progress);
@@ -52,8 +54,8 @@ export async function deliverToTool(
 }
 
 /**
- * Reads new events, and those that are due; `until` is set where there are no more new ones, and
- * `isYoung` where these wait for others of their batch.
+ * Reads new events and due waiting ones. `until` is set if there are no more new ones, and
+ * `isYoung` if these wait to fill their batch.
  */
 async function readWork(
   { running, lease, signal }: Delivery,
@@ -118,13 +120,13 @@ async function sendWork(
 }
 
 type Cursor = {
-  /** Stores the place, and while events are being sent how far they may be. */
+  /** Stores the position and, during sending, how far events may have been sent. */
   save(state: 'sending' | 'over'): Promise<void>;
   saveLater(): Promise<void>;
   isAtEnd(): boolean;
 };
 
-/** The place of the config, which moves over the events that have gone through all mappings. */
+/** Opens the position of the config, which passes events that have gone through all mappings. */
 function openCursor(
   { running, lease, plugin }: Delivery,
   progress: DeliveryProgress,
@@ -148,7 +150,7 @@ function openCursor(
     const { room, taken } = tool;
     const pace = tool.pace.rate;
     const store = takeMemory({ room, pace, begun, taken_at: taken.at }, progress.position);
-    // An event that had its turn is in the trace, whatever becomes of this process.
+    // Events of the turn are in the trace, even if this process dies.
     await running.trace.flush();
     await store(running.db, lease);
   };
@@ -168,7 +170,7 @@ function openCursor(
   };
 }
 
-/** Stores the end of a turn, also if the control store is away for a moment. */
+/** Stores the end of a turn, and retries during a short outage of the control store. */
 async function saveOver({ signal }: Delivery, cursor: Cursor): Promise<void> {
   for (const until = performance.now() + save_over_ms_max; ;)
     try {
@@ -180,8 +182,7 @@ async function saveOver({ signal }: Delivery, cursor: Cursor): Promise<void> {
 }
 
 /**
- * Notes of the rows that are due that they may have been sent, so that a worker that comes after
- * knows. The function takes it back from those that were not.
+ * Marks due rows as possibly sent, so that the next worker knows. The function unmarks unsent ones.
  */
 function markBegun({ room }: LoadedTool, planned: Lane[]): () => void {
   const marked = planned.flatMap(({ items }) =>
@@ -197,7 +198,7 @@ function markBegun({ room }: LoadedTool, planned: Lane[]): () => void {
   };
 }
 
-/** The event that is first in a line now is due. */
+/** Makes the events due that are now first in their lines. */
 function promoteFirst({ room }: LoadedTool): void {
   for (const [first] of room.lines(openPersons()).values())
     if (first!.due_at === null) room.keep(Object.assign(first!, { due_at: performance.now() }));

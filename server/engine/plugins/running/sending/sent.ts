@@ -3,24 +3,29 @@ import type { PluginEvent } from '../read_events.ts';
 /** The last event that a worker had begun to send, in the order of its turn. */
 export type Begun = { inserted_at: string; event_uuid: string | null };
 
-/** The mappings that new events have gone through, and what may have been sent before. */
+/**
+ * The mappings that new events have gone through, and the events that may have been sent before.
+ */
 export type Sent = {
   isDone(event: PluginEvent, mapping: string): boolean;
   setDone(event: PluginEvent, mapping: string, how: 'sent' | 'not sent'): void;
-  /** True if the event has gone through all mappings; the cursor may pass it. */
+  /** Returns true if the event has gone through all mappings; the cursor may pass it. */
   isOver(event: PluginEvent): boolean;
-  /** Forgets an event that the cursor has passed. */
+  /** Drops an event that the cursor has passed. */
   passed(event: PluginEvent): void;
-  /** The event was sent, and no answer came. */
+  /** Records that the event was sent without an answer. */
   setLost(event: PluginEvent, mapping: string): void;
   mayHaveBeenSent(event: PluginEvent, mapping: string): boolean;
   /** Finds among the next events those that an earlier worker may have sent. */
   recall(events: PluginEvent[]): void;
-  /** True while something was sent that the cursor has not passed. */
+  /** Returns true while something was sent that the cursor has not passed. */
   isAhead(): boolean;
 };
 
-/** Opens the notes; `begun` is how far a worker had begun that did not live to note the ends. */
+/**
+ * Opens the record; `begun` is the start of an earlier worker that died before it stored its
+ * results.
+ */
 export function openSent(mappings: string[], begun: Begun | null): Sent {
   const done = new Map<string, Set<string>>();
   const sent = new Set<string>();

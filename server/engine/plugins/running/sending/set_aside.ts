@@ -5,7 +5,7 @@ import type { ToolExchange } from '../../sandbox/tool_outcome.ts';
 import { HoldError } from '../hold.ts';
 import type { PluginEvent } from '../read_events.ts';
 
-/** An event that a tool did not take at one mapping; reason and exchanges are masked. */
+/** An event that a tool did not accept at one mapping; reason and exchanges are masked. */
 export type SetAside = {
   event: Pick<PluginEvent, 'uuid' | 'event' | 'distinct_id'>;
   mapping: string;
@@ -14,7 +14,7 @@ export type SetAside = {
   exchanges: ToolExchange[];
 };
 
-/** One that is stored, in the order in which they were set aside. */
+/** A stored one, in the order of storing. */
 export type StoredSetAside = {
   id: string;
   event_uuid: string;
@@ -22,7 +22,7 @@ export type StoredSetAside = {
   attempts: number;
 };
 
-/** Those that are meant; a null leaves all in. */
+/** A selection of them; a null restricts nothing. */
 export type SetAsideFilter = {
   start_at: string | null;
   end_at: string | null;
@@ -33,15 +33,15 @@ export type SetAsideFilter = {
   reason: string | null;
 };
 
-/** Number of events that may still be set aside before they are counted again. */
+/** Number of events that may still be set aside before the next count. */
 export type SetAsideRoom = { left: number };
 
 /** Number of events that a config may have set aside, once for each mapping. */
 const set_aside_max = 100_000;
 
 /**
- * Sets an event aside, or notes another attempt. Once per event and mapping. Throws a HoldError
- * where so many are set aside that the next events wait.
+ * Sets an event aside, or records another attempt. Stored once per event and mapping. Throws a
+ * HoldError at the limit, so that the next events wait.
  */
 export async function setAside(
   db: Database,
@@ -56,7 +56,7 @@ export async function setAside(
         'them again or discard them. Until then events wait, and none is lost.',
     );
   room.left -= 1;
-  // A config that was deleted meanwhile has nothing set aside.
+  // A config that was deleted meanwhile has no such events.
   await db.run(sql`
     INSERT INTO plugin_set_aside AS s (plugin_config_id, event_uuid, event, distinct_id, mapping,
       status, reason, exchanges)
@@ -74,7 +74,7 @@ async function countSetAside(db: Database, config_id: number): Promise<number> {
   return row!.count;
 }
 
-/** Returns the condition of the events `s` that are meant. Leans on plugin_set_aside_by_config. */
+/** Returns the condition on the selected events `s`. Uses plugin_set_aside_by_config. */
 export function isMeant(config_id: number, filter: SetAsideFilter): Sql {
   const { start_at, end_at, events, mapping, status, of_event, reason } = filter;
   return sql`s.plugin_config_id = ${config_id}
@@ -87,7 +87,7 @@ export function isMeant(config_id: number, filter: SetAsideFilter): Sql {
     AND (${reason}::text IS NULL OR strpos(lower(s.reason), lower(${reason}::text)) > 0)`;
 }
 
-/** The oldest ones after `after_id` that are meant. */
+/** Lists the oldest selected ones after `after_id`. */
 export function listSetAside(
   db: Database,
   config_id: number,
@@ -101,8 +101,8 @@ export function listSetAside(
 }
 
 /**
- * Removes those that were sent or wait, and those whose event is gone. One that was set aside once
- * more since it was read stays.
+ * Removes events that were sent or now wait, and events that are gone. An event that was set aside
+ * again since it was read stays.
  */
 export async function removeSetAside(tx: Queryable, rows: StoredSetAside[]): Promise<void> {
   if (rows.length === 0) return;

@@ -16,18 +16,18 @@ type Untold = {
   was_disconnected: boolean;
   /** Why a person has to connect it again. */
   lost_reason: string | null;
-  /** False also without a connection: a person ended that. */
+  /** Also false if a person removed the connection. */
   is_connected: boolean;
 };
 
-/** After so many failures in a row, about two minutes, a tool counts as failing. */
+/** After this many failures in a row, about two minutes, a tool counts as failing. */
 const failures_min = 5;
 const told_at_once_max = 50;
 
 /**
  * Writes a notice for each tool whose state has changed: it fails or does not accept its settings,
- * it has to be connected again, it set events aside, or it recovered from these. Each change is
- * told once, whatever number of processes look. A lost connection is no failure as well.
+ * it has to be connected again, it set events aside, or it recovered. Each change is reported once,
+ * by any number of processes. A lost connection does not also count as a failure.
  */
 export async function tellOfTools({ db, clock }: Pick<Running, 'db' | 'clock'>): Promise<void> {
   await db.transaction(async (tx) => {
@@ -46,7 +46,7 @@ export async function tellOfTools({ db, clock }: Pick<Running, 'db' | 'clock'>):
   });
 }
 
-/** Finds tools whose state is another than the one that was told, and locks them. */
+/** Finds and locks tools whose state differs from the reported one. */
 function untold(tx: Transaction): Promise<Untold[]> {
   const is_well = sql`(k.held_reason IS NULL AND k.failures = 0)`;
   const is_aside = sql`EXISTS (SELECT 1 FROM plugin_set_aside s WHERE s.plugin_config_id = c.id)`;

@@ -9,7 +9,7 @@ const retry_seconds_max = 86_400;
 /** Failures before anything was sent. */
 const unsent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
 
-/** The outcomes of one request; the pace learns from them. */
+/** Returns the outcomes of one request, from which the pace learns. */
 export async function paced(
   { pace, now }: { pace: Pace; now: () => number },
   ask: () => Promise<ToolOutcome[]>,
@@ -22,7 +22,10 @@ export async function paced(
   return outcomes;
 }
 
-/** The answers of a request for so many events: what the tool's process said or failed to say. */
+/**
+ * Returns the outcomes of a request with this many events: the answer or the failure of the tool's
+ * process.
+ */
 export async function outcomesOf(
   count: number,
   signal: AbortSignal,
@@ -46,12 +49,12 @@ export async function outcomesOf(
   }
 }
 
-/** True if the tool has shown that it works, by an answer other than a failure of its own. */
+/** Returns true if the tool works: it answered with something other than its own failure. */
 export function isAnswer(outcome: ToolOutcome): boolean {
   return outcome.kind === 'sent' || (outcome.kind === 'refused' && outcome.status !== null);
 }
 
-/** True if the event may have arrived although no answer came. */
+/** Returns true if the event may have arrived without an answer. */
 export function isLost(outcome: ToolOutcome): boolean {
   if (outcome.kind !== 'retry' || outcome.is_unsent === true) return false;
   return outcome.status === null && !unsent.test(outcome.reason);

@@ -7,8 +7,8 @@ import type { PluginEvent } from '../read_events.ts';
 import { setAside } from './set_aside.ts';
 
 /**
- * An attempt to send an event by one mapping. `tries` counts this one; `next` says what becomes of
- * the event there: it is done, set aside, or tried again.
+ * An attempt to send an event by one mapping. `tries` includes this one; `next` is the event's next
+ * state there: done, set aside, or retried.
  */
 export type ToolAttempt = {
   event: PluginEvent;
@@ -16,17 +16,17 @@ export type ToolAttempt = {
   outcome: ToolOutcome;
   tries: number;
   next: 'done' | 'set aside' | 'again';
-  /** The answer to an earlier sending was lost: the tool may have the event already. */
+  /** True if an earlier answer was lost: the tool may already have the event. */
   is_again: boolean;
-  /** A person ordered that the event is sent again. */
+  /** True if a person requested to send the event again. */
   is_replay: boolean;
 };
 
 type Recording = Pick<Delivery, 'running' | 'lease' | 'plugin' | 'log'>;
 
 /**
- * Records attempts: every delivery to a tool passes here. Resolves when what was set aside is
- * stored, so that the cursor may pass it. Events of one request have the same `exchanges`.
+ * Records attempts of every delivery to a tool. Resolves once events set aside are stored, so that
+ * the cursor may pass them. Events of one request share the same `exchanges`.
  */
 export async function recordAttempts(recording: Recording, attempts: ToolAttempt[]): Promise<void> {
   const made = attempts.filter(({ outcome }) => outcome.kind !== 'skipped');

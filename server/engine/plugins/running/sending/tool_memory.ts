@@ -8,8 +8,8 @@ import { openWaitingRoom } from './waiting_room.ts';
 import type { WaitingRoom } from './waiting_room.ts';
 
 /**
- * The knowledge about a tool that outlives its worker: the events that wait, the pace (requests a
- * second), how far sending had begun, and when the tool last took an event (`performance.now()`).
+ * A tool's state that outlives its worker: the waiting events, the pace (requests a second), how
+ * far sending had begun, and when the tool last accepted an event (`performance.now()`).
  */
 export type ToolMemory = {
   room: WaitingRoom;
@@ -18,7 +18,7 @@ export type ToolMemory = {
   taken_at: number | null;
 };
 
-/** Reads what is known about the tool of a config. */
+/** Reads the state of a config's tool. */
 export async function readMemory(db: Database, config_id: number): Promise<ToolMemory> {
   const row = await db.row<Omit<ToolMemory, 'room'>>(sql`
     SELECT pace, ${milliseconds(sql`taken_at`)} AS taken_at,
@@ -31,8 +31,8 @@ export async function readMemory(db: Database, config_id: number): Promise<ToolM
 }
 
 /**
- * Takes what has changed until now. The function stores it with the place of the cursor: all of it
- * or nothing. It throws LeaseLostError.
+ * Collects the changes so far. The function stores them together with the cursor: all or nothing.
+ * It throws LeaseLostError.
  */
 export function takeMemory(
   { room, pace, begun, taken_at }: ToolMemory,

@@ -1,8 +1,8 @@
 import { PluginCallError } from '../../sandbox/fault.ts';
 
 /**
- * Thrown when a tool has to be tried again later. It never stops a config; `retry_seconds` is what
- * the tool asked for.
+ * Thrown if a tool must be retried later. It never stops a config; `retry_seconds` is the pause
+ * that the tool requested.
  */
 export class ToolRetryError extends PluginCallError {
   readonly retry_seconds: number | undefined;

@@ -15,39 +15,39 @@ type Failed = Extract<ToolOutcome, { reason: string }>;
 
 /** A mapping in a turn. */
 type AtMapping = {
-  /** Requests that failed since the last one that did not. */
+  /** Failed requests since the last successful one. */
   misses: number;
   works: boolean;
   /** The last failure. */
   last: Failed | undefined;
-  /** New events that failed, while nothing shows yet whether the tool works. */
+  /** New events that failed before it is known whether the tool works. */
   undecided: { lane: Lane; outcome: Failed }[];
 };
 
-/** A turn of a tool: it takes the outcomes, and says how the turn ends. */
+/** A turn of a tool: it processes the outcomes, and decides the end of the turn. */
 export type ToolTurn = {
-  /** Takes the outcomes of a request. Events beyond them were not sent, and go back. */
+  /** Processes the outcomes of a request. Events without an outcome were not sent, and go back. */
   take(taken: Taken[], outcomes: ToolOutcome[]): Promise<void>;
-  /** True where nothing further is to be sent: the tool is out of order. */
+  /** Returns true if nothing further may be sent, because the tool fails. */
   isHalted(): boolean;
-  /** True as soon as the tool has taken something in this turn. */
+  /** Returns true once the tool has accepted something in this turn. */
   works(): boolean;
-  /** The failure after which the cursor waits; undefined: there is none. */
+  /** Returns the failure that stops the cursor; undefined: none. */
   failure(): Error | undefined;
-  /** True if failed events wait for room. */
+  /** Returns true if failed events wait for room. */
   isFull(): boolean;
 };
 
-/** Tries before an event is set aside: hours. It holds back its own person alone. */
+/** Tries before an event is set aside, which take hours. It only delays its own person. */
 const tries_max = 12;
-/** Tries while there is no room: then it holds back all. */
+/** Tries while there is no room, when it delays everybody. */
 const tries_max_full = 5;
 const limited_max = 3;
 
 /**
- * Opens a turn. An event that fails while the tool takes others waits, and with it the later ones
- * of its person. While the tool takes nothing, nobody knows whose fault it is: nothing is decided,
- * and after three failures in a row the turn is over. `works`: it has just taken others.
+ * Opens a turn. An event that fails while the tool accepts others waits, with the later ones of its
+ * person. While the tool accepts nothing, the cause is unknown: nothing is decided, and three
+ * failures in a row end the turn. `works`: it has just accepted others.
  */
 export function openToolTurn(delivery: Delivery, lanes: Lanes, works = false): ToolTurn {
   const tool = delivery.plugin.tool!;
@@ -86,7 +86,7 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes, works = false): T
     isHalted: () => [...mappings.values()].some(({ misses }) => misses >= misses_max),
     works: () => [...mappings.values()].some(({ works }) => works),
     failure: () => {
-      // A mapping that has shown itself to work decides about later failures.
+      // A mapping that works decides about later failures.
       for (const at of mappings.values()) settle(at);
       const isDown = ({ misses, works, undecided }: AtMapping) =>
         misses >= misses_max || (undecided.length > 0 && !works);
@@ -97,7 +97,10 @@ export function openToolTurn(delivery: Delivery, lanes: Lanes, works = false): T
   };
 }
 
-/** Returns what takes the finished out of a lane, which goes back or waits behind a failure. */
+/**
+ * Returns a function that removes finished events from a lane, which goes back or waits behind a
+ * failure.
+ */
 function laneSettler(
   delivery: Delivery,
   lanes: Lanes,
@@ -129,7 +132,7 @@ function laneSettler(
   };
 }
 
-/** The end of an event at a request: `at once` it goes out again. */
+/** The end of an event at a request; `at once`: it is sent again immediately. */
 type End = 'done' | 'set aside' | 'failed' | 'at once';
 type Ended = { outcome: ToolOutcome; end: End };
 
@@ -138,7 +141,7 @@ function endOf(tool: LoadedTool, item: Item, outcome: ToolOutcome): End {
   if (outcome.kind === 'refused') {
     const { together = 1 } = outcome;
     if (together === 1) return 'set aside';
-    // One of them may be the reason: the others are sent without it.
+    // One of them may be the cause: the others are sent without it.
     item.together_max = Math.ceil(together / 4);
     return 'at once';
   }
@@ -150,7 +153,7 @@ function endOf(tool: LoadedTool, item: Item, outcome: ToolOutcome): End {
   return isGivenUp(tool, item) ? 'set aside' : 'failed';
 }
 
-/** True if the tool has taken others since the last try, and tries enough were made. */
+/** Returns true if the tool has accepted others since the last try, and the tries are used up. */
 function isGivenUp({ room, taken }: LoadedTool, { row, tries }: Item): boolean {
   const isEnough = tries + 1 >= (room.room > 0 ? tries_max : tries_max_full);
   return row !== undefined && isEnough && (taken.at ?? 0) > (row.tried_at ?? 0);
@@ -160,7 +163,7 @@ function isMiss(outcome: ToolOutcome): boolean {
   return 'reason' in outcome && outcome.kind !== 'refused' && outcome.status !== 429;
 }
 
-/** Keeps an event that failed, and the later ones of its person; false: there is no room. */
+/** Queues a failed event and the later ones of its person; false: there is no room. */
 function park(delivery: Delivery, { lane, outcome }: AtMapping['undecided'][number]): boolean {
   const tool = delivery.plugin.tool!;
   const [first, ...rest] = lane.items;
@@ -170,7 +173,7 @@ function park(delivery: Delivery, { lane, outcome }: AtMapping['undecided'][numb
   return true;
 }
 
-/** The row after a try that failed. */
+/** Returns the row after a failed try. */
 function tried(
   { log, running: { retry_seconds, clock } }: Delivery,
   { tries, is_again }: Item,
@@ -178,7 +181,7 @@ function tried(
   outcome: Failed,
 ): Waiting {
   const tried_at = performance.now();
-  // Those that failed together do not all come together again.
+  // Events that failed together are not retried together.
   const spread = 0.8 + 0.4 * Math.random();
   const seconds =
     retrySecondsOf(outcome, clock.now()) ?? spread * retrySeconds(retry_seconds, tries + 1);
@@ -191,7 +194,7 @@ function tried(
   });
 }
 
-/** The error that lets the events wait. */
+/** Returns the error that makes the events wait. */
 function laterError(outcome: Failed, now_ms: number): Error {
   const { kind, reason } = outcome;
   return kind === 'denied'

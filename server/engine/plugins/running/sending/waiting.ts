@@ -16,29 +16,29 @@ export type Waiting = OfPerson & {
   tried_at: number | null;
   due_at: number | null;
   is_lost: boolean;
-  /** A replay sent it. */
+  /** True if a replay sent it. */
   is_replay: boolean;
   reason: string;
 };
 
-/** Events that wait at one config; beyond them the cursor stands still. */
+/** Waiting events of one config; at this limit, the cursor stays. */
 export const waiting_max = 10_000;
 
-/** An instant of the control store as milliseconds from now. */
+/** Returns SQL for an instant of the control store as milliseconds from now. */
 export const milliseconds = (instant: Sql): Sql =>
   sql`(extract(epoch FROM ${instant} - now()) * 1000)::float8`;
 
-/** The same on the clock of `performance.now()`. */
+/** Converts it to the clock of `performance.now()`. */
 export function onOurClock(from_now_ms: number | null): number | null {
   return from_now_ms === null ? null : performance.now() + from_now_ms;
 }
 
-/** Such an instant as seconds from now, which the control store counts from its own. */
+/** Converts such an instant to seconds from now, which the control store adds to its own clock. */
 export function secondsFromNow(at: number | null): number | null {
   return at === null ? null : (at - performance.now()) / 1_000;
 }
 
-/** All that wait at a config, in the order in which they were kept. */
+/** Lists all waiting events of a config, in the order of storing. */
 export async function listWaiting(db: Database, config_id: number): Promise<Waiting[]> {
   const rows = await db.rows<Waiting>(sql`
     SELECT mapping, event_uuid, wire_instant(inserted_at) AS inserted_at, distinct_id, person_id,
@@ -52,7 +52,7 @@ export async function listWaiting(db: Database, config_id: number): Promise<Wait
   }));
 }
 
-/** Stores what has changed: rows that are new or have another state, and those that are gone. */
+/** Stores the changes: new or changed rows, and deleted ones. */
 export async function saveWaiting(
   tx: Queryable,
   { config_id }: Lease,

@@ -9,21 +9,23 @@ import type { Waiting } from './waiting.ts';
 /** An event at a mapping. */
 type Place = Pick<Waiting, 'mapping' | 'event_uuid'>;
 
-/** The events that wait at one config, as its worker has them. */
+/** The waiting events of one config in its worker's memory. */
 export type WaitingRoom = {
-  /** Number of events that it can still take. */
+  /** Number of events that still fit. */
   readonly room: number;
-  /** The lines of those who wait, by mapping and person; `persons` knows all of them. */
+  /**
+   * Returns the lines of waiting events, by mapping and person; `persons` has joined all of them.
+   */
   lines(persons: Persons): Map<string, Waiting[]>;
   has(place: Place): boolean;
-  /** Adds a row, or takes its new state. */
+  /** Adds a row or updates it. */
   keep(row: Waiting): void;
   remove(row: Waiting): void;
-  /** Takes what has changed, to be stored; `undo` gives it back where that failed. */
+  /** Takes the changes to store; `undo` gives them back after a failure. */
   changes(): { save(tx: Queryable, lease: Lease): Promise<void>; undo(): void };
 };
 
-/** Reads the events that wait. */
+/** Reads the waiting events. */
 export async function openWaitingRoom(db: Database, config_id: number): Promise<WaitingRoom> {
   const keyOf = ({ mapping, event_uuid }: Place) => `${event_uuid} ${mapping}`;
   const rows = new Map((await listWaiting(db, config_id)).map((row) => [keyOf(row), row]));
@@ -68,19 +70,19 @@ export async function openWaitingRoom(db: Database, config_id: number): Promise<
   };
 }
 
-/** The line in which an event stands: its mapping and its person. */
+/** Returns the line of an event: its mapping and its person. */
 export function lineOf(mapping: string, persons: Persons, event: OfPerson): string {
   return `${persons.of(event)} ${mapping}`;
 }
 
-/** Persons with those of the events in the table. */
+/** Returns the persons of the events. */
 export function personsOf(events: PluginEvent[]): Persons {
   const persons = openPersons();
   for (const event of events) persons.join(ofEvent(event));
   return persons;
 }
 
-/** The two ids of an event's person. */
+/** Returns the two ids of an event's person. */
 export function ofEvent({ distinct_id, person }: PluginEvent): OfPerson {
   return { distinct_id, person_id: person.id };
 }

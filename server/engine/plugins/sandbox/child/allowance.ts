@@ -13,18 +13,20 @@ import type { SandboxLimits } from '../limits.ts';
  * the reason if nothing is left.
  */
 export type Allowance = {
-  /** A call begins; with `isFirst` nothing of what was before counts any more. */
+  /** Starts a call; with `isFirst`, all counts restart. */
   begin(isFirst: boolean): void;
-  /** The last call has ended: timers are stopped, open requests forgotten. */
+  /** Ends the last call: stops timers and drops open requests. */
   end(): void;
   isProcessorUsedUp(): boolean;
-  /** The lines to be logged for one: it, cut; or that there are too many; or none. */
+  /**
+   * Returns the lines to log for one: the line, cut; or a note that there are too many; or none.
+   */
   takeLine(text: string): string[];
-  /** `send` is called in the requests' order, as soon as few enough are under way. */
+  /** Calls `send` in the order of the requests, as soon as few enough are in progress. */
   takeRequest(request: number, length: number, send: () => void): string | undefined;
-  /** False where the request is not open. */
+  /** Returns false if the request is not open. */
   giveRequestBack(request: number): boolean;
-  /** Calls `then` when all requests that were taken before have been sent. */
+  /** Calls `then` when all earlier requests have been sent. */
   whenSent(then: () => void): void;
   /** Rings once after `milliseconds`, at most the length of a call. */
   takeTimer(timer: number, milliseconds: number, ring: () => void): string | undefined;
@@ -32,8 +34,8 @@ export type Allowance = {
 };
 
 /**
- * Counts what a plugin uses. `callsOpen` is how many calls are under way; `processorTime` is the
- * time of the processor in nanoseconds that its isolate has used.
+ * Counts what a plugin uses. `callsOpen` returns the number of calls in progress; `processorTime`
+ * returns its isolate's processor time in nanoseconds.
  */
 export function openAllowance(
   limits: SandboxLimits,
@@ -92,8 +94,8 @@ export function openAllowance(
 }
 
 /**
- * The requests that are open: some are under way, the others wait in their order. Plugins of the
- * field capture hundreds of events without awaiting one.
+ * The open requests: some in progress, the others waiting in order. Real plugins capture hundreds
+ * of events without awaiting any.
  */
 function openRequests(callsOpen: () => number) {
   const lengths = new Map<number, number>();
@@ -139,12 +141,12 @@ function openRequests(callsOpen: () => number) {
 }
 
 /**
- * The longest that Node waits. A shorter bound would let a timer ring before it is due: a call that
- * waits longer than it may is ended, and its timers with it.
+ * Node's longest timer. A shorter limit would let a timer ring too early. A call that waits too
+ * long is ended with its timers anyway.
  */
 const wait_milliseconds_max = 2 ** 31 - 1;
 
-/** The timers that are running. */
+/** The running timers. */
 function openTimers(callsOpen: () => number) {
   const timers = new Map<number, NodeJS.Timeout>();
   const giveBack = (timer: number): void => {

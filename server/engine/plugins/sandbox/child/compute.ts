@@ -73,9 +73,8 @@ const computations: Record<string, Computation> = {
 };
 
 /**
- * Computes in the process for the code in an isolate, which has no such functions of its own: text
- * in, text out, no other effect. Returns `=` and the result, or `!` and a sentence. Never throws,
- * whatever the input.
+ * Computes for the code in an isolate, which lacks such functions: text in, text out, no other
+ * effect. Returns `=` and the result, or `!` and a sentence. Never throws, whatever the input.
  */
 export function computeFor(name: unknown, ...inputs: unknown[]): string {
   const [first = '', second = '', third = ''] = inputs;

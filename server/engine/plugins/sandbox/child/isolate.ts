@@ -10,13 +10,13 @@ import type { Stretches } from './stretches.ts';
 import { thrownText } from '../thrown.ts';
 
 /**
- * One plugin in its isolate. No member throws or rejects: what happens is reported. After a `fault`
- * all are without effect.
+ * One plugin in its isolate. No member throws or rejects: reports contain the results. After a
+ * `fault`, all members do nothing.
  */
 export type PluginIsolate = {
   call(order: Extract<OrderMessage, { type: 'call' }>): void;
   reply(order: Extract<OrderMessage, { type: 'reply' }>): void;
-  /** Reports the stack of what the plugin waits for. */
+  /** Reports the stack at which the plugin waits. */
   where(): void;
   dispose(): void;
 };
@@ -34,10 +34,10 @@ type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => st
 const not_loaded: Enter = async () => {};
 
 /**
- * Opens an isolate, runs `code` in it and reports `returned` with what it offers, or `thrown`. Only
- * numbers and strings cross its border; it holds two functions of ours (see guest/bridge.ts), and
- * we hold one of its. It is entered for one stretch of code at a time, each with a limit of time,
- * and only while a call is under way: between calls nothing of a plugin runs.
+ * Opens an isolate, runs `code` in it and reports `returned` with its capabilities, or `thrown`.
+ * Only numbers and strings cross its border; it has two functions of ours (see guest/bridge.ts),
+ * and we have one of its functions. It is entered for one stretch of code at a time, each with a
+ * time limit, and only during a call: between calls, nothing of a plugin runs.
  */
 export function openIsolate(
   order: LoadOrder,
@@ -83,7 +83,7 @@ export function openIsolate(
       calls.begin(call);
       addFor(call, () => enter('call', call, method, text));
     },
-    // Answers that come after the end of the call that asked are dropped; failures are told.
+    // Answers after the end of the requesting call are dropped; failures are reported.
     reply: ({ request, name, is_ok, text }) => {
       const call = answered(request);
       const late = (): void => (is_ok ? undefined : tellUnheard(text, name));
@@ -99,7 +99,9 @@ export function openIsolate(
   };
 }
 
-/** The calls under way and what they may still use; `onRest` is called when the last has ended. */
+/**
+ * The calls in progress and their remaining resources; `onRest` is called when the last has ended.
+ */
 function openCalls(
   { instance, limits }: LoadOrder,
   isolate: ivm.Isolate,
@@ -124,7 +126,7 @@ function openCalls(
   return {
     allowance,
     isAny: () => calls.size > 0,
-    /** Number of the plugin's rests: work that began before a rest is not continued after it. */
+    /** Number of the plugin's rests: work from before a rest does not continue after it. */
     rests: () => rests,
     begin: (call: number): void => {
       allowance.begin(calls.size === 0);
@@ -136,8 +138,8 @@ function openCalls(
 }
 
 /**
- * Knows the call for which code runs: one stretch runs at a time, and a reply or a timer continues
- * the call that asked for it.
+ * Tracks the call for which code runs: one stretch runs at a time, and a reply or a timer continues
+ * its requesting call.
  */
 function openCauses(stretches: Pick<Stretches, 'add'>, rests: () => number) {
   let present: number | undefined;
@@ -149,19 +151,19 @@ function openCauses(stretches: Pick<Stretches, 'add'>, rests: () => number) {
     });
   return {
     present: () => present,
-    /** Notes which call asks. */
+    /** Records the requesting call. */
     asking: (word: Word): Word => {
       if (word.type === 'request') askers.set(word.request, word.call);
       return word;
     },
-    /** The call that asked. */
+    /** Returns the requesting call. */
     answered: (request: number): number | undefined => {
       const call = askers.get(request);
       askers.delete(request);
       return call;
     },
     addFor,
-    /** As `addFor`, for work that a rest of the plugin ends. */
+    /** Does the same as `addFor` for work that ends at a rest of the plugin. */
     resume: (
       call: number | undefined,
       run: () => Promise<unknown>,
@@ -173,7 +175,7 @@ function openCauses(stretches: Pick<Stretches, 'add'>, rests: () => number) {
   };
 }
 
-/** Tell the end of the isolate, and what failed while nobody awaited it: a line of its log. */
+/** Report the end of the isolate, and unhandled failures, as a line of its log. */
 function openTellers(instance: number, allowance: Allowance, report: Report) {
   return {
     tellFault: (reason: 'timeout' | 'memory', is_stuck: boolean, stack: string): void => {
@@ -194,8 +196,8 @@ async function stackOf(enter: Enter): Promise<string> {
 }
 
 /**
- * Creates the world of the plugin, gives the function through which the isolate is entered from
- * then on, and runs the code.
+ * Creates the plugin's globals, returns the function that enters the isolate from then on, and runs
+ * the code.
  */
 async function load(
   isolate: ivm.Isolate,
@@ -207,7 +209,7 @@ async function load(
   const run = { timeout: limits.slice_milliseconds };
   const context = await isolate.createContext();
   const functions = [new ivm.Callback(send), new ivm.Callback(computeFor)];
-  // Strict, because a stack trace of sloppy code hands out the functions that are on it.
+  // Strict, because a stack trace of sloppy code exposes the functions on it.
   const source = `'use strict';\n${guest}\nreturn guest.start($0, $1);`;
   const created: unknown = await context.evalClosure(source, functions, {
     ...run,
@@ -240,14 +242,14 @@ type Receiving = {
   isCalled(): boolean;
   settle(type: 'returned' | 'thrown', call: number, text: string): void;
   allowance: Allowance;
-  /** The call for which the code runs. */
+  /** Returns the call for which the code runs. */
   present(): number | undefined;
   ring(timer: number, call: number | undefined): void;
   report(message: Word): void;
 };
 
 /**
- * The function by which the isolate hands something over. It answers with an empty text, or with
+ * Returns the function by which the isolate sends something. It answers with an empty text, or with
  * the reason of a refusal; it never throws.
  */
 function receiver({ isCalled, settle, allowance, present, ring, report }: Receiving): Send {

@@ -7,13 +7,13 @@ import { openSemaphore } from '../../../../platform/pacing/semaphore.ts';
 import { openIsolate } from './isolate.ts';
 import type { PluginIsolate } from './isolate.ts';
 
-// The sandbox process. Node gets it on standard input as one text (see program.ts); orders and
-// reports go over descriptor 3. A signal to the whole group means the server, which ends this
-// process itself when plugins are at a safe point.
+// The sandbox process. Node gets it on standard input as one text (see program.ts); descriptor 3
+// carries orders and reports. A signal to the whole group is meant for the server, which ends this
+// process when plugins are at a safe point.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 const server = new Socket({ fd: 3, readable: true, writable: true });
 const isolates = new Map<number, PluginIsolate>();
-// A stretch of code that waited for a thread would look as if it were stuck.
+// A stretch of code that waits for a thread would look stuck.
 const permits = openSemaphore(availableParallelism());
 let guest = '';
 
@@ -45,6 +45,6 @@ server.on(
   'data',
   openFrameReader(frame_bytes_max, (message) => obey(message as OrderMessage)),
 );
-// Without the server there is nobody to work for.
+// Without the server, there is no work.
 server.on('close', () => process.exit(0));
 server.on('error', () => process.exit(0));

@@ -3,42 +3,42 @@ import type { SandboxLimits } from '../limits.ts';
 import type { Semaphore } from '../../../../platform/pacing/semaphore.ts';
 
 /**
- * Hears of what ends a stretch badly. `onFault` is called once, and again when a thread turns out
- * to be stuck; after it nothing runs any more.
+ * Gets the failures of a stretch. `onFault` is called once, and again when a thread turns out to be
+ * stuck; nothing runs after it.
  */
 export type StretchEvents = {
   onFault(reason: 'timeout' | 'memory', is_stuck: boolean, stack: string): void;
   /**
-   * Receives the errors of a stretch, such as a promise that rejects without a waiter; waiting work
-   * has continued before.
+   * Gets the errors of a stretch, such as a promise that rejects without a handler; waiting work
+   * has already continued.
    */
   onError(error: unknown): void;
   isProcessorUsedUp(): boolean;
   /**
-   * The stack of what the code waits for; an empty text for nothing. Only asked while the isolate
-   * is alive.
+   * Returns the stack at which the code waits; an empty text for none. Only called while the
+   * isolate is alive.
    */
   findStack(): Promise<string>;
 };
 
 /** The stretches of code of one isolate, one after the other. */
 export type Stretches = {
-  /** Runs `work`, which enters the isolate with its limit of time, after those before it. */
+  /** Queues `work`, which enters the isolate with its time limit. */
   add(work: () => Promise<unknown>): void;
-  /** The thread does not come back. */
+  /** The thread does not return. */
   giveUp(): void;
-  /** Ends the isolate; what has not begun is dropped. */
+  /** Ends the isolate and drops queued work. */
   dispose(): void;
 };
 
-// The engine's own limit does not count the time that code waits for our two functions, so a loop
-// that calls them is ended after this.
+// The engine's own limit ignores time that code waits for our two functions, so a loop that calls
+// them ends after this.
 const late_milliseconds = 250;
-// After that: V8 looks for an order to end between steps of JavaScript; some built-in functions are
-// one long step.
+// After that: V8 checks for termination between steps of JavaScript, and some built-in functions
+// are one long step.
 const grace_milliseconds = 250;
 
-/** Opens the queue of an isolate. No part of it throws. */
+/** Opens the queue of an isolate. None of its functions throws. */
 export function openStretches(
   isolate: ivm.Isolate,
   limits: SandboxLimits,
@@ -58,7 +58,7 @@ export function openStretches(
     events.onFault(reason, false, stack);
     dispose();
   };
-  // Said even of an isolate that was disposed: the process has to be ended to get its thread back.
+  // Reported even for a disposed isolate: only the end of the process frees its thread.
   const giveUp = (): void => {
     is_over = true;
     events.onFault(isolate.isDisposed && !is_late ? 'memory' : 'timeout', true, '');

@@ -14,17 +14,16 @@ type Send = (path: string, options?: Options) => Promise<Response>;
 
 let home = '';
 
-/** Says where requests go that name no host. */
+/** Sets the host of requests that name none. */
 export function setHome(public_url: string): void {
   home = public_url;
 }
 
 /**
- * Requests to an API of this kind, by `fetch` and under its rules: the host has to be allowed.
- * Without `host` this server is meant. `data` is the query of GET and DELETE, and the JSON body of
- * the others.
- * The platform lends no key: `personalApiKey` (or an authorization header) and `projectApiKey` come
- * from the plugin's config.
+ * Requests to an API of this kind, by `fetch` and under its rules: the host must be allowed. The
+ * default `host` is this server. `data` is the query of GET and DELETE, and the JSON body of the
+ * others. The platform provides no key: `personalApiKey` (or an authorization header) and
+ * `projectApiKey` come from the plugin's config.
  */
 export const api: Record<'get' | 'post' | 'put' | 'patch' | 'delete', Send> = {
   get: (path, options) => send('GET', path, options),

@@ -1,6 +1,6 @@
 import { compute } from './bridge.ts';
 
-/** Encodings that a Buffer knows. */
+/** The encodings of a Buffer. */
 type Encoding =
   | 'utf8'
   | 'utf-8'
@@ -12,13 +12,13 @@ type Encoding =
   | 'ascii'
   | 'utf16le';
 
-/** Values for bytes that a plugin may give: text stands for its UTF-8. */
+/** Values that a plugin may pass as bytes: text stands for its UTF-8. */
 export type BytesLike = string | ArrayBuffer | ArrayBufferView;
 
 const { fromCharCode } = String;
 const portion = 8_192;
 
-/** The bytes as a text with one character for each, which is how they cross the border. */
+/** Returns the bytes as a text with one character for each, in which form they cross the border. */
 export function toBinary(value: BytesLike): string {
   if (typeof value === 'string') return convert(value, 'utf8', 'latin1');
   const bytes = ArrayBuffer.isView(value)
@@ -30,7 +30,7 @@ export function toBinary(value: BytesLike): string {
   return text;
 }
 
-/** The bytes of a text that has one character for each. */
+/** Returns the bytes of a text that has one character for each. */
 export function fromBinary(text: string): Buffer {
   const bytes = new Buffer(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
@@ -92,7 +92,7 @@ export class TextEncoder {
   }
 }
 
-/** The standard's TextDecoder, for UTF-8 alone. */
+/** The standard's TextDecoder, only for UTF-8. */
 export class TextDecoder {
   readonly encoding = 'utf-8';
   constructor(label = 'utf-8') {

@@ -25,8 +25,8 @@ function digestWith(name: string, algorithm: string, key: string): Digest {
 }
 
 /**
- * The part of Node's `crypto` that plugins have: hashes, HMAC, random values, comparison in
- * constant time.
+ * The part of Node's `crypto` for plugins: hashes, HMAC, random values, comparison in constant
+ * time.
  */
 export const crypto = {
   createHash: (algorithm: unknown): Digest => digestWith('hash', String(algorithm), ''),

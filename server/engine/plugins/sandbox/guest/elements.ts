@@ -1,7 +1,4 @@
-/**
- * An element of a page, as web SDKs send it; the one that was clicked comes first, its parents
- * follow.
- */
+/** An element of a page, as web SDKs send it; the clicked one comes first, its parents follow. */
 type Element = {
   tag_name?: string;
   attr_class?: string[];
@@ -26,8 +23,8 @@ const numbers: Record<string, 'nth_child' | 'nth_of_type'> = {
 };
 
 /**
- * Gives events that have an `elements_chain` their `elements`, read when they are first asked for.
- * The property is not among the keys, so that the event as JSON stays as it came.
+ * Gives events with an `elements_chain` their `elements`, parsed on first access. The property is
+ * not enumerable, so that the event's JSON stays the same.
  */
 export function giveElements(payload: unknown): unknown {
   for (const event of Array.isArray(payload) ? (payload as unknown[]) : [payload]) {
@@ -63,17 +60,14 @@ export function readElements(chain: string): Element[] {
   return elements;
 }
 
-/**
- * Returns the place of the quote that ends the text which begins at `from`, or the end of the
- * source.
- */
+/** Returns the position of the quote that ends the text from `from`, or the end of the source. */
 function endOfQuote(text: string, from: number): number {
   let place = from;
   while (place < text.length && text[place] !== '"') place += text[place] === '\\' ? 2 : 1;
   return Math.min(place, text.length);
 }
 
-/** Classes can have colons too: the attributes begin at the last one before the first value. */
+/** Classes can contain colons too: the attributes begin at the last one before the first value. */
 function readElement(text: string, order: number): Element {
   const first = text.indexOf('="');
   const colon = first === -1 ? -1 : text.lastIndexOf(':', first);
@@ -87,7 +81,7 @@ function readElement(text: string, order: number): Element {
     else if (Object.hasOwn(numbers, name)) element[numbers[name]!] = Number.parseInt(value, 10);
     else if (name !== '') others.push([name, value]);
   }
-  // Names are what a web page says: as entries, none of them means something to an object.
+  // A web page chooses the names: as entries, they cannot collide with an object's members.
   element.attributes = Object.fromEntries(others);
   return element;
 }

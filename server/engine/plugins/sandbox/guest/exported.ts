@@ -4,7 +4,10 @@ type Values = Record<string, unknown>;
 
 /** The exports of a plugin, and their properties that need no call. */
 export type Exported = {
-  /** The exported function of that name; `jobs.x` is the job x. Undefined where there is none. */
+  /**
+   * Returns the exported function of that name; `jobs.x` is the job x. Undefined if it does not
+   * exist.
+   */
   find(name: string): ((...parameters: unknown[]) => unknown) | undefined;
   jobs: string[];
   inspection: {
@@ -25,7 +28,7 @@ const method_names = [
   'composeWebhook',
   'getSettings',
 ];
-/** Names that the platform may find at the top level of a package that exports nothing. */
+/** Names that the platform may find at the top level of a package without exports. */
 export const top_level_names = [
   ...method_names,
   'processEventBatch',
@@ -83,7 +86,7 @@ function ownValue(values: Values, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** Old plugins take events in lists only. */
+/** Old plugins only accept lists of events. */
 function onBatch(batch: unknown): unknown {
   if (typeof batch !== 'function') return undefined;
   return async (event: unknown, meta: unknown) =>

@@ -13,7 +13,7 @@ type Options = {
   body?: BytesLike | URLSearchParams | null;
 };
 
-/** The standard's Headers, names in lower case. */
+/** The standard's Headers, with names in lower case. */
 export class Headers {
   #values: Record<string, string> = Object.create(null) as Record<string, string>;
 
@@ -61,7 +61,9 @@ export class Headers {
   }
 }
 
-/** The result of `fetch`: the standard's Response, whole; its body may be read more than once. */
+/**
+ * The result of `fetch`: the standard's Response, complete; its body may be read more than once.
+ */
 export class Response {
   readonly url: string;
   readonly status: number;
@@ -94,8 +96,7 @@ export class Response {
 }
 
 /**
- * The standard's `fetch`, done and guarded by the server; see `fetchForPlugin` for what it lets
- * through.
+ * The standard's `fetch`, performed and guarded by the server; `fetchForPlugin` lists its limits.
  */
 export async function fetch(target: string | URL, options: Options = {}): Promise<Response> {
   const headers = new Headers(options.headers);

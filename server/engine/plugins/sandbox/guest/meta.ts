@@ -8,7 +8,7 @@ export type Setup = {
   config: Record<string, unknown>;
   attachments: Record<string, { content_type: string; file_name: string; contents: string }>;
   is_inspection: boolean;
-  /** Address of the platform's own API. */
+  /** URL of the platform's own API. */
   public_url: string;
 };
 
@@ -74,8 +74,8 @@ const cursor = {
 };
 
 /**
- * The last argument of every method of a plugin; the same object from load to close, so what a
- * plugin keeps in `global` is there in the next call.
+ * Creates the last argument of every method of a plugin. It is the same object from load to close,
+ * so values that a plugin stores in `global` are there in the next call.
  */
 export function createMeta(
   setup: Setup,
@@ -122,8 +122,8 @@ const day_alone = /^\d{4}-\d{2}-\d{2}$/;
 const without_zone = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?$/;
 
 /**
- * Adds an event to the project; `distinct_id` and `timestamp` may stand among the properties. A
- * timestamp without a zone is one of UTC.
+ * Adds an event to the project; the properties may contain `distinct_id` and `timestamp`. A
+ * timestamp without a zone is UTC.
  */
 export function capture(event: string, properties: Record<string, unknown> = {}): Promise<unknown> {
   const { distinct_id, timestamp, ...rest } = properties;

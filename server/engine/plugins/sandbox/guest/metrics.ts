@@ -15,7 +15,7 @@ let counted: Record<string, number> = Object.create(null) as Record<string, numb
 
 /**
  * Creates a plugin's metrics, by the names that it exports: `increment(value)` of a sum,
- * `max(value)`, `min(value)`. The default value is 1; a value that is no number counts nothing.
+ * `max(value)`, `min(value)`. The default value is 1; a value that is no number is ignored.
  */
 export function createMetrics(operations: Record<string, Operation>): Record<string, Counter> {
   const entries = Object.entries(operations).map(([name, operation]) => {
@@ -29,7 +29,7 @@ export function createMetrics(operations: Record<string, Operation>): Record<str
   return Object.fromEntries(entries);
 }
 
-/** Hands over what was counted since the last time; it has to happen before the end of a call. */
+/** Sends the counts since the last time; called before the end of a call. */
 export function sendMetrics(): void {
   const values = counted;
   counted = Object.create(null) as Record<string, number>;

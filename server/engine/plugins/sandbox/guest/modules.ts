@@ -12,7 +12,7 @@ import { zlib } from './zlib.ts';
 
 const platform_object = Object.freeze({ capture, api: Object.freeze(api) });
 
-/** Names that a plugin's code finds without an import, beside those of the language. */
+/** Global names for a plugin's code, in addition to those of the language. */
 export const globals: Record<string, unknown> = {
   Buffer,
   TextDecoder,
@@ -36,8 +36,8 @@ export const globals: Record<string, unknown> = {
 };
 
 /**
- * Names of the language that a plugin has no use for and an attacker has: shared memory is a clock,
- * and blocks threads.
+ * Names of the language that plugins do not need but attackers do: shared memory is a clock, and
+ * blocks threads.
  */
 export const removed_globals = ['WebAssembly', 'SharedArrayBuffer', 'Atomics'];
 

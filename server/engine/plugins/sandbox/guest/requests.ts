@@ -1,15 +1,15 @@
 import { fromText, platform, toText } from './bridge.ts';
 import { RetryError } from './retry_error.ts';
 
-// `origin` knows where in the plugin the request was made: the answer comes on a stack of its own.
+// `origin` is the place of the request in the plugin: the answer has its own stack.
 type Waiting = { resolve(value: unknown): void; reject(error: Error): void; origin: Error };
 
 let last = 0;
 const open: Record<number, Waiting> = Object.create(null) as Record<number, Waiting>;
 
 /**
- * Asks the server for a service. Rejects with a RetryError when the service is not to be had now,
- * and with an Error when the request itself is refused.
+ * Requests a service from the server. Rejects with a RetryError if the service is unavailable, and
+ * with an Error if the request is refused.
  */
 export function request(name: string, parameters: unknown[]): Promise<unknown> {
   return new Promise((resolve, reject) => {
@@ -23,16 +23,13 @@ export function request(name: string, parameters: unknown[]): Promise<unknown> {
   });
 }
 
-/**
- * The stack of the request that has been open longest, or an empty text: that is what a call waits
- * for.
- */
+/** Returns the stack of the longest open request, or an empty text: a call waits for that one. */
 export function stackOfOldest(): string {
   const [oldest] = Object.values(open);
   return oldest === undefined ? '' : String(oldest.origin.stack);
 }
 
-/** Hands a request its answer: the result, or the name and message of an error. */
+/** Gives a request its answer: the result, or the name and message of an error. */
 export function settle(number: number, isOk: boolean, text: string): void {
   const waiting = open[number];
   if (waiting === undefined) return;
@@ -48,7 +45,7 @@ export function settle(number: number, isOk: boolean, text: string): void {
   try {
     error.stack = `${name}: ${message}\n${String(waiting.origin.stack)}`;
   } catch {
-    // A plugin can have said itself how a stack is written, and that can throw.
+    // A plugin's own stack formatter can throw.
   }
   waiting.reject(error);
 }

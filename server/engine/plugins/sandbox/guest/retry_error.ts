@@ -1,4 +1,4 @@
-/** Thrown by a plugin to say that the same call can succeed later. */
+/** Thrown by a plugin if a retry of the call may succeed. */
 export class RetryError extends Error {
   constructor(message?: string) {
     super(message);

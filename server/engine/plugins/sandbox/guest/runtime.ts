@@ -17,16 +17,16 @@ type Factory = (
   require: (name: unknown, needed?: readonly string[]) => unknown,
 ) => void;
 
-// Methods that get nothing but `meta`; so do the scheduled tasks.
+// Methods that only get `meta`; so do the scheduled tasks.
 const without_payload = /^(setupPlugin|teardownPlugin|getSettings|runEvery.*)$/;
 
 let exported: Exported | undefined;
 let meta: Record<string, unknown> = {};
 
 /**
- * Creates the world of a plugin in a fresh isolate and gives the one function through which it is
- * entered. Each entry runs the plugin's code until it gives way, and never throws what the plugin
- * throws: outcomes go through `send`, as `returned` or `thrown` with the number of the call.
+ * Creates the globals of a plugin in a new isolate and returns the only function that enters it.
+ * Each entry runs the plugin's code until it yields, and never throws the plugin's errors: `send`
+ * gets outcomes as `returned` or `thrown` with the number of the call.
  */
 export function start(send: typeof platform.send, compute: typeof platform.compute) {
   platform.send = send;
@@ -40,7 +40,7 @@ export function start(send: typeof platform.send, compute: typeof platform.compu
     first: unknown,
     second: string,
   ): string | void => {
-    // The cause of a call's wait, asked before the call is ended for taking too long.
+    // The current wait of a call, requested before the call is ended for taking too long.
     if (kind === 'where') return placeOfWait();
     if (kind === 'load') void conclude(number, load(first as Factory, fromText(second) as Setup));
     else if (kind === 'call') void conclude(number, call(first as string, second));
@@ -50,7 +50,7 @@ export function start(send: typeof platform.send, compute: typeof platform.compu
   };
 }
 
-/** A plugin can have said itself how a stack is written, and that can throw. */
+/** A plugin's own stack formatter can throw. */
 function placeOfWait(): string {
   try {
     return cut(stackOfOldest() || stackOfTimer(), 20_000);
@@ -84,7 +84,7 @@ async function conclude(number: number, work: Promise<unknown>): Promise<void> {
     const refusal = platform.send('returned', number, '', text);
     if (refusal !== '') throw new Error(refusal);
   } catch (error) {
-    // A plugin's changes to built-in objects can reach our own texts too.
+    // A plugin's changes to built-in objects can affect our own texts too.
     try {
       sendMetrics();
       platform.send('thrown', number, '', toText(describe(error)));
@@ -98,7 +98,8 @@ function describe(error: unknown): Record<string, unknown> {
   try {
     const { name, message, stack } =
       error instanceof Error ? error : new Error(typeof error === 'string' ? error : toText(error));
-    // A FetchError is a request that got no answer: whoever did not catch it has lost nothing yet.
+    // A FetchError is a request without an answer: nothing is lost yet for a plugin that did not
+    // catch it.
     const is_retry = error instanceof RetryError || name === 'RetryError' || name === 'FetchError';
     return {
       name: cut(name, 200),

@@ -5,8 +5,8 @@ type Timer = { ring(): void; origin: Error };
 const running: Record<number, Timer> = Object.create(null) as Record<number, Timer>;
 
 /**
- * As in browsers, within a call: what still runs when the call ends is forgotten. Throws an Error
- * when too many run at a time.
+ * As in browsers, but within a call: timers that still run at its end are dropped. Throws an Error
+ * if too many run at a time.
  */
 export function setTimeout(
   callback: (...parameters: unknown[]) => void,
@@ -21,27 +21,27 @@ export function setTimeout(
   return number;
 }
 
-/** Forgets a timer; without effect when there is none. */
+/** Stops a timer; does nothing if it does not exist. */
 export function clearTimeout(number: unknown): void {
   if (typeof number !== 'number' || running[number] === undefined) return;
   delete running[number];
   platform.send('clear', number, '', '');
 }
 
-/** Runs what a timer was set for. */
+/** Runs a timer's function. */
 export function ring(number: number): void {
   const timer = running[number];
   delete running[number];
   timer?.ring();
 }
 
-/** The stack of the timer that was set first of those that run, or an empty text. */
+/** Returns the stack of the oldest running timer, or an empty text. */
 export function stackOfTimer(): string {
   const [oldest] = Object.values(running);
   return oldest === undefined ? '' : String(oldest.origin.stack);
 }
 
-/** Forgets all timers, at the end of the last call. */
+/** Stops all timers, at the end of the last call. */
 export function forgetTimers(): void {
   for (const number of Object.keys(running)) delete running[Number(number)];
 }

@@ -15,7 +15,7 @@ type Part =
 type Parts = Record<Part | 'origin', string>;
 
 /**
- * The standard's URL: read and written by the process around the isolate, which has the real one.
+ * The standard's URL: the process around the isolate, which has the real one, parses and prints it.
  */
 export class URL {
   #parts: Parts;
@@ -48,7 +48,7 @@ export class URL {
   }
 
   static {
-    // One getter and one setter for each part, so that this file does not say the same ten times.
+    // One getter and one setter for each part, so that this file does not repeat itself ten times.
     const parts: Part[] = [
       'href',
       'protocol',

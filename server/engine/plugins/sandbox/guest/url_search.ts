@@ -3,7 +3,7 @@ import { compute, fromText, toText } from './bridge.ts';
 type Pairs = [string, string][];
 type Source = string | Iterable<[string, string]> | Record<string, unknown> | undefined;
 
-/** The standard's URLSearchParams. `changed`, where given, hears of each change. */
+/** The standard's URLSearchParams. `changed`, if given, is called for each change. */
 export class URLSearchParams {
   #pairs: Pairs;
   #changed: (text: string) => void;

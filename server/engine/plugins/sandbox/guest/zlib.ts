@@ -7,7 +7,7 @@ const convertWith =
   (data: BytesLike): Buffer =>
     fromBinary(compute(name, toBinary(data)));
 
-/** The part of Node's `zlib` that plugins have; what is unpacked has a limit of its own. */
+/** The part of Node's `zlib` for plugins; unpacked data has its own limit. */
 export const zlib = {
   gzipSync: convertWith('gzip'),
   gunzipSync: convertWith('gunzip'),

@@ -2,18 +2,18 @@ import type { PluginRequest, PluginResponse } from './plugin_fetch.ts';
 import { bodyOf, headerFieldsOf, noteRequest } from '../tool_child/exchanges.ts';
 import type { ToolExchange } from '../tool_outcome.ts';
 
-/** Takes the requests that a call made, and the answers to them. */
+/** Records the requests of a call, and their answers. */
 export type NotedFetches = {
   /** Adds a request; `is_alone`: no other call of the plugin was in progress. */
   add(request: PluginRequest, is_alone: boolean): ToolExchange;
-  /** All of them, as they may be shown beside the event of the call. */
+  /** Returns all of them, in the form that may be shown with the event of the call. */
   exchanges(): ToolExchange[];
 };
 
 /**
- * Opens the notes of a call. Calls of a plugin that are in progress together can share what they
- * wait for, so a request may be another call's. Of such a request the notes show no person's data:
- * its host, the status, and when to ask again.
+ * Opens the record of a call. Concurrent calls of a plugin can share requests, so a request may
+ * belong to another call. For such a request, the record contains no person's data: only its host,
+ * the status, and when to ask again.
  */
 export function openNotedFetches(): NotedFetches {
   const noted: ToolExchange[] = [];
@@ -34,7 +34,7 @@ export function noteFetch(exchanges: ToolExchange[], request: PluginRequest): To
   return noteRequest(exchanges, { method, url, headers, body: Buffer.from(body ?? '', 'base64') });
 }
 
-/** An answer as it is kept. */
+/** Returns an answer in stored form. */
 export function answerOf({ status, headers, body }: PluginResponse): ToolExchange['answer'] {
   const bytes = Buffer.from(body, 'base64');
   return { status, header_fields: headerFieldsOf(headers), body: bodyOf(bytes) };

@@ -6,7 +6,7 @@ import { OutboundRefused } from '../../../../platform/outbound/outbound_faults.t
 import type { Outbound } from '../../../../platform/outbound/outbound.ts';
 import { readBounded } from '../../../../platform/read_bounded.ts';
 
-/** A host that the plugin's settings do not allow. */
+/** Thrown for a host that the plugin's settings do not allow. */
 export class HostNotAllowed extends OutboundRefused {
   readonly hostname: string;
   constructor({ host, hostname }: URL) {
@@ -15,7 +15,7 @@ export class HostNotAllowed extends OutboundRefused {
   }
 }
 
-/** No host of this name exists, as far as the name servers say. */
+/** Thrown if no host of this name exists, according to the name servers. */
 export class HostNotFound extends Error {
   readonly hostname: string;
   constructor(hostname: string, cause: unknown) {
@@ -52,18 +52,18 @@ export type PluginResponse = {
   body: string;
 };
 
-// The client writes these itself; written by hand they can split a request in two or reach another
-// host behind a proxy.
+// Only the client writes these: otherwise they could split a request in two or reach another host
+// behind a proxy.
 const reserved_headers =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|sec-.*)$/i;
 
 /**
  * Fetches for a plugin: http and https, hosts that `allowed_hosts` names (`example.com`, or
- * `*.example.com` for every name below it; on every port) and that the server's guard lets through,
- * at most 5 MiB each way, within 10 s. A redirect of GET or HEAD is followed when its target
- * fulfils the same, but none from https to http; any other is the answer. Throws an OutboundRefused
- * for what is not allowed, a RangeError for what is too large, a HostNotFound, and what the client
- * throws for any other fault of the network.
+ * `*.example.com` for every name below it; on every port) and that the server's guard allows, at
+ * most 5 MiB in each direction, within 10 s. It follows a redirect of GET or HEAD if its target
+ * meets the same rules, but none from https to http; any other redirect is the answer. Throws an
+ * OutboundRefused for a forbidden host, a RangeError above the size limit, a HostNotFound, and the
+ * client's error for any other network fault.
  */
 export async function fetchForPlugin(
   outbound: Pick<Outbound, 'fetch'>,
@@ -97,8 +97,8 @@ export async function fetchForPlugin(
 }
 
 /**
- * The URL when a plugin with these hosts may connect to its host; throws an OutboundRefused
- * otherwise.
+ * Returns the URL if a plugin with these hosts may connect to its host; otherwise throws an
+ * OutboundRefused.
  */
 export function requireAllowed(text: string, allowed_hosts: string[]): URL {
   const url = URL.parse(text);
@@ -114,7 +114,7 @@ export function requireAllowed(text: string, allowed_hosts: string[]): URL {
   return url;
 }
 
-/** The same for a request, which some ports do not get. */
+/** Does the same for a request, for which some ports are forbidden. */
 export function requireFetchable(text: string, allowed_hosts: string[]): URL {
   const url = requireAllowed(text, allowed_hosts);
   const blocked = portFault(url);

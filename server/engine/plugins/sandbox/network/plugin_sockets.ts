@@ -8,26 +8,26 @@ import { OutboundRefused } from '../../../../platform/outbound/outbound_faults.t
 import type { Outbound } from '../../../../platform/outbound/outbound.ts';
 import { requireAllowed } from './plugin_fetch.ts';
 
-/** The way out of the server for plugins; without `connect`, for `fetch` alone. */
+/** The outbound access of plugins; without `connect`, only for `fetch`. */
 export type PluginOutbound = Pick<Outbound, 'fetch'> & Partial<Pick<Outbound, 'connect'>>;
 
 /**
- * Connections that the server makes for a tool whose client speaks something else than HTTP, or
- * makes its own. The tool's process gives bytes and asks for bytes: nothing is read before it is
- * asked for, and a write ends when the system has taken it.
+ * Connections that the server makes for a tool whose client uses another protocol than HTTP, or its
+ * own connections. The tool's process sends and requests bytes: nothing is read before a request,
+ * and a write ends when the system has accepted it.
  */
 export type PluginSockets = {
   /**
-   * Connects to a host that `allowed_hosts` names and that the server's guard lets through, within
-   * 10 s; returns the number of the connection. Throws an OutboundRefused for what is not allowed,
-   * and the system's own error.
+   * Connects to a host that `allowed_hosts` names and the server's guard allows, within 10 s;
+   * returns the number of the connection. Throws an OutboundRefused for a forbidden host, and the
+   * system's own error.
    */
   open(place: SocketPlace): Promise<number>;
   /** Sends bytes in base64. */
   write(socket: number, bytes: string): Promise<void>;
   /** Returns the next bytes in base64; null at their end. */
   read(socket: number): Promise<string | null>;
-  /** Says that nothing more will be written. */
+  /** Ends the writing side. */
   end(socket: number): void;
   close(socket: number): void;
 };
@@ -44,7 +44,7 @@ const silence_milliseconds_max = 60_000;
 const sockets_max = 16;
 const read_bytes_max = 256 * 1024;
 
-/** Opens no connection yet; all are closed with the signal. */
+/** Opens no connection yet; all close with the signal. */
 export function openPluginSockets(
   { outbound, allowed_hosts }: { outbound: PluginOutbound; allowed_hosts: string[] },
   signal: AbortSignal,
@@ -80,7 +80,7 @@ export function openPluginSockets(
     open: async (place) => {
       const socket = await connect(place);
       const number = (last += 1);
-      // A fault is told to the next read or write.
+      // The next read or write gets the fault.
       socket
         .on('error', () => {})
         .setTimeout(silence_milliseconds_max, () => {
@@ -126,13 +126,13 @@ async function changed(socket: Socket): Promise<void> {
       ['readable', 'end', 'close'].map((event) => once(socket, event, { signal })),
     );
   } catch {
-    // An error: the caller reads it off the socket.
+    // The caller reads an error from the socket.
   } finally {
     over.abort();
   }
 }
 
-/** A connection that comes too late is closed. */
+/** Closes a connection that comes too late. */
 async function inTime(connecting: Promise<Socket>): Promise<Socket> {
   const over = new AbortController();
   const late = pause(connect_milliseconds_max, undefined, { signal: over.signal }).then(() => {

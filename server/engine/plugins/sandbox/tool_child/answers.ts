@@ -1,39 +1,41 @@
 import type { ToolOutcome } from '../tool_outcome.ts';
 
 /**
- * A fact about the answers of a vendor that a status does not tell. It fits by status, and by a
+ * A fact about a vendor's answers that the status does not show. It matches by status, and by a
  * value of the JSON or, without `path`, by the whole text.
  */
 export type AnswerRule = {
   status?: number[];
-  /** The place of the value, as in `error.code`. */
+  /** The path of the value, as in `error.code`. */
   path?: string;
   /** The value is one of these. */
   is?: (string | number)[];
   /** The value begins with this. */
   begins?: string;
-  /** There is a value, and it is none of these. */
+  /** There is a value, but none of these. */
   not?: (string | number)[];
-  /** `paced`: only the pace was wrong. `person`: only that of the event's own person. */
+  /** `paced`: only the pace was wrong. `person`: only the pace of the event's own person. */
   means: 'refused' | 'denied' | 'retry' | 'paced' | 'person';
-  /** The place of the vendor's words. */
+  /** The path of the vendor's message. */
   reason?: string;
-  /** The rest that the vendor documents, if its answer names none. */
+  /** The vendor's documented pause, if its answer names none. */
   rest_seconds?: number;
 };
 
 /** Results of single events in the answer to a batch. */
 type MemberRule = {
   status: number[];
-  /** The place of the list. */
+  /** The path of the list. */
   list: string;
-  /** The key of the event's place in the batch; without it the list has an entry for each event. */
+  /**
+   * The key of the event's position in the batch; without it, the list has an entry for each event.
+   */
   at?: string;
-  /** The key of the status of an entry; without it each entry is a refusal. */
+  /** The key of an entry's status; without it, each entry is a refusal. */
   code?: string;
-  /** Keys of the vendor's words. */
+  /** Keys of the vendor's message. */
   reason: string[];
-  /** Field of the event that an entry, which is then a plain value, names. */
+  /** The event field that an entry, a plain value, refers to. */
   field?: string;
 };
 
@@ -44,11 +46,11 @@ export type KnownAnswers = {
   /** Rules for calls of one event. */
   single?: AnswerRule[];
   members?: MemberRule[];
-  /** Switches of the library that make it read answers. */
+  /** Switches that make the library read answers. */
   features?: Record<string, boolean>;
 };
 
-/** A verdict over a call or an event, by the words of the vendor. */
+/** A verdict on a call or an event, from the vendor's message. */
 export type Verdict = {
   kind: 'refused' | 'denied' | 'retry';
   status: number;
@@ -56,20 +58,20 @@ export type Verdict = {
   rest_seconds: number | undefined;
 };
 
-/** A refused event of a batch: by its place, or by the value of one of its fields. */
+/** A refused event of a batch: by its position, or by the value of one of its fields. */
 type RefusedMember = { status: number; reason: string } & (
   | { at: number }
   | { field: string; value: unknown }
 );
 
-/** The answers of a call, as far as rules fit. */
+/** The answers of a call that match rules. */
 export type ReadAnswers = {
   whole: Verdict | undefined;
   single: Verdict | undefined;
   members: RefusedMember[];
 };
 
-/** Reads an answer by the rules; what was read first stands. */
+/** Reads an answer by the rules; an earlier result stays. */
 export function readAnswer(
   known: KnownAnswers,
   status: number,
@@ -104,7 +106,7 @@ function verdictBy(rules: AnswerRule[] | undefined, answer: Answer): Verdict | u
   const reason = told === '' ? `It answered ${status}.` : `It answered ${status}: ${told}`;
   const { means, rest_seconds } = rule;
   if (means === 'paced') return { kind: 'retry', status: 429, reason, rest_seconds };
-  // Too Early: a limit of one person holds nobody else back.
+  // Too Early: a limit of one person delays nobody else.
   if (means === 'person') return { kind: 'retry', status: 425, reason, rest_seconds };
   const failed = { refused: 400, denied: 401, retry: 503 }[means];
   return { kind: means, status: status < 400 ? failed : status, reason, rest_seconds };
@@ -135,7 +137,7 @@ function membersBy(rule: MemberRule, json: unknown): RefusedMember[] {
   });
 }
 
-/** The value at a path of names and places, own ones alone. */
+/** Returns the value at a path of names and positions; only own properties. */
 function valueAt(value: unknown, path: string): unknown {
   let at = value;
   for (const key of path.split('.')) {

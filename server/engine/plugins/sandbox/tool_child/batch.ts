@@ -2,13 +2,13 @@ import type { ToolOutcome } from '../tool_outcome.ts';
 import { outcomeOfMember, outcomeOfStatus } from './outcome.ts';
 import type { Seen } from './way_out.ts';
 
-/** The bounds of a batch, as they are read from a mapping: events, bytes, and shared fields. */
+/** The limits of a batch, read from a mapping: events, bytes, and shared fields. */
 export type Bounds = { size: number; bytes: number; keys: string[] };
 
-/** An event of a batch: its place in the call, and its fields as the mapping makes them. */
+/** An event of a batch: its position in the call, and its mapped fields. */
 export type Member = { at: number; event: object; fields: Record<string, unknown> };
 
-/** Parts events into batches: each of events that share the keys, within the bounds. */
+/** Divides events into batches of events that share the keys, within the limits. */
 export function batchesOf(members: Member[], { size, bytes, keys }: Bounds): Member[][] {
   const groups = Map.groupBy(members, ({ fields }) =>
     JSON.stringify(keys.map((key) => fields[key])),
@@ -30,8 +30,8 @@ export function batchesOf(members: Member[], { size, bytes, keys }: Bounds): Mem
 }
 
 /**
- * Judges the results of a batch of so many events. If all were refused for one reason, nobody knows
- * which of them is the reason: the answer is for all together.
+ * Judges the results of a batch of this many events. If all were refused for one reason, the cause
+ * is unknown: the answer applies to all together.
  */
 export function outcomesOfBatch(results: unknown, batch: Member[], seen: Seen): ToolOutcome[] {
   const count = batch.length;
@@ -44,16 +44,16 @@ export function outcomesOfBatch(results: unknown, batch: Member[], seen: Seen): 
   return reasons.size === 1 ? outcomes.map((one) => togetherOf(one, count)) : outcomes;
 }
 
-/** The outcome as one of so many events. */
+/** Returns the outcome as one of this many events. */
 export function togetherOf(outcome: ToolOutcome, together: number): ToolOutcome {
   return 'reason' in outcome ? { ...outcome, together } : outcome;
 }
 
-/** Tells refusals of single events, in an answer that the library takes for success as a whole. */
+/** Finds refusals of single events in an answer that the library counts as a success. */
 function withRefused(outcomes: ToolOutcome[], batch: Member[], seen: Seen): ToolOutcome[] {
   const { members } = seen.read;
   if (members.length === 0) return outcomes;
-  // The library leaves out what it refuses itself, so places count the others alone.
+  // The library omits events that it refuses, so positions only count the others.
   const places = outcomes.flatMap(({ kind }, at) => (kind === 'sent' ? [at] : []));
   const told = [...outcomes];
   for (const member of members) {

@@ -9,25 +9,25 @@ import v8 from 'node:v8';
 
 type Methods = Record<string, unknown>;
 
-// Node's permissions say nothing of sockets, of signals, of priorities, and of SQLite's files.
+// Node's permissions do not cover sockets, signals, priorities and SQLite's files.
 
-/** Members of `process` that reach other processes, code of the machine, or the handles in use. */
+/** Members of `process` that reach other processes, native code, or open handles. */
 const process_members =
   'kill _kill _debugProcess _debugEnd dlopen binding _linkedBinding execve report ' +
   '_getActiveHandles _getActiveRequests chdir umask setuid setgid seteuid setegid setgroups ' +
   'initgroups loadEnvFile';
 
-/** Methods by which a handle of the system gets to an address, a path or a descriptor. */
+/** Methods that connect a system handle to an address, a path or a descriptor. */
 const handle_methods = ['open', 'bind', 'bind6', 'listen', 'connect', 'connect6'];
 
 /**
- * Takes from the process, for good, all that reaches beyond it and that Node's permissions leave:
- * after that no code in it finds a way to connect, to listen, to ask a name server, to signal
- * another process or to open a database. `server` stays open.
+ * Permanently removes all access beyond the process that Node's permissions leave: code in it can
+ * no longer connect, listen, query a name server, signal another process or open a database.
+ * `server` stays open.
  */
 export function closeProcess(server: Socket): void {
-  // They are opened when they are first named, which is too late then. A tool's words may hold
-  // settings of its tenant: V8's last ones alone come through.
+  // They open on first access, which would be too late. A tool's output may contain settings of its
+  // tenant: only V8's last output is passed on.
   for (const stream of [process.stdout, process.stderr])
     stream.write = (_chunk: unknown, ...rest: unknown[]) => {
       const heard = rest.at(-1);
@@ -44,7 +44,7 @@ export function closeProcess(server: Socket): void {
   syncBuiltinESMExports();
 }
 
-/** The methods themselves go: code that finds a handle finds none of them on it. */
+/** Removes the methods: code that finds a handle cannot use it. */
 function closeSockets(server: Socket): void {
   const secure = new tls.TLSSocket(undefined as never);
   const stream = partOf(partOf(secure, '_handle'), '_parent');
@@ -72,7 +72,7 @@ function closeNames(): void {
   }
 }
 
-/** The part of an object of Node that its types do not name. */
+/** Returns a part of a Node object that its types do not name. */
 function partOf(whole: object, name: string | symbol): object {
   return (whole as Record<string | symbol, object>)[name]!;
 }
@@ -84,7 +84,7 @@ function remove(handle: object, isGone: (name: string) => boolean): void {
 
 function refuse(module: object, names: string[]): void {
   for (const name of names)
-    // No arrow: classes are called by `new`.
+    // No arrow function: classes are called by `new`.
     (module as Methods)[name] = function refused() {
       throw Object.assign(new Error(`A tool may not use ${name}.`), { code: 'ERR_ACCESS_DENIED' });
     };

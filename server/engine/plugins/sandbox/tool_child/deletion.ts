@@ -2,12 +2,12 @@ type Data = { payload: object };
 type Request = (...sent: unknown[]) => unknown;
 type OnDelete = (request: Request, data: Data) => unknown;
 
-/** Thrown when a destination cannot be told of a person; nothing was sent. */
+/** Thrown if a destination cannot be told of a person; nothing was sent. */
 export class NotForgotten extends Error {}
 
 /**
- * The `onDelete` of a destination, unless it would ask for something else than the person: one
- * names the account instead, and two do nothing.
+ * Returns the `onDelete` of a destination, unless it would request something else than the person's
+ * deletion: one names the account instead, and two do nothing.
  */
 export function deletionOf({ onDelete }: { onDelete?: unknown }): { onDelete?: OnDelete } {
   if (typeof onDelete !== 'function') return {};
@@ -25,7 +25,7 @@ export function deletionOf({ onDelete }: { onDelete?: unknown }): { onDelete?: O
         ownKeys: (ids) => noted(() => Reflect.ownKeys(ids)),
       });
       const guarded: Request = (...sent) => {
-        // Some send both ids as they are, and read neither before.
+        // Some send both ids unchanged, and read neither before.
         if (!is_read) JSON.stringify(sent);
         if (!is_read) throw new NotForgotten('It does not ask for the person.');
         is_sent = true;

@@ -1,6 +1,6 @@
 import type { ExchangeBody, HeaderField, ToolExchange } from '../tool_outcome.ts';
 
-/** A tool that asks more often in one call keeps the first requests and the last one. */
+/** A tool with more requests in one call keeps the first requests and the last one. */
 const exchanges_max = 4;
 const body_length_max = 10_000;
 const url_length_max = 2_000;
@@ -28,7 +28,7 @@ export function noteRequest(
   return exchange;
 }
 
-/** Headers of a request or an answer, cut. */
+/** Returns headers of a request or an answer, cut. */
 export function headerFieldsOf(headers: [string, string][]): HeaderField[] {
   return headers.slice(0, headers_max).map(([name, value]) => ({
     name: name.slice(0, header_length_max),
@@ -36,7 +36,7 @@ export function headerFieldsOf(headers: [string, string][]): HeaderField[] {
   }));
 }
 
-/** A body as it is kept: its first 10,000 characters. */
+/** Returns a body in stored form: its first 10,000 characters. */
 export function bodyOf(bytes: Buffer): ExchangeBody {
   const size_bytes = bytes.length;
   // A character has four bytes at most.

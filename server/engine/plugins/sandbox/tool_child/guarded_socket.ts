@@ -4,7 +4,7 @@ import net from 'node:net';
 import { Duplex } from 'node:stream';
 import tls from 'node:tls';
 
-/** Asks the server; throws what it refuses, and what failed at the other side. */
+/** Asks the server; throws its refusal or the other side's failure. */
 export type AskServer = (name: string, ...parameters: unknown[]) => Promise<unknown>;
 
 const write_bytes_max = 256 * 1024;
@@ -12,9 +12,8 @@ const write_bytes_max = 256 * 1024;
 type Heard = (error?: Error | null) => void;
 
 /**
- * A socket for clients that speak over one of their own: the server connects, through the hosts
- * that are allowed and its guard, and passes the bytes. TLS is spoken here, so that the server
- * never has what is in it.
+ * A socket for clients of other protocols: the server connects to allowed hosts through its guard,
+ * and passes the bytes on. TLS ends here, so that the server never sees the content.
  */
 class GuardedSocket extends Duplex {
   connecting = false;
@@ -74,7 +73,7 @@ class GuardedSocket extends Duplex {
     this.#timer?.refresh();
   }
 
-  /** Reads for as long as the other end takes it. */
+  /** Reads while the other end accepts data. */
   async #read(): Promise<void> {
     try {
       for (let isWanted = true; isWanted;) {
@@ -135,7 +134,7 @@ class GuardedSocket extends Duplex {
 
   async #close(): Promise<void> {
     if (this.#number === undefined) return;
-    // It is closed already where this fails.
+    // If this fails, it is already closed.
     await this.#ask!('socket.close', this.#number).catch(() => {});
   }
 
@@ -179,7 +178,7 @@ type Place = { host?: string; port?: unknown; path?: string | null };
 
 /** Reads the three forms of `connect`: options, port and host, or a path. */
 function placeOf(parameters: unknown[]): Place & { heard?: () => void } {
-  // A list of them, as other parts of Node give it.
+  // Other parts of Node pass them as a list.
   const [first, second] = (Array.isArray(parameters[0]) ? parameters[0] : parameters) as unknown[];
   const last = parameters.flat().findLast((one) => typeof one === 'function');
   const heard = last === undefined ? {} : { heard: last as () => void };
@@ -189,8 +188,8 @@ function placeOf(parameters: unknown[]): Place & { heard?: () => void } {
 }
 
 /**
- * Puts guarded sockets in the place of the platform's, for every client that is loaded from now on.
- * `begin` binds one to the call in progress.
+ * Replaces the platform's sockets by guarded ones, for every client that is loaded later. `begin`
+ * binds one to the call in progress.
  */
 export function guardSockets(begin: () => AskServer): void {
   GuardedSocket.begin = begin;
@@ -211,7 +210,7 @@ export function guardSockets(begin: () => AskServer): void {
     );
   };
   const Platform = net.Socket;
-  // Sockets of TLS call it on themselves, and stay what they are; they have no way to connect.
+  // TLS sockets call it on themselves and stay as they are; they have no way to connect.
   function Socket(this: unknown, ...parameters: unknown[]): unknown {
     return this instanceof Platform
       ? Reflect.apply(Platform as never, this, parameters)

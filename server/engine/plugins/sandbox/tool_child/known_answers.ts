@@ -1,9 +1,9 @@
 import type { AnswerRule, KnownAnswers } from './answers.ts';
 
-// Facts that vendors document about their answers, where the status alone would mislead: a refusal
-// with 200, a wrong key with 400, a limit with 403. test/vendors plays these answers.
+// Documented answers of vendors whose status alone would mislead: a refusal with 200, a wrong key
+// with 400, a limit with 403. test/vendors plays these answers.
 
-/** Business API of TikTok: each answer is 200, and its `code` says what it was. */
+/** Business API of TikTok: each answer is 200, and its `code` is the result. */
 const tiktok: KnownAnswers = {
   whole: [
     { path: 'code', is: [40_100], means: 'paced', reason: 'message' },
@@ -52,7 +52,7 @@ export const known_answers: Partial<Record<string, KnownAnswers>> = {
         means: 'denied',
         reason: 'error',
       },
-      // Each user and device has a rate; the documentation asks for 30 seconds of rest.
+      // Each user and device has a rate; the documentation asks for a pause of 30 seconds.
       { status: [429], means: 'person', reason: 'error', rest_seconds: 30 },
     ],
   },
@@ -77,7 +77,7 @@ export const known_answers: Partial<Record<string, KnownAnswers>> = {
         reason: 'message',
         rest_seconds: 10,
       },
-      // The account moves to another place, which takes up to a day.
+      // The account is being migrated, which takes up to a day.
       { status: [477], means: 'retry', reason: 'message' },
     ],
   },
@@ -93,7 +93,7 @@ export const known_answers: Partial<Record<string, KnownAnswers>> = {
     members: [{ status: [200, 207], list: 'elements', code: 'status', reason: ['error.message'] }],
   },
   mixpanel: {
-    // Profiles are answered with 200 in any case.
+    // Profiles always get a 200.
     single: [{ status: [200], is: ['0'], means: 'refused' }],
     features: { 'mixpanel-multistatus': true },
   },

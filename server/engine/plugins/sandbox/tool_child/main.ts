@@ -8,10 +8,10 @@ import { openTool } from './tool.ts';
 import type { Tool } from './tool.ts';
 import { thrownText } from '../thrown.ts';
 
-// The process of tools. Node gets it on standard input as one text (see tool_program.ts); it speaks
-// the protocol of the plugin sandbox over descriptor 3. The code that it loads is pinned, and all
-// the same has no file but its package, no environment, and no network but the server's
-// (close_process.ts, guarded_socket.ts).
+// The process of tools. Node gets it on standard input as one text (see tool_program.ts); it uses
+// the protocol of the plugin sandbox over descriptor 3. Its code is pinned. It still gets no file
+// except its package, no environment, and no network except the server's (close_process.ts,
+// guarded_socket.ts).
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 const server = new Socket({ fd: 3, readable: true, writable: true });
 closeProcess(server);
@@ -24,7 +24,7 @@ const way_out = openWayOut((instance, request, name, text) =>
   report({ type: 'request', instance, request, name, text }),
 );
 
-/** Reports what the work gives, as JSON, or what it throws. */
+/** Reports the result of the work as JSON, or its error. */
 function settle(instance: number, call: number, work: () => unknown): void {
   way_out
     .during(instance, async () => JSON.stringify((await work()) ?? null))
@@ -57,8 +57,8 @@ server.on(
   'data',
   openFrameReader(frame_bytes_max, (message) => obey(message as OrderMessage)),
 );
-// Without the server there is nobody to work for.
+// Without the server, there is no work.
 server.on('close', () => process.exit(0));
 server.on('error', () => process.exit(0));
-// Work that a tool leaves behind concerns no call of another one.
+// Work that a tool leaves behind does not affect calls of another one.
 process.on('unhandledRejection', () => {});

@@ -12,16 +12,16 @@ type Noted = {
   body: Buffer;
   size_bytes?: number;
 };
-/** An answer as the trace shows it; the status is null where HTTP is not spoken. */
+/** An answer as the trace shows it; the status is null for other protocols than HTTP. */
 export type Answer = { status: number | null; headers: Headers; body: Buffer };
-/** Does the work of a sending, and notes it in the call of a tool. */
+/** Sends, and records it in the call of a tool. */
 export type Note = <Result>(
   noted: Noted,
   work: () => Promise<Result>,
   answer: (result: Result) => Answer,
 ) => Promise<Result>;
 
-/** Notes sendings in the present call of a tool. */
+/** Records sendings in the present call of a tool. */
 export function noter(seenNow: () => Seen | undefined): Note {
   return async ({ method, url, headers = [], body, size_bytes = body.length }, work, answer) => {
     const begun = { method, url: '', headers, body };

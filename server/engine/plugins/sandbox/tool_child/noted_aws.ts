@@ -24,7 +24,7 @@ const clients: Partial<Record<string, string>> = {
   'aws-kinesis': '@aws-sdk/client-kinesis',
 };
 
-/** Notes the requests of a destination that sends by a client of AWS, and their answers. */
+/** Records the requests of a destination with an AWS client, and their answers. */
 export function noteAws(library: NodeJS.Require, directory: string, note: Note): void {
   const client = clients[directory];
   if (client === undefined) return;
@@ -40,14 +40,14 @@ export function noteAws(library: NodeJS.Require, directory: string, note: Note):
   }
 }
 
-/** A question for keys is signed for the service that gives them. */
+/** A request for credentials is signed for the service that issues them. */
 function asksForKeys({ headers }: AwsRequest): boolean {
   return String(headers['authorization']).includes('/sts/aws4_request');
 }
 
 /**
- * Notes a question for keys that is refused, without its body: that names the operator's role, and
- * the answer to another question has keys in it.
+ * Records a refused request for credentials without its body, which names the operator's role;
+ * successful ones contain credentials and are not recorded.
  */
 async function notedRefusal(
   request: AwsRequest,
@@ -79,7 +79,7 @@ function noted(request: AwsRequest, note: Note, send: () => Promise<Answered>): 
   const work = async () => {
     const answered = await send();
     const { response } = answered;
-    // The client takes bytes as it takes a stream, which can be read once.
+    // The client accepts bytes like a stream, which can only be read once.
     response.body = new Uint8Array(await buffer(response.body as Readable));
     return answered;
   };
@@ -90,7 +90,7 @@ function noted(request: AwsRequest, note: Note, send: () => Promise<Answered>): 
   }));
 }
 
-/** The header fields, without those that stand for the first line in HTTP/2. */
+/** Returns the header fields, without those that replace the first line in HTTP/2. */
 function fieldsOf(headers: Headers): [string, string][] {
   return Object.entries(headers).flatMap(([name, value]) =>
     name.startsWith(':') ? [] : [[name, String(value)] as [string, string]],

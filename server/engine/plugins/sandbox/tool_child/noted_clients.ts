@@ -19,7 +19,7 @@ type KafkaOptions = { brokers: string[] };
 type Kafka = new (options: KafkaOptions) => { producer(options: object): Producer };
 
 type SshPlace = { host: string; port: number };
-/** Writes a part of a file of so many bytes. */
+/** Writes a part of a file of this many bytes. */
 type WritePart = (
   handle: Buffer,
   file: Buffer,
@@ -38,8 +38,8 @@ type Sftp = new (...given: unknown[]) => {
 const noted_directories = new Set<string>();
 
 /**
- * Notes what clients send that do not send by the library's `fetch`, those of Kafka, SFTP and AWS:
- * where to, and what the other side answered. Instances of a destination share its client.
+ * Records what the clients of Kafka, SFTP and AWS send, which do not use the library's `fetch`: the
+ * address, and the other side's answer. Instances of a destination share its client.
  */
 export function noteClients(
   require: NodeJS.Require,
@@ -62,12 +62,12 @@ export function noteClients(
   noteAws(library, directory, note);
 }
 
-/** An answer of a client that does not speak HTTP. */
+/** Returns an answer of a client with another protocol than HTTP. */
 function answerOf(value: unknown): Answer {
   return { status: null, headers: [], body: Buffer.from(JSON.stringify(value)) };
 }
 
-/** Connecting is shown where it fails: nothing comes after it then. */
+/** Shows a failed connect, because no request follows it. */
 async function connected<Result>(
   note: Note,
   url: string,
@@ -113,7 +113,7 @@ function notedKafka(Library: Kafka, note: Note): Kafka {
   };
 }
 
-/** The messages, one in a line; of many the first ones are shown. */
+/** Returns the messages, one per line; of many, the first ones. */
 function messagesOf({ messages }: Topic): { body: Buffer; size_bytes: number } {
   let text = '';
   let size_bytes = 0;
@@ -152,7 +152,7 @@ function notedSftp(Library: Sftp, note: Note): Sftp {
       return this.#noted(file, path, () => super.fastPutFromBuffer(file, path, options));
     }
 
-    /** The client of the library passes over a part that the server refuses, for want of space. */
+    /** The library's client ignores a part that the server refuses because of full storage. */
     #noted(file: Buffer, path: string, put: () => Promise<unknown>): Promise<unknown> {
       const work = async () => {
         const ended = await put();

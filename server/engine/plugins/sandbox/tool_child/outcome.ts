@@ -6,7 +6,7 @@ const reason_length_max = 1_000;
 
 type Failed = Extract<ToolOutcome, { reason: string }>;
 
-/** Judges the results of one mapping. Nothing and an empty list pass for success in the library. */
+/** Judges the results of one mapping. The library counts nothing and an empty list as success. */
 export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
   const list = Array.isArray(results) ? (results as Record<string, unknown>[]) : [];
   const last = list.at(-1);
@@ -15,12 +15,12 @@ export function outcomeOfResults(results: unknown, seen: Seen): ToolOutcome {
   if (last['output'] === 'not subscribed') return { kind: 'skipped' };
   const [member] = (last['multistatus'] ?? membersOf(last['data'])) as Record<string, unknown>[];
   if (member !== undefined) return outcomeOfMember(member, seen);
-  // An action may leave an event out without a word, and then asks nobody.
+  // An action may silently skip an event, and then sends no request.
   if (last['output'] === 'Action Executed') return { kind: seen.has_asked ? 'sent' : 'skipped' };
   return failed('refused', null, `The destination said: ${String(last['output'])}`, seen);
 }
 
-/** Returns the answers of a batch of one, which an action may give for a single event. */
+/** Returns the answers of a batch of one, which an action may return for a single event. */
 function membersOf(data: unknown): unknown[] {
   const { getAllResponses } = (data ?? {}) as { getAllResponses?: unknown };
   if (typeof getAllResponses !== 'function') return [];
@@ -40,17 +40,17 @@ export function outcomeOfMember(
   if (status < 400) return { kind: 'sent' };
   const reason = typeof errormessage === 'string' ? errormessage : 'It refused the event.';
   if (status === 429 && seen.status !== 429) return outcomeBesideRefused(reason, seen);
-  // The library's own words for a limit, or for an answer that it cannot read, say too little.
+  // The library's own message for a limit, or for an unreadable answer, says too little.
   const isVague = status === 429 || !isGiven;
   return outcomeOfStatus(status, isVague ? said(reason, seen) : reason, seen);
 }
 
-/** Status of an event that was not sent, and shall be sent soon (Too Early). */
+/** Status of an unsent event that must be sent soon (Too Early). */
 const too_early = 425;
 
 /**
  * Judges an event that the library did not send, or that had no result, because of others in its
- * batch. The library calls that 429, and no limit was met.
+ * batch. The library returns 429, although no limit was met.
  */
 function outcomeBesideRefused(reason: string, seen: Seen): ToolOutcome {
   const status = seen.status !== undefined && seen.status >= 400 ? seen.status : too_early;
@@ -58,7 +58,7 @@ function outcomeBesideRefused(reason: string, seen: Seen): ToolOutcome {
   return failed('retry', status, reason, seen);
 }
 
-/** Words of the library, which is not asked to refresh. */
+/** The library's message; it is not asked to refresh. */
 const no_refresh = /^Failed to refresh access token/;
 
 type Thrown = {
@@ -69,7 +69,7 @@ type Thrown = {
   response?: { status?: unknown };
 };
 
-/** Judges what the library threw: by the status that came, or else by the kind of the error. */
+/** Judges the library's error: by the received status, or else by the kind of the error. */
 export async function outcomeOfError(error: unknown, seen: Seen): Promise<ToolOutcome> {
   const { name = '', message = String(error), status, code, response } = error as Thrown;
   if (error instanceof NotForgotten) return { kind: 'skipped' };
@@ -84,11 +84,11 @@ export async function outcomeOfError(error: unknown, seen: Seen): Promise<ToolOu
     );
   if (name === 'PayloadValidationError' || name === 'AggregateAjvError')
     return failed('refused', 400, message, seen);
-  // The outcome is unknown: what was sent may have arrived.
+  // The outcome is unknown: the request may have arrived.
   if (code === 'NO_ANSWER' || code === 'ETIMEDOUT' || name === 'TimeoutError')
     return failed('retry', null, message, seen);
   if (typeof status === 'number') return outcomeOfStatus(status, said(message, seen), seen);
-  // The library stumbled over the answer of a failure, such as a page in place of JSON.
+  // The library failed to parse an error answer, such as a page instead of JSON.
   if (seen.status !== undefined && seen.status >= 400)
     return outcomeOfStatus(seen.status, said(message, seen), seen);
   return failed('refused', null, `${name}: ${message}`, seen);
@@ -105,7 +105,7 @@ export function outcomeOfStatus(
   return failed(isPassing ? 'retry' : 'refused', status, reason, seen);
 }
 
-/** The sentence with the answer of the other side, which says more. */
+/** Returns the sentence with the other side's answer, which says more. */
 export function said(message: string, { status, text }: Pick<Seen, 'status' | 'text'>): string {
   if (status === undefined || status < 400) return message;
   return text === '' ? `${message} (${status})` : `${message} (${status}): ${text}`;

@@ -11,15 +11,15 @@ import { known_answers } from './known_answers.ts';
 import { noteClients } from './noted_clients.ts';
 import { outcomeOfError, outcomeOfResults } from './outcome.ts';
 
-/** One destination of the library, loaded. */
+/** One loaded destination of the library. */
 export type Tool = { call(method: string, payload: unknown): Promise<unknown> };
 
 /** Settings and a mapping, as a call needs them. */
 type Given = { settings: object; mapping: { partnerAction: string; mapping: object } };
 type Sending = Given & { event: object };
-/** Events for one mapping, several of which go in a request. */
+/** Events for one mapping, several of which share a request. */
 type SendingBatch = Given & { events: object[]; batch: Bounds };
-/** A person whom the destination shall forget, by one of their ids. */
+/** A person whom the destination must delete, by one of their ids. */
 type Forgetting = { person: object; settings: object };
 
 type Definition = {
@@ -45,8 +45,8 @@ type Core = {
 };
 
 /**
- * Loads one destination of the package in the folder. Its name stands for its schemas, and a name
- * with a space is refused there: the slug takes its place.
+ * Loads one destination of the package in the folder. Its name identifies its schemas, which refuse
+ * a name with a space: the slug replaces it.
  */
 export function openTool(folder: string, directory: string, way_out: WayOut): Tool {
   const require = createRequire(join(folder, 'package.json'));
@@ -88,7 +88,7 @@ type Sender = {
   known: KnownAnswers | undefined;
 };
 
-/** Runs work with requests of its own, and gives what it ended in. */
+/** Runs work with its own requests, and returns its result. */
 function run<Result>(
   { destination, way_out, known }: Sender,
   work: (seen: Seen) => Promise<Result>,
@@ -102,7 +102,7 @@ function run<Result>(
     } catch (error) {
       return failed(await outcomeOfError(error, seen), seen);
     } finally {
-      // The library keeps every answer here.
+      // The library would accumulate every answer here.
       destination.responses.length = 0;
     }
   });
@@ -181,7 +181,7 @@ function sendBatch(
   );
 }
 
-/** Fields that cannot be made are the batch's own failure, which the library tells. */
+/** If the fields cannot be mapped, the batch fails, and the library reports it. */
 function memberOf({ transform }: Core, event: object, at: number, { mapping }: Given): Member {
   try {
     return { at, event, fields: transform(mapping.mapping, event) };
@@ -191,8 +191,8 @@ function memberOf({ transform }: Core, event: object, at: number, { mapping }: G
 }
 
 /**
- * The destination without its own way to a new token: the server stores a token before it is used,
- * so the server refreshes.
+ * Returns the destination without its own token refresh: a token must be stored before its use, so
+ * the server refreshes.
  */
 function withoutRefresh({ authentication }: Definition): object {
   return authentication === undefined
@@ -226,14 +226,13 @@ type Judged = {
   exchanges: ToolExchange[];
 };
 
-/** Returns the verdict over the vendor's answers as an outcome. */
+/** Returns the verdict on the vendor's answers as an outcome. */
 function told(verdict: Verdict | undefined, { retry_after }: Seen): ToolOutcome | undefined {
   return verdict && outcomeOfVerdict(verdict, retry_after);
 }
 
 /**
- * Tells a refusal of the server as that, and what the vendor is known to mean, whatever the tool
- * made of it.
+ * Judges by the server's refusal and the known answers of the vendor, whatever the tool returned.
  */
 function judged(
   given: ToolOutcome,
@@ -247,7 +246,7 @@ function judged(
   return { outcome: refused, refusal, exchanges };
 }
 
-/** The destination as data: functions fall away. */
+/** Returns the destination as data, without functions. */
 function describe({ authentication, audienceConfig, ...definition }: Definition): unknown {
   const { scheme, fields } = (authentication ?? {}) as { scheme?: string; fields?: object };
   const actions = Object.entries(definition.actions);

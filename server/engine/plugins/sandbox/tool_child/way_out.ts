@@ -7,50 +7,50 @@ import { bodyOf, headerFieldsOf, noteRequest } from './exchanges.ts';
 import { guardSockets } from './guarded_socket.ts';
 import type { PluginResponse } from '../network/plugin_fetch.ts';
 
-/** A reply of the server: what it gives, or why it gives nothing. */
+/** A reply of the server: its value, or the error. */
 type Reply = { value: unknown } | { error: { name: string; message: string } };
 
 /** The other side, as one call of a tool has seen it. */
 export type Seen = {
   instance: number;
-  /** It has asked somebody for something. */
+  /** True if it has sent a request. */
   has_asked: boolean;
   /** The last answer. */
   status: number | undefined;
   retry_after: string | undefined;
   text: string;
-  /** The server refused a request, and why. */
+  /** The server's reason to refuse a request. */
   refusal: string | undefined;
   /** The requests and their answers. */
   exchanges: ToolExchange[];
-  /** The known answers of the vendor, and how those of this call read. */
+  /** The known answers of the vendor, and the verdict on those of this call. */
   known: KnownAnswers | undefined;
   read: ReadAnswers;
 };
 
-/** The only way out of the process: requests and connections that the server makes. */
+/** The only access to the network: requests and connections that the server makes. */
 export type WayOut = {
-  /** Runs work whose requests are those of the instance. */
+  /** Runs work whose requests belong to the instance. */
   during<Result>(instance: number, work: () => Promise<Result>): Promise<Result>;
   /** Returns what the present call has seen; undefined outside of calls. */
   seen(): Seen | undefined;
-  /** Puts our `fetch` in the place of the library's. */
+  /** Replaces the library's `fetch` by ours. */
   replaceFetch(require: NodeJS.Require): void;
   answered(request: number, reply: Reply): void;
 };
 
 const text_length_max = 2_000;
-// The server writes these itself.
+// Only the server writes these.
 const reserved_headers =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|sec-.*|accept-encoding)$/i;
 
-/** Reads the text of the server's reply. */
+/** Parses the text of the server's reply. */
 export function replyOf(is_ok: boolean, text: string): Reply {
   const value = JSON.parse(text) as never;
   return is_ok ? { value } : { error: value };
 }
 
-/** Opens the way out; `send` hands a request to the server. */
+/** Opens it; `send` sends a request to the server. */
 export function openWayOut(
   send: (instance: number, request: number, name: string, text: string) => void,
 ): WayOut {
@@ -103,7 +103,7 @@ export function openWayOut(
   };
 }
 
-/** The other side as a call sees it that begins. */
+/** Returns the other side as a new call sees it. */
 function nothingSeen(instance: number): Seen {
   return {
     instance,
@@ -121,7 +121,7 @@ function nothingSeen(instance: number): Seen {
 const reset_headers = ['x-ratelimit-reset', 'ratelimit-reset', 'x-rate-limit-reset'];
 
 /**
- * Returns how long the other side asks to wait, in the words of Retry-After. With 429 many name the
+ * Returns how long the other side asks to wait, in the form of Retry-After. With 429, many name the
  * end of the present window instead: as seconds from now, or since 1970.
  */
 export function retryAfterOf(status: number, headers: [string, string][]): string | undefined {
@@ -142,7 +142,7 @@ type SentRequest = {
   body: Buffer;
 };
 
-/** The request as the server takes it: credentials of the address go into a header. */
+/** Returns the request in the server's form: credentials of the URL become a header. */
 function requestOf({ url, method, headers, body }: SentRequest) {
   const address = new URL(url);
   const { username, password } = address;
@@ -164,7 +164,7 @@ function requestOf({ url, method, headers, body }: SentRequest) {
   };
 }
 
-/** A refusal of the server is remembered: a tool may take its error for one of the other side. */
+/** Records a refusal of the server: a tool may mistake its error for the other side's. */
 function noAnswer(seen: Seen, { name, message }: { name: string; message: string }): Error {
   if (name !== 'FetchError') seen.refusal = message;
   return Object.assign(new Error(message), { name, code: 'NO_ANSWER' });
@@ -186,8 +186,8 @@ type CrossFetch = {
 };
 
 /**
- * The library's requests all come to the `fetch` of one package, whose classes it also compares
- * with. The platform's own `fetch` is replaced too.
+ * All requests of the library use the `fetch` of one package, whose classes it also compares. The
+ * platform's own `fetch` is replaced too.
  */
 function replaceFetch(require: NodeJS.Require, fetchBytes: FetchBytes): void {
   const core = createRequire(require.resolve('@segment/actions-core'));
@@ -197,7 +197,7 @@ function replaceFetch(require: NodeJS.Require, fetchBytes: FetchBytes): void {
     const request = new OldRequest(input, init);
     const { url, method, headers } = request;
     const answer = await fetchBytes({ url, method, headers, body: await request.buffer() });
-    // A body of bytes can be read twice. A stream would stand still at the first large answer.
+    // A body of bytes can be read twice. A stream would stall at the first large answer.
     return new OldResponse(answer.body, {
       url: answer.url,
       status: answer.status,

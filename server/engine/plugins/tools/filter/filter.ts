@@ -17,19 +17,19 @@ export type FilterOperator =
   | '>'
   | '>=';
 
-/** A condition on one value of an event; `value` is null where the operator wants none. */
+/** A condition on one value of an event; `value` is null if the operator needs none. */
 export type FilterCondition = {
   path: string[];
   operator: FilterOperator;
   value: string | number | boolean | null;
 };
 
-/** The filter of a mapping: conditions of which all have to hold, or any. */
+/** The filter of a mapping: conditions that must all match, or any. */
 export type FilterGroup = { match: 'all' | 'any'; filters: Filter[] };
 /** A condition, or a group of them. */
 export type Filter = FilterCondition | FilterGroup;
 
-/** True for an event that the filter lets through; `event` is in the form of the tools. */
+/** Returns true for an event that the filter passes; `event` is in the form of the tools. */
 export function holds(filter: Filter, event: object): boolean {
   if ('filters' in filter)
     return filter.match === 'all'
@@ -38,7 +38,7 @@ export function holds(filter: Filter, event: object): boolean {
   return compare(valueAt(event, filter.path), filter.operator, filter.value);
 }
 
-/** The first condition that keeps the event out; undefined: the filter lets it through. */
+/** Returns the first condition that excludes the event; undefined: the filter passes it. */
 export function failing(filter: Filter, event: object): FilterCondition | undefined {
   if (holds(filter, event)) return undefined;
   if (!('filters' in filter)) return filter;
@@ -46,7 +46,7 @@ export function failing(filter: Filter, event: object): FilterCondition | undefi
   return failed.find((one) => one !== undefined);
 }
 
-/** The value at a path; undefined where there is none. Positions count in lists. */
+/** Returns the value at a path; undefined if none exists. Positions refer to lists. */
 export function valueAt(root: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) =>
@@ -57,7 +57,7 @@ export function valueAt(root: unknown, path: readonly string[]): unknown {
   );
 }
 
-/** As the field compares: texts with texts, numbers with numbers; nothing is made the other. */
+/** Compares like the field: texts with texts, numbers with numbers, without conversion. */
 function compare(
   actual: unknown,
   operator: FilterOperator,
@@ -67,7 +67,7 @@ function compare(
   if (operator === 'not_exists') return actual === undefined || actual === null;
   if (operator === 'is') return actual === wanted;
   if (operator === 'is_not')
-    // A number differs from numbers alone.
+    // A number only differs from numbers.
     return typeof wanted === 'number'
       ? typeof actual === 'number' && actual !== wanted
       : actual !== wanted;

@@ -1,7 +1,7 @@
 import type { Filter, FilterCondition } from './filter.ts';
 import { readFilter } from './read_filter.ts';
 
-/** The kinds of calls that have a field; fields that are not here are those of all. */
+/** The kinds of calls that have a field; other fields belong to all. */
 const owners: Record<string, string[]> = {
   event: ['track'],
   name: ['page', 'screen'],
@@ -11,7 +11,7 @@ const owners: Record<string, string[]> = {
   previousId: ['alias'],
 };
 
-/** Returns why a filter cannot be read, or lets no event through; undefined: it is sound. */
+/** Returns why a filter is unreadable or passes no event; undefined: it is valid. */
 export function filterFault(text: string): string | undefined {
   const filter = readFilter(text);
   if (typeof filter === 'string') return filter;
@@ -28,7 +28,7 @@ function emptyReason(filter: Filter): string | undefined {
   return reasons.find((reason) => reason !== undefined) ?? contradiction(conditionsOf(filter));
 }
 
-/** All conditions that have to hold together. */
+/** Returns all conditions that must match together. */
 function conditionsOf(filter: Filter): FilterCondition[] {
   if (!('filters' in filter)) return [filter];
   return filter.match === 'all' || filter.filters.length === 1

@@ -6,7 +6,7 @@ const call_types = ['track', 'identify', 'page', 'screen', 'group', 'alias'];
 /** The fields of an event that are texts. */
 const text_fields =
   'type event name category userId anonymousId groupId previousId messageId'.split(' ');
-/** The fields of an event that have fields of their own. */
+/** The fields of an event that have nested fields. */
 const trees = ['properties', 'traits', 'context'];
 
 const length_max = 10_000;
@@ -26,9 +26,9 @@ class FilterFault extends Error {}
 type Token = { kind: 'mark' | 'text' | 'word'; text: string };
 
 /**
- * Reads a filter in FQL, the language in which mappings have it: `type = "track" and event != "x"`.
- * Three things are accepted that FQL of the library does not match: names with `$`, positions in
- * lists, and groups in groups. A sentence says what is wrong instead.
+ * Reads a filter in FQL, the language of mappings: `type = "track" and event != "x"`. It accepts
+ * three forms that the library's FQL does not match: names with `$`, positions in lists, and nested
+ * groups. Returns a sentence for an invalid filter.
  */
 export function readFilter(text: string): FilterGroup | string {
   if (text.length > length_max) return `The filter is longer than ${length_max} characters.`;
@@ -65,7 +65,7 @@ function tokensOf(text: string): Token[] {
   return tokens;
 }
 
-/** Takes a group off the tokens, up to their end or to a `)`. */
+/** Consumes a group from the tokens, up to their end or to a `)`. */
 function readGroup(tokens: Token[], depth: number): Filter {
   if (depth > depth_max) throw new FilterFault(`has groups in more than ${depth_max} others.`);
   const filters = [readOne(tokens, depth)];
@@ -112,7 +112,7 @@ function readOne(tokens: Token[], depth: number): Filter {
   return isCall ? readCall(tokens, named.text, isNot) : readComparison(tokens, named.text);
 }
 
-/** `contains(path, "text")`, `match(path, "text*")`, `match(path, "*text")`. */
+/** Reads `contains(path, "text")`, `match(path, "text*")`, `match(path, "*text")`. */
 function readCall(tokens: Token[], name: string, isNot: boolean): FilterCondition {
   expect(tokens, '(');
   const path = pathOf(take(tokens, 'a field').text);
@@ -134,7 +134,7 @@ function readComparison(tokens: Token[], name: string): FilterCondition {
   let operator = sign.kind === 'mark' ? signs[sign.text] : undefined;
   if (operator === undefined)
     throw new FilterFault(`needs one of ${Object.keys(signs).join(' ')} after ${name}.`);
-  // The library reads `= =`, and matches nothing.
+  // The library accepts `= =`, and matches nothing.
   if (sign.text === '=' && tokens[0]?.kind === 'mark' && tokens[0].text === '=') tokens.shift();
   const given = take(tokens, 'a value');
   if (given.kind === 'mark') throw new FilterFault(`needs a value after ${name} ${sign.text}.`);
@@ -158,7 +158,7 @@ function typeOf(value: string, operator: FilterOperator): string {
   return known ?? value;
 }
 
-/** A word that is no text in quotes. */
+/** Returns the value of an unquoted word. */
 function plainValue(word: string): FilterCondition['value'] {
   if (word === 'true' || word === 'false') return word === 'true';
   if (word === 'null') return null;
@@ -166,7 +166,7 @@ function plainValue(word: string): FilterCondition['value'] {
 }
 
 function pathOf(word: string): string[] {
-  // A backslash keeps a dot, a bracket or anything else in the name.
+  // A backslash makes a dot, a bracket or any other character part of the name.
   const parts = [...word.matchAll(/(?:\\[^]|[^\\.[\]])+/g)].map(([part]) =>
     part.replaceAll(/\\([^])/g, '$1'),
   );

@@ -6,7 +6,7 @@ import {
 } from '../../../../platform/outbound/standard_webhooks.ts';
 import { MappingFault, render, resolve, resolveMapping } from '../resolve.ts';
 
-/** A request as it is sent. */
+/** A request in the form in which it is sent. */
 export type ComposedRequest = {
   url: string;
   method: string;
@@ -19,8 +19,8 @@ type Settings = { secret?: string; signing_secret?: string; sign_header?: string
 const methods_without_body = ['GET', 'HEAD'];
 
 /**
- * Makes the request of a mapping for an event. `secret` reaches address and headers alone, never
- * the body. Throws a MappingFault for values that make no request.
+ * Builds the request of a mapping for an event. `secret` only becomes part of the URL and headers,
+ * never of the body. Throws a MappingFault for values that do not form a request.
  */
 export function composeRequest(
   event: object & { messageId: string },
@@ -47,7 +47,7 @@ export function composeRequest(
   return { url: addressOf(url, known), method: verb, headers: [...headers], body: text };
 }
 
-/** Values in the middle of an address are encoded, so that none becomes another part of it. */
+/** Values inside a URL are encoded, so that they cannot become other parts of it. */
 function addressOf(url: unknown, known: object): string {
   const template = isFields(url) ? url['@template'] : undefined;
   if (typeof template !== 'string') return textOf('Address', resolve(url, known));
@@ -80,7 +80,7 @@ function textOf(what: string, value: unknown): string {
   throw new MappingFault(`${what} must be a text${value === undefined ? ', and is missing' : ''}.`);
 }
 
-/** Returns the headers of Standard Webhooks; the signature's may have another name. */
+/** Returns the headers of Standard Webhooks; the signature's name is configurable. */
 function signatureOf(
   { signing_secret = '', sign_header = 'webhook-signature' }: Settings,
   id: string,

@@ -1,14 +1,14 @@
 import type { ToolEntry } from '../catalogue.ts';
 import type { ToolDefinition, ToolDescription, ToolMapping } from '../tool.ts';
 
-/** The directory that stands for the tool whose code is ours. */
+/** The directory name of our own tool. */
 const http_directory = 'sluice-http-request';
-/** The address of the tool in the catalogue; no package is behind it. */
+/** The address of the tool in the catalogue; it has no package. */
 export const http_url = 'sluice:http-request';
-/** The version of its form: a change of settings, fields or mappings to begin with raises it. */
+/** The version of its form: raise it with a change of settings, fields or initial mappings. */
 export const http_version = '1.1.0';
 
-/** True for the tool that runs without the library. */
+/** Returns true for the tool that runs without the library. */
 export function isHttpRequest({ directory }: Pick<ToolDefinition, 'directory'>): boolean {
   return directory === http_directory;
 }
@@ -82,7 +82,7 @@ const fields: ToolDescription['actions'][string]['fields'] = {
   },
 };
 
-/** The tool as its files and its form describe it. */
+/** The description of the tool for its files and its form. */
 export const http_description: ToolDescription = {
   name: http_entry.name,
   scheme: null,

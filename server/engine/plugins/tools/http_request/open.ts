@@ -18,8 +18,8 @@ type Sending = {
 };
 
 /**
- * Opens the tool that sends requests. It is our own code, so it runs in the worker; each request
- * goes the way of those of plugins, through `allowed_hosts` and the outbound guard.
+ * Opens the tool that sends requests. It is our own code, so it runs in the worker; its requests
+ * pass `allowed_hosts` and the outbound guard like those of plugins.
  */
 export function openHttpRequest(host_api: Omit<HostApi, 'signal'>): LoadedPlugin {
   const send = async ({ event, settings, mapping }: Sending, signal: AbortSignal) => {
@@ -36,7 +36,7 @@ export function openHttpRequest(host_api: Omit<HostApi, 'signal'>): LoadedPlugin
     capabilities: { methods: ['send'], jobs: [], scheduled_tasks: [] },
     call: async (method, payload, signal): Promise<ToolOutcome> => {
       if (method === 'send') return send(payload as Sending, signal);
-      // Nobody can be asked about settings, or for a deletion, but by a request of a mapping.
+      // Only a mapping's request reaches anybody, so settings and deletions cannot be checked.
       return { kind: method === 'test' ? 'sent' : 'skipped' };
     },
     close: async () => {},
@@ -63,7 +63,7 @@ async function outcomeOf(host_api: HostApi, sent: object): Promise<ToolOutcome> 
   host_api.signal.throwIfAborted();
   if (!is_ok) {
     const { name, message } = JSON.parse(text) as { name: string; message: string };
-    // The request may have arrived: another attempt has the same key.
+    // The request may have arrived: a retry has the same key.
     if (name === 'FetchError')
       return { kind: 'retry', status: null, reason: message, retry_after: null };
     throw new PluginCallError('runtime', message, false);

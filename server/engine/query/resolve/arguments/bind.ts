@@ -20,21 +20,21 @@ import { fitForm, describeForm } from './fit_form.ts';
 import { valueOf } from '../scope.ts';
 import type { Context, Scope } from '../scope.ts';
 
-/** An argument as it stands in the query, or as it was resolved already. */
+/** An argument as it stands in the query, or already resolved. */
 export type Argument = { node: Expression } | { value: Value };
 
-/** A call's arguments as ClickHouse text, the values behind them, and the type of the result. */
+/** A call's arguments as ClickHouse text, their values, and the type of the result. */
 export type Binding = { texts: string[]; values: Value[]; type: ValueType };
 
 /**
- * Arguments and their forms while they are fitted; a lambda comes last, when the types of the
- * arrays are known.
+ * Arguments and their forms during the fitting; a lambda comes last, when the types of the arrays
+ * are known.
  */
 type Fitted = { form: Form; argument: Argument; value?: Value; text?: string };
 
 /**
- * Fits the arguments to the first signature that takes them. Throws a `Fault` at the first argument
- * that fits none.
+ * Fits the arguments to the first matching signature. Throws a `Fault` at the first argument that
+ * fits none.
  */
 export function bind(scope: Scope, known: KnownFunction, args: Argument[], span: Span): Binding {
   const { name, signature } = known.definition;
@@ -49,8 +49,7 @@ export function bind(scope: Scope, known: KnownFunction, args: Argument[], span:
   const hasLambda = args[0] !== undefined && 'node' in args[0] && args[0].node.kind === 'lambda';
   const fitting = candidates.find((one) => isLambda(one.parameters[0]?.form) === hasLambda);
   if (fitting === undefined) throw new Fault(`\`${name}\` takes ${signature}.`, span);
-  // Resolved once: a signature that does not fit must not make a second one of a lambda or
-  // subquery.
+  // Resolved once: a signature that does not fit must not resolve a lambda or subquery twice.
   const resolved = args.map((argument) =>
     'node' in argument && isOpen(argument.node)
       ? { value: valueOf(scope, argument.node), node: argument.node }
@@ -73,7 +72,7 @@ export function bind(scope: Scope, known: KnownFunction, args: Argument[], span:
 const isOpen = (node: Expression) => node.kind !== 'lambda' && node.kind !== 'interval';
 const isLambda = (form: Form | undefined) => form?.name === 'lambda' || form?.name === 'test';
 
-/** One form for each argument, or undefined when the count does not fit. */
+/** Returns one form for each argument, or undefined if the count does not fit. */
 function formsOf(parameters: Parameter[], count: number): Form[] | undefined {
   const forms: Form[] = [];
   for (const { form, optional, repeated } of parameters) {
@@ -112,7 +111,7 @@ function bindSignature(
   }
   const type = resultType(signature.result, letters, fitted);
   const values = fitted.map(({ value }) => value!);
-  // Aggregates leave NULL out; other functions that make arrays do not take it.
+  // Aggregates omit NULL; other functions that return arrays refuse it.
   const needsValue = isContainer(type.kind) && known.use === 'row';
   const texts = fitted.map(
     ({ value, text }) => text ?? (needsValue ? withoutNull(value!) : value!).sql,
@@ -120,7 +119,7 @@ function bindSignature(
   return { texts, values, type };
 }
 
-/** Literals are read, everything else is resolved. */
+/** Reads literals, and resolves everything else. */
 function fitKnown(scope: Scope, name: string, form: Form, argument: Argument): Fitted {
   if (isLambda(form)) return { form, argument };
   if (form.name.startsWith('#')) {
@@ -136,7 +135,7 @@ function fitKnown(scope: Scope, name: string, form: Form, argument: Argument): F
   };
 }
 
-/** Binds each letter of the forms: the one type that can hold every argument at its places. */
+/** Binds each letter of the forms to the one type that can hold every argument at its places. */
 function bindLetters(context: Context, name: string, fitted: Fitted[]): Map<string, ValueType> {
   const found = new Map<string, { type: ValueType; value?: Value }[]>();
   const collect = (form: Form, type: ValueType, value?: Value): void => {
@@ -182,7 +181,7 @@ function numberType(name: string, type: ValueType, value: Value | undefined): Va
   return type;
 }
 
-/** Makes the value what its form takes. */
+/** Converts the value to its form. */
 function fitValue(
   context: Context,
   name: string,

@@ -7,12 +7,12 @@ import { describeType } from '../../values/value_type.ts';
 import { valueOf } from '../scope.ts';
 import type { Scope } from '../scope.ts';
 
-/** Most lambdas inside each other: each multiplies the work of those around it. */
+/** Most nested lambdas: each multiplies the work of the enclosing ones. */
 const lambdas_max = 3;
 
 /**
- * A lambda over the items of the arrays: its ClickHouse text and the value of its body, a condition
- * where it `isTest`.
+ * Binds a lambda over the items of the arrays: its ClickHouse text and the value of its body, a
+ * condition if it `isTest`.
  */
 export function bindLambda(
   scope: Scope,
@@ -46,7 +46,7 @@ export function bindLambda(
     windows_refused: 'inside a lambda',
   };
   const resolved = valueOf(inner, node.body);
-  // Booleans are made ClickHouse's own, so that JSON shows them as such.
+  // Booleans become ClickHouse's own, so that JSON shows them as such.
   const body = isTest
     ? coerceCondition(scope.context.writer, resolved)
     : (coerce(scope.context.writer, resolved, resolved.type.kind) ?? resolved);

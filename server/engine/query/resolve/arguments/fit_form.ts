@@ -5,7 +5,7 @@ import { describeType, isNumeric, isTextual, typeOf } from '../../values/value_t
 import type { Kind, ValueType } from '../../values/value_type.ts';
 import type { Context } from '../scope.ts';
 
-/** The value as its form takes it, or undefined where it does not. */
+/** Returns the value in its form, or undefined if it does not fit. */
 export function fitForm(
   { writer }: Context,
   form: Form,
@@ -37,7 +37,7 @@ export function fitForm(
   return wanted && coerceTo(writer, value, wanted);
 }
 
-/** The type that a form names; where it says `any`, the type that is there. */
+/** Returns the type that a form names; `any` stands for the value's own type. */
 function instantiate(
   form: Form,
   letters: Map<string, ValueType>,

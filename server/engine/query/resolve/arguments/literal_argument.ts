@@ -11,9 +11,9 @@ const size_max = 1_000;
 const units = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'];
 
 /**
- * An argument that has to be a literal of the query itself: ClickHouse text of it, and its value.
- * Numbers and units, where ClickHouse takes no parameter, are written into the text; they are
- * digits and words of a closed list. Throws a `Fault` for anything else.
+ * Reads an argument that must be a literal of the query itself: its ClickHouse text, and its value.
+ * Where ClickHouse accepts no parameter, numbers and units become part of the text; they are digits
+ * and words of a closed list. Throws a `Fault` for anything else.
  */
 export function readLiteral(
   writer: QueryWriter,
