@@ -28,16 +28,16 @@ type Config = FastifyContextConfig;
 
 /** Records of one kind, for the routes of one of them. */
 export type Records<Row> = {
-  /** The path of one, its schema, and what its routes ask of a caller. */
+  /** The path and the schema of one record, and the configs of its routes. */
   url: string;
   answer: TSchema;
   reading: Config;
   changing: Config;
   /** Returns the record that the path names; throws 404 without one. */
   get: (db: Queryable, request: FastifyRequest, lock?: 'lock') => Promise<Row>;
-  /** Returns it with the lock under which it changes, where that takes more than `get`. */
+  /** Returns the locked record; default: `get` with its lock. */
   hold?: (tx: Transaction, request: FastifyRequest) => Promise<Row>;
-  /** Returns the log's entry. `unseen` are the changes that the shown fields do not tell. */
+  /** Returns the log's entry. `unseen` are changes that the shown fields hide. */
   entry: (
     activity: string,
     before: Row | undefined,
@@ -47,7 +47,7 @@ export type Records<Row> = {
   ) => Entry;
 };
 
-/** A request that changes something, with what its work does that by. */
+/** A request that changes something, with its transaction. */
 type Writing = {
   request: FastifyRequest;
   reply: FastifyReply;
@@ -55,7 +55,7 @@ type Writing = {
   record: RecordActivity;
   afterwards: Afterwards;
 };
-/** A record that the transaction has locked, before its change. */
+/** A locked record before its change. */
 type Locked<Row> = {
   tx: Transaction;
   request: FastifyRequest;
@@ -63,12 +63,12 @@ type Locked<Row> = {
   afterwards: Afterwards;
 };
 /**
- * What a change gives back: changes that the shown fields do not tell, or what is done once it is
- * known what is shown.
+ * The result of a change: changes that the shown fields hide, or a function for the record after
+ * the change, which may return them.
  */
 type Ending<Row> = readonly Change[] | void | ((after: Row) => readonly Change[] | Promise<void>);
 
-/** What a route has of its own: answers, and what it asks of a caller if not as the others. */
+/** Options of one route: its refusals, and its own config if it differs from the other routes. */
 type Own = Words & { config?: Config; refusals?: Record<number, unknown> };
 
 /** The routes of one record. */
@@ -84,7 +84,7 @@ type Routes<Row, Patch extends TSchema, Put extends TSchema> = {
 };
 
 /**
- * Returns what writes the log's entries of records of one kind. `unsaid` names the fields that the
+ * Returns a function for the log's entries of one kind of records. `unsaid` names fields that the
  * log omits, because they belong to the server or to other records.
  */
 export function entryWriter<Row extends { id: string | number }>(

@@ -4,13 +4,13 @@ import { isoInstant } from '../../clock.ts';
 import type { Transaction } from '../../postgres/database.ts';
 
 /**
- * What every table of keys does with one: a key may get a successor once, and ends then. The caller
- * holds the lock under which the key changes, so an answer holds until the transaction ends. `also`
- * sets more of a key that gets a successor.
+ * Returns the statements that all tables of keys share: a key gets one successor, and ends then. The
+ * caller holds the lock on the key, so an answer stays valid until the transaction ends. `also` sets
+ * more columns of a key that gets a successor.
  */
 export function keysIn(table: Sql, also: Sql = empty) {
   return {
-    /** Was a successor created for the key? */
+    /** Returns true if the key has a successor. */
     isRolled: async (tx: Transaction, id: string): Promise<boolean> => {
       const row = await tx.row(
         sql`SELECT 1 FROM ${table} WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
@@ -18,8 +18,8 @@ export function keysIn(table: Sql, also: Sql = empty) {
       return row !== undefined;
     },
     /**
-     * Notes that a successor is created, and lets the key expire at the end of the overlap, or when
-     * it would have, whichever comes first.
+     * Records the creation of a successor, and ends the key after the overlap, or at its own end if
+     * that is earlier.
      */
     markRolled: async (
       tx: Transaction,
@@ -28,7 +28,7 @@ export function keysIn(table: Sql, also: Sql = empty) {
       overlap_seconds: number,
     ): Promise<void> => {
       const end = isoInstant(now_ms + overlap_seconds * 1000);
-      // least() passes over a null.
+      // least() ignores a null.
       await tx.run(sql`
         UPDATE ${table} SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
           expires_at = least(expires_at, ${end}::timestamptz) ${also}
