@@ -207,7 +207,7 @@ test(
     await part.getByText('Add a passkey').click();
     await part.getByLabel('Your current password').fill(password);
     await part.getByRole('button', { name: 'Add passkey' }).click();
-    const words = `Passkeys of this server only work at ${world.server.address} only: open it there`;
+    const words = `Passkeys of this server only work at ${world.server.address}: open that`;
     await part.getByRole('alert').filter({ hasText: words }).waitFor();
     complaints.splice(0, Infinity, ...complaints.filter((text) => !text.startsWith('asks for')));
     await leave();

@@ -27,7 +27,7 @@ import { pathTo } from '../http/path.ts';
 
 type Given = { plugin: PluginRow; place: Place };
 
-/** Shows the use of the plugin in this project; undefined: the project does not use it. */
+/** Shows the plugin's settings in this project; undefined if the project does not use it. */
 export function ConfigSection({
   config,
   ...given
@@ -49,7 +49,7 @@ function Stored({ config, ...given }: Given & { config: PluginConfigRow }) {
   const may_change = useIsAdministrator(given.place.organization_id);
   const failed_at = config.error?.at;
   useEffect(() => {
-    // The message of the last change is no word on later events.
+    // The message about the last change does not apply to later events.
     if (failed_at !== undefined) begun();
   }, [failed_at]);
   return (
@@ -130,21 +130,21 @@ function Fields({
   );
 }
 
-/** The hosts as a person types them; until then `known`, and those that the mappings name. */
+/** The allowed hosts as typed; before that `known`, and the hosts in the mappings. */
 function useHosts(known: string[]) {
   const [reached, reaches] = useState<string[]>([]);
   const [typed, setHosts] = useState<string>();
   return { hosts: typed ?? [...new Set([...known, ...reached])].join('\n'), setHosts, reaches };
 }
 
-/** The path to which the settings go. */
+/** Returns the path that saves the settings. */
 function savedAt(project_id: string, config: PluginConfigRow | undefined) {
   return config === undefined
     ? pathTo('/api/projects/:project_id/plugin_configs/', { project_id })
     : configPath(project_id, config.id);
 }
 
-/** The stored filter of a destination of code, and the one that a person has typed. */
+/** The stored event choice of a destination with its own code, and the typed one. */
 function useEventChoice(
   plugin: PluginRow,
   { project_id, collection }: Place,
@@ -181,7 +181,7 @@ function Settings({
   return asked.map((field) =>
     field.type === 'attachment' ? (
       <AttachmentInput
-        // A chosen file is stored now: the choice ends.
+        // The chosen file is stored now, so the choice ends.
         key={`${field.key} ${saves}`}
         field={field}
         stored={config?.config[field.key]}
@@ -202,7 +202,7 @@ function CommonFields({
 }: {
   config: PluginConfigRow | undefined;
   is_tool: boolean;
-  /** The stored ones, or those proposed for a new config, and those that the mappings name. */
+  /** The stored hosts, or the proposed ones for a new config, and those in the mappings. */
   hosts: string;
   setHosts: (typed: string) => void;
 }) {

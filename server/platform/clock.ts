@@ -1,6 +1,4 @@
-/**
- * The process's only source of the present instant; tests pass a clock of their own through `deps`.
- */
+/** The process's only source of the present instant; tests pass their own clock through `deps`. */
 export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -10,8 +8,8 @@ export type Clock = {
 export const systemClock: Clock = { now: () => Date.now() };
 
 /**
- * The instant as ISO 8601 UTC text with six digits after the second and `Z`, the wire's spelling of
- * a time.
+ * Returns the instant as ISO 8601 UTC text with six digits after the second and `Z`, the wire
+ * format of a time.
  */
 export function isoInstant(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, -1)}000Z`;

@@ -1,7 +1,7 @@
 import { basename, dirname, sep } from 'node:path';
 
 /**
- * Returns the command that puts a package of npm where this server finds it: beside the package
+ * Returns the command that installs an npm package where this server finds it: beside the package
  * Sluice, or into the checkout.
  */
 export function installCommand(specifier: string): string {
@@ -13,8 +13,8 @@ export function installCommand(specifier: string): string {
 }
 
 /**
- * Returns the command as an operator types it here: `sluice verify` for an installed package, `npm
- * run sluice -- verify` in a checkout.
+ * Returns a command in the form for this installation: `sluice verify` for an installed package,
+ * `npm run sluice -- verify` in a checkout.
  */
 export function commandLine(words: string): string {
   if (import.meta.filename.endsWith('.js')) return `sluice ${words}`;

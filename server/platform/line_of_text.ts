@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { TStringOptions } from 'typebox';
 
-// Written out as ranges, so that every reader of the OpenAPI document understands it: control
+// Written as ranges, so that every reader of the OpenAPI document understands it: control
 // characters, line ends and the marks that change the direction of writing (Bidi_Control).
 const pattern =
   '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
@@ -12,9 +12,9 @@ export const line_of_text_rule =
   'one line of text, without control characters and marks that change the direction of writing';
 
 /**
- * A name, label or title that somebody gives: one line, without control characters and marks that
- * change the direction of writing, else 400 `invalid_input`. White space around it is removed.
- * Every such field of the API is one (test/house/names.test.ts).
+ * A name, label or title that somebody enters: one line, without control characters and marks that
+ * change the direction of writing. Otherwise the answer is 400 `invalid_input`. Surrounding white
+ * space is removed. Every such field of the API uses it (test/house/names.test.ts).
  */
 export function lineOfText(options: Omit<TStringOptions, 'pattern'> & { maxLength: number }) {
   return Type.String({
@@ -25,7 +25,7 @@ export function lineOfText(options: Omit<TStringOptions, 'pattern'> & { maxLengt
   });
 }
 
-/** True for a text that `lineOfText` takes, whatever its length. */
+/** Returns true for a text that `lineOfText` accepts, of any length. */
 export function isLineOfText(text: string): boolean {
   return compiled.test(text);
 }

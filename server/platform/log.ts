@@ -19,11 +19,11 @@ const secretPaths = [
 export type LogFormat = 'json' | 'text';
 
 /**
- * A logger that writes a line for each entry to the stream: standard error unless another is given,
- * so that standard output stays free for what a command answers. Without a format, a terminal gets
- * text, and everything else JSON. Guarantee: request credentials and fields named password, secret
- * or token are replaced before a line is written; a line that is written while something is traced
- * has its `trace_id` and `span_id`.
+ * Opens a logger that writes a line for each entry to the stream. The default is standard error, so
+ * that standard output stays free for a command's answer. Without a format, a terminal gets text,
+ * and any other stream JSON. Guarantee: request credentials and fields named password, secret or
+ * token are masked before a line is written; a line within a trace has its `trace_id` and
+ * `span_id`.
  */
 export function openLog(
   level: string,
@@ -42,7 +42,7 @@ export function openLog(
 }
 
 /**
- * Describes an error for the log. Only the fields named here: errors of clients carry whole
+ * Describes an error for the log. Only the fields listed here: errors of clients contain whole
  * connections and statements.
  */
 function describeError(error: unknown): Record<string, unknown> {
@@ -52,13 +52,13 @@ function describeError(error: unknown): Record<string, unknown> {
     type: error.name,
     message: error.message,
     ...(code === undefined ? {} : { code }),
-    // The words say that a store is unreachable; a stack would only look like a fault of the code.
+    // The message says that a store is unreachable; a stack would look like a bug.
     ...(isStoreAway(error) ? {} : { stack: error.stack }),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
   };
 }
 
-/** A logger that writes nothing, for tests that do not look at the log. */
+/** Returns a logger that writes nothing, for tests that do not check the log. */
 export function silentLog(): Logger {
   return pino({ level: 'silent' });
 }

@@ -1,13 +1,13 @@
 import { levels } from 'pino';
 import { terminalText } from './terminal_text.ts';
 
-/** Fields that each line has in a place of its own, or that one process does not change. */
+/** Fields that each line shows in a fixed place, or that never change within a process. */
 const placed = new Set(['time', 'level', 'pid', 'hostname', 'msg', 'err']);
 
 /**
- * A line of the log for people: time in UTC, level, message, the other fields as `name=value`, and
- * below it the error with its stack. Control characters are written out, so that an entry can
- * neither move the cursor nor look like two.
+ * Formats a line of the log for people: time in UTC, level, message, the other fields as
+ * `name=value`, and below it the error with its stack. Control characters are escaped, so that an
+ * entry can neither move the cursor nor look like two.
  */
 export function logText(json: string): string {
   const entry = JSON.parse(json) as Record<string, unknown> & { msg?: string };
@@ -20,7 +20,7 @@ export function logText(json: string): string {
   return `${[words, ...errorLines(entry['err'])].join('\n')}\n`;
 }
 
-/** A value without quotes where nobody can mistake its end. */
+/** Formats a value, without quotes if its end is clear. */
 function shown(value: unknown): string {
   if (typeof value === 'string' && /^[\w.:/@+-]+$/.test(value)) return value;
   return written(JSON.stringify(value));
@@ -28,7 +28,7 @@ function shown(value: unknown): string {
 
 type LoggedError = { type?: string; message?: string; stack?: string; cause?: LoggedError };
 
-/** An error and its causes, indented; the stack says type and message too. */
+/** Formats an error and its causes, indented; the stack includes type and message. */
 function errorLines(error: unknown): string[] {
   if (typeof error !== 'object' || error === null) return [];
   const { type, message, stack = `${type ?? 'Error'}: ${message}`, cause } = error as LoggedError;
@@ -37,7 +37,7 @@ function errorLines(error: unknown): string[] {
   return cause === undefined ? own : [...own, `  caused by ${first.trim()}`, ...more];
 }
 
-/** One line: an entry may not look like two. */
+/** Formats one line: an entry may not look like two. */
 function written(text: string): string {
   return terminalText(text).replaceAll('\n', '\\n');
 }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
-/** The process's Prometheus registry and the instruments that the server feeds. */
+/** The process's Prometheus registry and the instruments of the server. */
 export type Metrics = {
   registry: Registry;
   request_seconds: Histogram<'method' | 'route' | 'status'>;
@@ -31,10 +31,7 @@ export type Metrics = {
   background_migrations_failing: Gauge;
 };
 
-/**
- * Creates a registry of its own for each process (and each test), with Node's default metrics when
- * asked.
- */
+/** Creates a registry for each process (and each test), with Node's default metrics on request. */
 export function openMetrics(options: { process_metrics: boolean }): Metrics {
   const registry = new Registry();
   if (options.process_metrics) collectDefaultMetrics({ register: registry });

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import type { Static, TSchema, TUnsafe } from 'typebox';
 
 /**
- * The schema with null beside its own values, written as one `type` list, so that an error names
- * the field and not the branches of a union.
+ * Adds null to the schema as one `type` list, so that an error names the field and not the branches
+ * of a union.
  */
 export function nullable<Schema extends TSchema>(schema: Schema): TUnsafe<Static<Schema> | null> {
   const plain = { ...schema } as { type?: string | string[]; enum?: unknown[] };

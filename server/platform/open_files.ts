@@ -7,13 +7,13 @@ export const open_files_wanted = 4096;
 const codes = new Set(['EMFILE', 'ENFILE']);
 const sentences = /too many open files|out of file descriptors/i;
 
-/** Tells of a process or a whole system that opens no more files, and what to do about it. */
+/** Message for a process or a system that can open no more files, with the needed action. */
 export const out_of_files =
   'The server cannot open more files or connections: its limit of open files is reached. Raise ' +
   `the limit to ${open_files_wanted} or more (\`ulimit -n\`, LimitNOFILE of systemd, \`--ulimit ` +
   'nofile` of Docker), then restart the server.';
 
-/** Returns true if this process or a store failed because it may not open another file. */
+/** Returns true if this process or a store failed because it cannot open another file. */
 export function isOutOfFiles(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, stderr } = error as { code?: unknown; stderr?: unknown };
@@ -39,7 +39,10 @@ export function openFilesLimit(pid: number | 'self' = 'self'): number | undefine
   }
 }
 
-/** Says that a limit is low, and what to do; undefined where it is high enough or unknown. */
+/**
+ * Returns a warning with the needed action for a low limit; undefined if it is high enough or
+ * unknown.
+ */
 export function fewFiles(limit: number | undefined): string | undefined {
   if (limit === undefined || limit >= open_files_wanted) return undefined;
   return (

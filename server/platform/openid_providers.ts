@@ -1,12 +1,8 @@
-/**
- * The OpenID and OAuth providers that people can sign in with, by the names under which the API
- * knows them.
- */
+/** The OpenID and OAuth providers that people can sign in with, by their names in the API. */
 export const openid_providers = ['google-oauth2', 'github', 'gitlab', 'openid'] as const;
-/** One of the providers. */
 export type OpenidProvider = (typeof openid_providers)[number];
 
-/** The server's registration with each provider, by the operator. */
+/** The operator's registration of the server with each provider. */
 export type OpenidSettings = {
   google_client_id: string | undefined;
   google_client_secret: string | undefined;
@@ -20,8 +16,8 @@ export type OpenidSettings = {
 };
 
 /**
- * The providers whose settings are all set, in the order of the list. Nothing else says
- * whether a provider can be used.
+ * Returns the providers whose settings are complete, in the order of the list. Only this function
+ * decides whether a provider can be used.
  */
 export function configuredProviders(settings: OpenidSettings): OpenidProvider[] {
   const credentials: Record<OpenidProvider, (string | undefined)[]> = {

@@ -1,4 +1,7 @@
-/** All bytes of a stream. Throws what `tooLarge` gives, and reads no further, beyond so many. */
+/**
+ * Reads all bytes of a stream. Beyond the limit, it stops reading and throws the error of
+ * `tooLarge`.
+ */
 export async function readBounded(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   size_bytes_max: number,

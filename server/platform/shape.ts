@@ -3,7 +3,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { isInstant } from './instant.ts';
 
-/** A check of a JSON value's shape; the first question compiles it. */
+/** A check of a JSON value's shape; the first call compiles it. */
 export type Shape<Value> = {
   is(value: unknown): value is Value;
   /**
@@ -13,12 +13,13 @@ export type Shape<Value> = {
   fault(value: unknown): string;
 };
 
-// Not what checks requests: that changes the values (`trim`) and finds every fault of them.
+// A separate instance: the one for requests changes the values (`trim`) and finds every fault of
+// them.
 let ajv: Ajv | undefined;
 
 /**
- * The shape of what other programs say: a sandbox, a compiler, a sign-in provider. More properties
- * than the schema names are taken, unless it forbids them.
+ * Returns the shape of untrusted data from other programs: a sandbox, a compiler, a sign-in
+ * provider. It accepts further properties, unless the schema forbids them.
  */
 export function shapeOf<Schema extends TSchema>(schema: Schema): Shape<Static<Schema>> {
   let compiled: ValidateFunction | undefined;
@@ -37,7 +38,7 @@ export function shapeOf<Schema extends TSchema>(schema: Schema): Shape<Static<Sc
 
 function openAjv(): Ajv {
   return new Ajv({
-    // The schemas are ours and TypeBox's: no other ones are to be found wrong.
+    // The schemas come from our code and TypeBox, so they need no check.
     meta: false,
     validateSchema: false,
     strictTuples: false,

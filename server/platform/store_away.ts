@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-// PostgreSQL ends or starts (57P..), or has no connection left (53300); nobody listens, or who did
-// has gone.
-// A primary that became a standby refuses writes (25006).
+// PostgreSQL is stopping or starting (57P..), or has no free connection (53300); nobody listens, or
+// the listener is gone. A primary that became a standby refuses writes (25006).
 const codes = new Set([
   '25006',
   '53300',
@@ -24,8 +23,8 @@ const said = [
 ];
 
 /**
- * A store is there and cannot be used now: it takes no writes, is an old primary, or does not say
- * that what it did will last.
+ * Thrown if a store is reachable but unusable now: it accepts no writes, is an old primary, or does
+ * not confirm that its changes will last.
  */
 export class StoreAwayError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -38,14 +37,14 @@ const outlasted_ms = 5_000;
 const again_ms = 50;
 
 /**
- * True for an error that says that a store is away: it ends or starts, takes no writes or no
- * further connection, or the connection to it broke.
+ * Returns true for an error of an unavailable store: it is stopping or starting, accepts no writes
+ * or connections, or the connection broke.
  */
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof StoreAwayError) return true;
   const { code, syscall } = error as NodeJS.ErrnoException;
-  // The socket of an embedded PostgreSQL is a file, which is not there between two of them.
+  // The socket of an embedded PostgreSQL is a file, which is missing between two servers.
   if (code === 'ENOENT') return syscall === 'connect';
   return typeof code === 'string'
     ? codes.has(code)
@@ -53,9 +52,8 @@ export function isStoreAway(error: unknown): boolean {
 }
 
 /**
- * Does the work, and does it again while a store is away, for five seconds: an embedded one is back
- * by then. For what may be done twice and must be done although others have told the store to end
- * too.
+ * Does the work, and repeats it while a store is unavailable, for five seconds: an embedded one is
+ * back by then. For idempotent work that must be done even while the store is being stopped.
  */
 export async function outlast<Result>(work: () => Promise<Result>): Promise<Result> {
   const end = performance.now() + outlasted_ms;

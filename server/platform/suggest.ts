@@ -1,12 +1,12 @@
 const candidate_characters_max = 64;
 const distance_max = 5;
-/** Most candidates that are looked at closely. */
+/** Most candidates that are compared in detail. */
 const candidates_max = 250;
 
 /**
- * The candidate that was probably meant by `name`: equal but for case, or at most a third of the
- * letters and five away (insertions, deletions, replacements, and two neighbours swapped count one
- * each). Undefined when none is that near.
+ * Returns the candidate that `name` probably means: equal except for case, or at a distance of at
+ * most a third of the letters and five (insertions, deletions, replacements, and swapped neighbours
+ * count one each). Undefined if none is close enough.
  */
 export function suggest(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > candidate_characters_max) return undefined;
@@ -30,8 +30,8 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
 }
 
 /**
- * The distance where it is at most `allowed`, else a larger number: only the cells beside the
- * diagonal can be part of a shorter way.
+ * Returns the distance if it is at most `allowed`, otherwise a larger number: only the cells near
+ * the diagonal can be part of a shorter path.
  */
 function editDistance(one: string, other: string, allowed: number): number {
   const far = allowed + 1;

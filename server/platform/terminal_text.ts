@@ -1,6 +1,6 @@
 /**
- * Returns text for a terminal, with control characters written out as `\u001b`; line ends and tabs
- * stay. JSON means the same afterwards: there they can only occur within texts.
+ * Returns text for a terminal, with control characters escaped as `\u001b`; line ends and tabs
+ * stay. JSON keeps its meaning: there, they only occur within texts.
  */
 export function terminalText(text: string): string {
   return text.replaceAll(

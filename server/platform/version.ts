@@ -4,24 +4,27 @@ import { join } from 'node:path';
 /** The folder of the checkout, or the `build` of the package. */
 const root = join(import.meta.dirname, '../..');
 
-/** The release, as package.json has it: in this folder, or above a built one. */
+/** The release in package.json: in this folder, or above a built one. */
 export const release = releaseOf(root) ?? releaseOf(join(root, '..'))!;
 
 /**
  * The release with the commit that this server was built from, as in `1.0.0+1a2b3c4d5e6f`; without
- * one where neither the package nor a checkout says it.
+ * a commit if neither the package nor a checkout names it.
  */
 export const version = versionIn(root);
 
-/** The version of the server in a folder: of a checkout, or of a package, which has a `commit`. */
+/**
+ * Returns the version of the server in a folder: of a checkout, or of a package, which has a
+ * `commit`.
+ */
 export function versionIn(folder: string): string {
   const commit = read(join(folder, 'commit')) ?? commitOf(join(folder, '.git'));
   return commit === undefined ? release : `${release}+${commit.slice(0, 12)}`;
 }
 
-/** The commit that a repository stands at; read from its files, as there may be no git. */
+/** Returns the commit of a repository, read from its files because git may be missing. */
 export function commitOf(repository: string): string | undefined {
-  // In a worktree .git is a file that names a folder, and that one names the folder of the refs.
+  // In a worktree, .git is a file that names a folder, which in turn names the folder of the refs.
   const linked = read(repository)?.replace(/^gitdir: /, '');
   const git = linked ?? repository;
   const head = read(join(git, 'HEAD'));

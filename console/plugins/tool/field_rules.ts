@@ -3,7 +3,7 @@ import type { ToolFile } from '../../../server/api/plugins/schema.ts';
 /** A field of an action. */
 export type ActionField = ToolFile['actions'][string]['fields'][string];
 
-/** True for a field whose conditions hold with the values of the mapping. */
+/** Returns true if a field's conditions are true for the mapping's values. */
 export function isAsked(
   { depends_on }: Pick<ActionField, 'depends_on'>,
   mapping: Record<string, unknown>,
@@ -18,7 +18,7 @@ export function isAsked(
     : depends_on.conditions.every(holds);
 }
 
-/** The choices of a field that has some. */
+/** Returns the choices of a field, if it has any. */
 export function choicesOf({ type, choices = [] }: ActionField): { value: string; label: string }[] {
   if (type === 'boolean') return ['true', 'false'].map((one) => ({ value: one, label: one }));
   return choices.map((one) => (typeof one === 'string' ? { value: one, label: one } : one));

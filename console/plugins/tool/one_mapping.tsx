@@ -13,10 +13,10 @@ import { ValueInput } from './value_input.tsx';
 
 type Result = MappingPreviews['results'][number];
 type Change = (next: ToolMapping | undefined) => void;
-/** The events that a mapping takes, or a destination of code. */
+/** The events that a mapping or a destination with its own code selects. */
 export type EventChoice = Pick<ToolMapping, 'subscribe' | 'sample_percent' | 'consent'>;
 
-/** A mapping: the events that it takes, the fields that it sends, and what comes of an event. */
+/** A mapping: its events, its fields, and the result for an event. */
 export function OneMapping({
   mapping,
   tool,
@@ -26,7 +26,7 @@ export function OneMapping({
 }: {
   mapping: ToolMapping;
   tool: ToolFile;
-  /** The result for this mapping, or for the mapping before the last key. */
+  /** The result for this mapping, or for the one before the last key press. */
   result: { of: ToolMapping; is: Result } | undefined;
   lists: { paths: string; values: string };
   change: Change;
@@ -40,7 +40,9 @@ export function OneMapping({
         <bdi>{title}</bdi>
       </h4>
       <p className="muted">
-        <Linked text={action?.description ?? `There is no action ${mapping.partnerAction}.`} />
+        <Linked
+          text={action?.description ?? `The action ${mapping.partnerAction} does not exist.`}
+        />
       </p>
       <div className="together">
         <TextInput
@@ -84,7 +86,7 @@ function Fields({
   change: Change;
 }) {
   const values = mapping.mapping;
-  // A field that was just emptied stays where it is.
+  // A field that was just emptied stays visible.
   const [begun] = useState(() => new Set(Object.keys(values)));
   const fields = Object.entries(tool.actions[mapping.partnerAction]?.fields ?? {}).filter(
     ([, field]) => field.unsafe_hidden !== true && isAsked(field, values),
@@ -116,7 +118,7 @@ function Fields({
   );
 }
 
-/** The choice of persons: a share of them, and those who consented. */
+/** The choice of persons: a share, and those who consented. */
 export function PersonChoice<Chosen extends EventChoice>({
   mapping,
   change,
@@ -141,8 +143,8 @@ export function PersonChoice<Chosen extends EventChoice>({
         <TextInput
           label="Category of consent"
           description={
-            'If set, an event is sent if context.consent.categoryPreferences has true under ' +
-            'this name. Empty: consent is not asked for.'
+            'If set, an event is only sent if context.consent.categoryPreferences is true ' +
+            'under this name. If empty, consent is not checked.'
           }
           value={consent ?? ''}
           onChange={({ currentTarget: { value } }) =>
@@ -165,7 +167,7 @@ export function PersonChoice<Chosen extends EventChoice>({
   );
 }
 
-/** The fate of the event, with what would be sent. */
+/** The result of the event, with the request. */
 export function Preview({ result }: { result: Result }) {
   const { shape, word, tone } = previewState(result);
   const text = previewText(result);

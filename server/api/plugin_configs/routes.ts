@@ -34,9 +34,9 @@ const reading = { within: 'project', scope: 'plugin:read' } as const;
 const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const;
 
 /**
- * `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create,
- * retrieve, change, delete, logs, metrics, jobs, OAuth; and which of an organization export all
- * events.
+ * Routes of `/api/projects/:project_id/plugin_configs/`: the plugins of a project. List, create,
+ * retrieve, change, delete, logs, metrics, jobs, OAuth; and an organization's configs that receive
+ * all events.
  */
 export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
@@ -55,7 +55,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
   addList(app, {
     url: base,
     config: reading,
-    summary: 'List the plugins that the project has configured, in their order',
+    summary: 'List the plugins that the project has configured, in order',
     answer: PluginConfig,
     rows: async ({ access }) => {
       await requirePluginsLevel(db, access, 3);
@@ -66,7 +66,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
   addList(app, {
     url: `${one}logs/`,
     config: reading,
-    summary: 'List what the plugin logged in this project, newest first',
+    summary: 'List the log of the plugin in this project, newest first',
     querystring: PluginLogQuery,
     answer: PluginLogEntry,
     rows: async (request) => {
@@ -117,13 +117,13 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       description:
         'Values are merged key by key: an absent one is kept, null removes one. If you change a ' +
         'field that decides where the plugin sends to, or add an allowed host, send each secret ' +
-        'again. An enabled plugin gets events from then on, and its error is cleared. Needs the ' +
-        'plugins access level 3.',
+        'again. An enabled plugin gets later events, and its error is cleared. Needs the plugins ' +
+        'access level 3.',
       body: PluginConfigPatch,
     },
     put: {
       summary: 'Change a config; absent fields keep their values',
-      description: 'As PATCH, but `config` is replaced, except for secrets that are not sent.',
+      description: 'Like PATCH, but `config` is replaced, except for secrets that are not sent.',
       body: PluginConfigPatch,
     },
   };
@@ -139,9 +139,9 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       },
     },
     remove: {
-      summary: 'Delete a config, with what the plugin keeps and has logged',
+      summary: "Delete a config, with the plugin's storage and logs",
       description:
-        'Tokens of an OAuth connection are revoked at the vendor, if the vendor takes ' +
+        'Tokens of an OAuth connection are revoked at the vendor, if the vendor supports ' +
         'that. Needs the plugins access level 3.',
       apply: async ({ tx, before, afterwards }) => {
         const tool = findTool(before.plugin_info.url ?? '')?.directory;

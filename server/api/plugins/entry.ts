@@ -6,8 +6,8 @@ import type { Collection } from './collections.ts';
 import type { PluginRow } from './schema.ts';
 
 /**
- * The log's entry for a change of a plugin: what its answers showed before and after, and what
- * `more` adds.
+ * Returns the activity entry for a change of a plugin: its answers before and after, and the
+ * additions of `more`.
  */
 export function pluginEntry(
   collection: Collection,
@@ -26,7 +26,9 @@ export function pluginEntry(
 
 const not_its_own = ['id', 'organization_id', 'organization_name', 'managed_by'];
 
-/** Returns the log's entry for a change of code: the hash of all files before and after. */
+/**
+ * Returns the activity entry's line for a change of code: the hash of all files before and after.
+ */
 export function contentChange(before: string | undefined, after: string): Change[] {
   return changesOf(before === undefined ? {} : { content_sha256: before }, {
     content_sha256: after,

@@ -34,8 +34,8 @@ const list = '/api/organizations/:organization_id/service_keys/';
 const one = `${list}:id/`;
 const place = { within: 'organization', level: 8 } as const;
 const reading = { ...place, scope: 'organization_member:read' } as const;
-// A key that creates keys would outlive its own end, and a key that nobody owns outlives the
-// session in which it was created.
+// A key that could create keys would outlive its own end, and a key without an owner outlives the
+// session that created it.
 const changing = {
   ...place,
   scope: 'organization_security:write',
@@ -44,7 +44,7 @@ const changing = {
 } as const;
 const granting = { ...changing, recent_factor: true } as const;
 
-/** The entry's actor is the person who saw the key, so `created_by` needs no change of its own. */
+/** The entry's author is the person who saw the key, so `created_by` is no change of its own. */
 const entryOf = entryWriter('service_key', ({ name }: ServiceKeyRow) => name, [
   'last_used_at',
   'last_used_ip',
@@ -62,8 +62,8 @@ const service_keys: Records<ServiceKeyRow> = {
 };
 
 /**
- * `/api/organizations/:organization_id/service_keys/`: keys that belong to the organization and to
- * no person; list, create, retrieve, change, roll, delete, and what a key is told about itself.
+ * Routes of `/api/organizations/:organization_id/service_keys/`: keys of the organization that
+ * belong to no person. List, create, retrieve, change, rotate, delete, and a key's view of itself.
  */
 export function serviceKeyRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
@@ -79,10 +79,10 @@ function readRoutes(app: FastifyInstance, { db }: Deps): void {
       config: { scope: 'any', service_keys: true },
       schema: {
         operationId: 'service_keys_current_retrieve',
-        summary: 'Retrieve the service key that the request carries',
+        summary: 'Retrieve the service key of the request',
         response: {
           200: CurrentServiceKey,
-          404: { ...Problem, description: 'The request carries no service key.' },
+          404: { ...Problem, description: 'The request has no service key.' },
         },
       },
     },
@@ -106,9 +106,9 @@ function createRoute(app: FastifyInstance, { secrets, clock }: Deps): void {
     config: { ...granting, no_store: true },
     summary: 'Create a service key',
     description:
-      'For administrators who are signed in and confirmed that lately ' +
-      '(`/api/sessions/@current/confirm/`). The key belongs to the organization: it keeps ' +
-      'its level and scopes, and works, after the person who created it has left or has a ' +
+      'For signed-in administrators with a recent confirmation ' +
+      '(`/api/sessions/@current/confirm/`). The key belongs to the organization: it ' +
+      'keeps its level and scopes after the person who created it has left or has a ' +
       'lower level. The answer shows it once.',
     body: ServiceKeyCreate,
     response: { 201: NewServiceKey },
@@ -195,7 +195,7 @@ function rollRoute(app: FastifyInstance, { secrets, clock }: Deps): void {
   });
 }
 
-/** The key that the path names, in the organization of the path; throws 404 without one. */
+/** Returns the key of the path, in its organization; throws 404 if it does not exist. */
 async function getKey(
   db: Queryable,
   request: FastifyRequest,

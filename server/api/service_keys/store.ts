@@ -27,13 +27,16 @@ const columns = sql`
     WHERE m.user_id = k.created_by AND m.organization_id = k.organization_id AND m.level >= 8)
     AS is_creator_administrator, k.created_at`;
 
-/** The service keys of an organization, newest first (ties by id). */
+/** Lists the service keys of an organization, newest first (ties by id). */
 export function listServiceKeys(organization_id: string): List {
   const from = sql`service_keys k WHERE k.organization_id = ${organization_id}::uuid`;
   return listOf(columns, from, sql`k.created_at DESC, k.id DESC`);
 }
 
-/** The key of the organization; with `lock` nobody else changes it until the transaction ends. */
+/**
+ * Returns the key of the organization; with `lock`, nobody else can change it until the transaction
+ * ends.
+ */
 export function findServiceKey(
   db: Queryable,
   organization_id: string,
@@ -45,7 +48,7 @@ export function findServiceKey(
     ${locking(lock, 'FOR UPDATE OF k')}`);
 }
 
-/** The service key that a request carries, with its organization. */
+/** Returns the service key of a request, with its organization. */
 export function findCurrentServiceKey(
   db: Queryable,
   id: string,
@@ -55,7 +58,7 @@ export function findCurrentServiceKey(
   );
 }
 
-/** The number of the organization's keys that still work. The caller holds its lock. */
+/** Counts the organization's working keys. The caller holds the organization's lock. */
 export async function countLiveServiceKeys(
   tx: Transaction,
   organization_id: string,
@@ -67,7 +70,7 @@ export async function countLiveServiceKeys(
   return row!.count;
 }
 
-/** Finds the projects of these that the organization has. */
+/** Returns those projects that belong to the organization. */
 export async function findProjectsOf(
   db: Queryable,
   organization_id: string,
@@ -79,8 +82,8 @@ export async function findProjectsOf(
 }
 
 /**
- * Stores the HMAC of a new key and gives the row with the key in `value`: the only time that it can
- * be shown.
+ * Stores the HMAC of a new key and returns the row with the key in `value`, which is never shown
+ * again.
  */
 export async function insertServiceKey(
   tx: Queryable,
@@ -103,7 +106,7 @@ export async function insertServiceKey(
   return { ...(await findServiceKey(tx, fields.organization_id, id))!, value };
 }
 
-/** Applies the fields that were sent. The caller holds the lock of the key. */
+/** Applies the sent fields. The caller holds the lock of the key. */
 export async function updateServiceKey(
   tx: Transaction,
   id: string,
@@ -133,10 +136,10 @@ export type ExpiringServiceKey = Pick<
 > & { expires_at: string; organization_id: string };
 
 /**
- * Takes the key that expires soonest and for which the warning of 14 days or 1 day is due at `now`
- * (ms), and notes that warning as sent; undefined when none is due. A step before the key was
- * created is skipped, and so is a key with a successor. Rows that another process is taking are
- * passed over. Leans on service_keys_by_expiry.
+ * Returns the key that expires soonest and whose warning of 14 days or 1 day is due at `now` (ms);
+ * undefined if none is due. Records the warning as sent. Skips a warning that was already past when
+ * the key was created, and keys with a successor. Skips rows that another process has locked. Uses
+ * service_keys_by_expiry.
  */
 export function takeServiceKeyWarning(
   tx: Transaction,

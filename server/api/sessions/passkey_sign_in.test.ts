@@ -184,7 +184,7 @@ test("another person's passkey is no second factor, and an unknown one opens not
     [refusalOf(unknown), unknown.body.detail],
     [refusalOf(beside), beside.body.detail],
   );
-  assert.deepEqual(reasons(), ['wrong_passkey: not one of any account']);
+  assert.deepEqual(reasons(), ['wrong_passkey: does not belong to any account']);
 });
 
 test('a sign count that did not grow is refused: there is a copy', async () => {

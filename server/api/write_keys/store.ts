@@ -14,7 +14,7 @@ import type { WriteKeyRow } from './schema.ts';
 const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.created_at,
   k.updated_at, ${managedBy('write_key', sql`k.id`)} AS managed_by`;
 
-/** The project's keys, newest first (ties by id). Leans on write_keys_by_project. */
+/** Lists the project's keys, newest first (ties by id). Uses write_keys_by_project. */
 export function listWriteKeys(team_id: number): List {
   return listOf(
     columns,
@@ -23,7 +23,7 @@ export function listWriteKeys(team_id: number): List {
   );
 }
 
-/** The keys of all projects of an organization that were not rolled, the oldest first. */
+/** Lists the keys of all projects of an organization that were not rotated, oldest first. */
 export function listKeptWriteKeys(
   db: Queryable,
   organization_id: string,
@@ -33,7 +33,7 @@ export function listKeptWriteKeys(
       AND k.rolled_at IS NULL ORDER BY k.created_at, k.id`);
 }
 
-/** The project's key; with `lock` nobody else can change it until the transaction ends. */
+/** Returns the project's key; with `lock`, nobody else can change it until the transaction ends. */
 export function findWriteKey(
   db: Queryable,
   team_id: number,
@@ -47,8 +47,8 @@ export function findWriteKey(
 }
 
 /**
- * Counts the working keys of the project. Locks the project until the transaction ends, so that of
- * two keys that are created at once the second one sees the first.
+ * Counts the working keys of the project. Locks the project until the transaction ends, so that
+ * creating two keys at once counts both.
  */
 export async function countLiveWriteKeys(
   tx: Transaction,
@@ -62,7 +62,7 @@ export async function countLiveWriteKeys(
   return row!.count;
 }
 
-/** Adds a key with a fresh value. */
+/** Adds a key with a new value. */
 export async function insertWriteKey(
   tx: Transaction,
   team_id: number,
@@ -74,7 +74,7 @@ export async function insertWriteKey(
   return row!;
 }
 
-/** Gives the key another name. The caller holds the lock. */
+/** Renames the key. The caller holds the lock. */
 export async function renameWriteKey(tx: Transaction, id: string, name: string): Promise<void> {
   await tx.run(
     sql`UPDATE write_keys SET name = ${name}, updated_at = now() WHERE id = ${id}::uuid`,
@@ -96,8 +96,8 @@ export type WriteAccess = ProjectTraffic & {
 };
 
 /**
- * The projects behind write keys, by key, in one statement; unknown, expired and revoked ones have
- * none. Leans on the unique indexes of both.
+ * Returns the projects of write keys, by key, in one statement, without unknown, expired and
+ * revoked keys. Uses the unique indexes of both.
  */
 export async function findWriteAccess(
   db: Queryable,
@@ -116,7 +116,7 @@ export async function findWriteAccess(
   return new Map(rows.map(({ value, ...access }) => [value, access]));
 }
 
-/** Moves `last_used_at`, unless it was moved after `before_ms`. */
+/** Updates `last_used_at`, unless it was updated after `before_ms`. */
 export async function touchWriteKey(
   db: Queryable,
   id: string,

@@ -175,7 +175,7 @@ test('failed runs: watch ends with 1, retry runs them again, cancel takes one ba
   assert.deepEqual([ended.code, /^Cancelled/m.test(ended.out)], [1, true], ended.out);
   assert.deepEqual(await refused('runs', 'watch', 'failed', 'not-an-id'), [
     1,
-    'There is no such record, or the key may not see it: check the id and --project.',
+    'This record does not exist, or the key may not read it: check the id and --project.',
   ]);
   const empty = await create('empty');
   assert.match((await refused('runs', 'watch', empty.trim()))[1], /no run yet: `sluice exports/);

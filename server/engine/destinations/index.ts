@@ -15,7 +15,7 @@ import { redshift } from './redshift/redshift.ts';
 import { s3, s3_place } from './s3/s3.ts';
 import { snowflake } from './snowflake/snowflake.ts';
 
-/** Every place that the files of tables can lie in. */
+/** Every place for the files of tables. */
 export const table_places: readonly LakePlace[] = [
   file_place,
   s3_place,
@@ -24,8 +24,8 @@ export const table_places: readonly LakePlace[] = [
 ];
 
 /**
- * Every destination that an export can have, one line each. Tests compare the list with what else
- * names each destination: AGENTS.md, "A destination".
+ * Every destination that an export can have, one per line. Tests compare the list with everything
+ * else that names each destination: AGENTS.md, "A destination".
  */
 export const destinations: readonly DestinationDefinition[] = [
   s3,
@@ -44,10 +44,7 @@ export const destinations: readonly DestinationDefinition[] = [
   noop,
 ];
 
-/**
- * The destination of a type's name as it is written in `destination.type`, or undefined when there
- * is none.
- */
+/** Returns the destination of a type's name as in `destination.type`, or undefined. */
 export function findDestination(type: string): DestinationDefinition | undefined {
   return destinations.find((destination) => destination.type === type);
 }

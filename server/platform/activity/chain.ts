@@ -18,7 +18,7 @@ export type Actor = {
 
 /**
  * One change: `activity` is the past tense of the action, `scope` the noun of the thing, `item_id`
- * and `item_name` say which thing.
+ * and `item_name` identify it.
  */
 export type Activity = {
   activity: string;
@@ -28,10 +28,10 @@ export type Activity = {
   changes: Change[];
 };
 
-/** The chain that keeps an entry: an organization's, or a person's for their own matters. */
+/** The chain of an entry: an organization's, or a person's for their own matters. */
 export type Chain = { organization_id: string } | { user_uuid: string };
 
-/** The actor of what the server does by itself. */
+/** The actor of the server's own actions. */
 export const server_actor: Actor = {
   user_id: null,
   user_uuid: null,
@@ -62,7 +62,7 @@ export type ChainEnd = Pick<StoredEntry, 'chain_id' | 'number' | 'hash'>;
 /** The previous hash that the first entry of a chain names. */
 export const genesis_hash = Buffer.alloc(32);
 
-/** The place of the next entry of a chain, which is this transaction's until it ends. */
+/** The position of the next entry of a chain, which this transaction holds until it ends. */
 export type NextPlace = {
   number: number;
   previous_hash: Buffer;
@@ -71,8 +71,8 @@ export type NextPlace = {
 };
 
 /**
- * Locks the end of a chain for the transaction and gives the place behind it, the first of as many
- * as there are `entries`; so it is sent last, or together with what is last but for the entry.
+ * Locks the end of a chain for the transaction and returns the position after it, for `entries`
+ * entries. Call it last, or together with the last statement before the entry.
  */
 export async function lockChain(
   tx: Transaction,
@@ -96,7 +96,7 @@ function idOf(chain: Chain): string {
   return 'organization_id' in chain ? chain.organization_id : chain.user_uuid;
 }
 
-/** Appends one entry to its chain, as `appendActivities` does. */
+/** Appends one entry to its chain, like `appendActivities`. */
 export function appendActivity(
   tx: Transaction,
   secrets: Secrets,
@@ -109,11 +109,11 @@ export function appendActivity(
 }
 
 /**
- * Appends entries of one actor to their chain, in their order and in one statement, in the
- * transaction of the change: a change of a group can give thousands of people another level.
- * Guarantee: numbers have no gaps and follow the order of commits, because the chain's head is
- * locked until the transaction ends; so this comes last in a transaction. `asked` is what
- * `lockChain` gave for as many entries, where it was called before.
+ * Appends entries of one actor to their chain, in order and in one statement, in the transaction of
+ * the change: a change of a group can change the level of thousands of people. Guarantee: numbers
+ * have no gaps and follow the order of commits, because the chain's head is locked until the
+ * transaction ends. So call this last in a transaction. `asked` is the result of an earlier
+ * `lockChain` for the same number of entries.
  */
 export async function appendActivities(
   tx: Transaction,
@@ -132,8 +132,7 @@ export async function appendActivities(
     const { created_at, number: first } = place;
     const said = { changes: JSON.stringify(changes), created_at, previous_hash: last };
     const row = { ...common, ...said, id: uuidv7(), number: first + index };
-    // The seal goes in as it was found: a head that somebody put back spoils every entry that is
-    // written onto it.
+    // Hashes the stored seal: a manipulated head invalidates every later entry.
     last = hashOf(secrets, row, seal);
     seal = sealOf(secrets, { chain_id, number: row.number, hash: last });
     return { ...row, hash: last };
@@ -156,9 +155,7 @@ export async function appendActivities(
     UPDATE activity_heads SET hash = ${last}, seal = ${seal} WHERE chain_id = ${chain_id}::uuid`);
 }
 
-/**
- * The HMAC of everything that an entry says, and of the seal of the head that it was written onto.
- */
+/** Returns the HMAC of an entry's fields and of the seal of the head that it was appended to. */
 export function hashOf(
   secrets: Secrets,
   row: Omit<StoredEntry, 'hash'>,
@@ -185,8 +182,8 @@ export function hashOf(
     row.ip,
     row.request_id,
   ];
-  // As PostgreSQL spells it, without zeros at the end: entries from before all had six digits are
-  // hashed so.
+  // In PostgreSQL's notation, without trailing zeros: the hashes of old entries with six digits
+  // depend on it.
   const created_at = row.created_at.replace(/\.?0*Z$/, 'Z');
   return secrets.chain(
     JSON.stringify([
@@ -199,7 +196,7 @@ export function hashOf(
   );
 }
 
-/** The seal of a head: without the server's key nobody can say that a chain ends somewhere. */
+/** Returns the seal of a head: without the server's key, nobody can forge the end of a chain. */
 export function sealOf(secrets: Secrets, end: ChainEnd): Buffer {
   return secrets.chain(
     JSON.stringify(['head', end.chain_id, end.number, end.hash.toString('hex')]),

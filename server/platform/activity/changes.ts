@@ -3,7 +3,7 @@ import { isFields } from '../fields.ts';
 import type { Fields } from '../fields.ts';
 
 /**
- * One field that differs; nested fields are named with dots. A secret is shown as `mask` on both
+ * One field that differs; dots join the names of nested fields. A secret shows `mask` on both
  * sides.
  */
 export type Change = {
@@ -15,13 +15,13 @@ export type Change = {
 
 /** Replaces a secret. */
 const mask = '********';
-/** Longest text of one value that is kept, in characters. */
+/** Most characters that are stored of one value. */
 const value_length_max = 4_000;
 
 /**
- * Compares two wire-shaped records field by field, in the order of their fields. An absent record
- * makes every field created or deleted. `left_out` names top-level fields that do not belong to the
- * record itself, such as the time of its last change. Long values are cut.
+ * Compares two records in their wire form, field by field, in the order of their fields. An absent
+ * record makes every field created or deleted. `left_out` lists top-level fields that do not belong
+ * to the record itself, such as the time of its last change. Long values are cut.
  */
 export function changesOf(
   before: Fields | undefined,
@@ -39,7 +39,7 @@ export function changesOf(
   return changes;
 }
 
-/** The change of a secret, of which nothing may be shown. */
+/** Returns the change of a secret, whose value may not be shown. */
 export function secretChange(field: string, action: Change['action']): Change {
   return {
     field,
@@ -53,8 +53,8 @@ export function secretChange(field: string, action: Change['action']): Change {
 type Leaf = { field: string; value: unknown };
 
 /**
- * The values by their way into the record, as JSON: a name may have a dot in it, so that `a.b` and
- * `b` inside of `a` are shown under the same name.
+ * Returns the values by their JSON paths: names may contain dots, so `a.b` and `b` inside `a` are
+ * shown under the same name.
  */
 function flat(
   record: Fields,
@@ -75,7 +75,7 @@ function flat(
 function bounded(value: unknown): unknown {
   if (value === undefined) return null;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  // The cut may go through a surrogate pair, and half of one is no text.
+  // The cut may split a surrogate pair, and half a pair is invalid text.
   return text.length <= value_length_max
     ? value
     : `${text.slice(0, value_length_max).toWellFormed()}…`;

@@ -7,12 +7,12 @@ import type { Secrets } from '../secrets/secrets.ts';
 import { genesis_hash } from './chain.ts';
 import { verifyActivity } from './verify.ts';
 
-/** Each chain is read again so often. */
+/** Interval between checks of each chain. */
 const check_interval_ms = 24 * 3_600_000;
-/** A process that reads for longer is taken for dead. */
+/** After this time, a reading process counts as dead. */
 const lease_ms = 3_600_000;
 
-/** The parts of the server that checking uses. */
+/** The parts of the server that the check uses. */
 export type CheckDeps = { db: Database; secrets: Secrets; clock: Clock; log: Logger };
 
 /** The result of the server's last check of a chain, entry by entry, up to `number`. */
@@ -21,18 +21,18 @@ export type ChainCheck = {
   number: number;
   hash: string;
   faults_found: number;
-  /** The first fault in a sentence; null without any. */
+  /** The first fault in a sentence; null if there is none. */
   detail: string | null;
 };
 
 const no_entry = { number: 0, hash: genesis_hash.toString('hex') };
 
-/** The end of a chain and its last check. The check is null before the first one of this server. */
+/** The end of a chain and its last check. The check is null before this server's first one. */
 export type ChainState = { number: number; hash: string; check: ChainCheck | null };
 
 /**
- * Reads each chain again whose last check is a day old, and notes what it found; gives how many.
- * Processes that do this at once share the chains. Stops between two chains.
+ * Checks each chain whose last check is a day old, stores the result, and returns the number of
+ * chains. Concurrent processes share the chains. Stops between two chains.
  */
 export async function checkChains(
   { db, secrets, clock, log }: CheckDeps,
@@ -42,7 +42,7 @@ export async function checkChains(
   while (!signal.aborted) {
     const chain_id = await claimChain(db, clock.now());
     if (chain_id === undefined) break;
-    // Before it is read: what is appended meanwhile belongs to the next check.
+    // Read first: entries appended meanwhile belong to the next check.
     const end = (await findEnd(db, chain_id)) ?? no_entry;
     const { faults_found, faults } = await verifyActivity(db, secrets, chain_id);
     if (faults_found > 0)
@@ -58,7 +58,7 @@ export async function checkChains(
   return checked;
 }
 
-/** The chain that has waited longest for its check, none that another process reads. */
+/** Claims the chain that has waited longest for its check and that no other process reads. */
 async function claimChain(db: Database, now_ms: number): Promise<string | undefined> {
   const now = isoInstant(now_ms);
   const row = await db.row<{ chain_id: string }>(sql`
@@ -116,7 +116,7 @@ export async function findChainState(
   return { ...end, check: isOurs ? check : null };
 }
 
-/** Without the server's key nobody can say that a check was made, or what it found. */
+/** Without the server's key, nobody can forge a check or its result. */
 function sealOfCheck(secrets: Secrets, chain_id: string, check: ChainCheck): Buffer {
   const { checked_at, number, hash, faults_found, detail } = check;
   return secrets.chain(

@@ -8,8 +8,8 @@ import type { Activity, Chain } from './chain.ts';
 export type Told = { chain: Chain; entry: Activity };
 
 /**
- * Tells of all that is due, each in a transaction of its own: `tell` takes one, writes its mails
- * and gives its entry, or undefined when none is due. Gives how many there were.
+ * Reports everything that is due, each in its own transaction: `tell` takes one, writes its mails
+ * and returns its entry, or undefined if none is due. Returns the number of reports.
  */
 export async function tellOfEach(
   { db, secrets }: { db: Database; secrets: Secrets },

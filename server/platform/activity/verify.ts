@@ -6,15 +6,12 @@ import type { Secrets } from '../secrets/secrets.ts';
 import { genesis_hash, hashOf, sealOf } from './chain.ts';
 import type { ChainEnd, StoredEntry } from './chain.ts';
 
-/**
- * A place at which a chain is not what was written: the entry's number and a sentence that says
- * what is wrong there.
- */
+/** A place where a chain was changed: the entry's number and a sentence about the fault. */
 export type ChainFault = { chain_id: string; number: number; detail: string };
 
 /**
- * The result of reading the whole log. `entries_changed` are entries that do not carry their own
- * hash. The first 1,000 faults are kept; `faults_found` counts all.
+ * The result of a check of the whole log. `entries_changed` counts entries whose hash does not
+ * match. The first 1,000 faults are listed; `faults_found` counts all.
  */
 export type VerifiedActivity = {
   entries: number;
@@ -34,10 +31,10 @@ const read_at_once = 1_000;
 const before_all = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Reads every entry again and says where a chain was edited, thinned out, reordered, added to or
- * cut. Reads one state of the database in portions, so memory does not grow. It cannot see that a
- * whole chain was removed together with its head, nor that a chain and its head were put back from
- * a copy of an earlier moment. With `chain_id` it reads that chain alone.
+ * Reads every entry again and reports where a chain was edited, or where entries were removed,
+ * reordered, added or cut off. Reads one snapshot of the database in batches, so memory does not
+ * grow. It cannot detect the removal of a whole chain with its head, nor a chain and head restored
+ * from an earlier copy. With `chain_id`, it only reads that chain.
  */
 export async function verifyActivity(
   db: Database,
@@ -89,7 +86,7 @@ export async function verifyActivity(
   });
 }
 
-/** The next entries by chain and number; leans on activity_number_unique. */
+/** Reads the next entries by chain and number; uses activity_number_unique. */
 function portion(
   tx: Transaction,
   after: ChainEnd | undefined,

@@ -6,8 +6,8 @@ import type { Database } from '../postgres/database.ts';
 import { version } from '../version.ts';
 
 /**
- * A migration that goes through a table partition by partition. `statement` has `{partition}` where
- * the id of one belongs; `purpose` is the first sentence of the file's comment.
+ * A migration that changes a table partition by partition. `statement` has `{partition}` in place
+ * of a partition's id; `purpose` is the first sentence of the file's comment.
  */
 export type BackgroundMigration = {
   name: string;
@@ -18,9 +18,8 @@ export type BackgroundMigration = {
 };
 
 /**
- * The `NNNN_what.sql` files of the folder, in order; none where there is no such folder. Each is
- * one `ALTER TABLE` with one command, which must be harmless when repeated. Throws for another
- * text.
+ * Reads the `NNNN_what.sql` files of the folder, in order; none if the folder does not exist. Each
+ * is one `ALTER TABLE` with one command, which must be idempotent. Throws for any other text.
  */
 export function readBackgroundMigrations(folder: string): BackgroundMigration[] {
   if (!existsSync(folder)) return [];
@@ -44,8 +43,8 @@ function readOne(name: string, text: string): BackgroundMigration {
 }
 
 /**
- * Notes the files that the database does not know yet: from then on processes carry them out. A
- * file that was changed since it was noted is refused, as with every migration.
+ * Records the files that the database does not know yet: from then on, processes carry them out.
+ * Refuses a file that was changed since it was recorded, like every migration.
  */
 export async function noteBackgroundMigrations(db: Database, folder: string): Promise<void> {
   for (const { name, sha256, purpose, table_name, statement } of readBackgroundMigrations(folder)) {

@@ -13,7 +13,7 @@ export type BackgroundStanding = {
   partitions: number;
   partitions_done: number;
   bytes: number;
-  /** Bytes of the current partition, by the share of its parts that are done. */
+  /** Bytes of the current partition, by the share of its finished parts. */
   bytes_done: number;
   seconds: number;
 };
@@ -37,7 +37,7 @@ export async function listBackgroundMigrations(db: Database): Promise<Background
     GROUP BY migration.name ORDER BY migration.name`);
 }
 
-/** Shows how far those are that are not over, and which fail, as metrics. */
+/** Shows the progress of unfinished ones, and their failures, as metrics. */
 export async function showBackgroundMigrations({
   db,
   metrics,

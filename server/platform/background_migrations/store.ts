@@ -7,8 +7,8 @@ type Asked = Pick<BackgroundMigration, 'table_name' | 'statement'>;
 
 /**
  * A partition's mutation in the store, which survives kills of the store. Each replica carries it
- * out by itself: the mutation is done when all replicas have finished, and `parts_to_do` comes from
- * the replica with the most.
+ * out separately: the mutation is done when all replicas have finished, and `parts_to_do` comes
+ * from the replica with the most.
  */
 export type FoundMutation = {
   is_done: boolean;
@@ -16,10 +16,10 @@ export type FoundMutation = {
   reason: string;
 };
 
-/** A partition with what it holds. */
+/** A partition with its contents. */
 export type FoundPartition = { partition: string; rows: number; bytes: number; parts: number };
 
-/** The partitions of the table that have rows, by their ids. */
+/** Returns the ids of the table's partitions that have rows. */
 export async function partitionsOf(
   clickhouse: ClickHouse,
   table: string,
@@ -35,7 +35,7 @@ export async function partitionsOf(
   });
 }
 
-/** The store's own instant, as ISO 8601 text; of replicas that of the clock furthest behind. */
+/** Returns the store's own instant, as ISO 8601 text; with replicas, that of the slowest clock. */
 export async function storeInstant(
   clickhouse: ClickHouse,
   abort_signal: AbortSignal,
@@ -51,8 +51,8 @@ export async function storeInstant(
 }
 
 /**
- * Asks the store to begin with a partition, and does not wait for it. Gives why it refuses, as the
- * store says it; undefined when it does not.
+ * Asks the store to start a partition, without waiting for it. Returns the store's reason for a
+ * refusal; undefined if it accepts.
  */
 export async function openMutation(
   clickhouse: ClickHouse,
@@ -73,10 +73,10 @@ export async function openMutation(
   }
 }
 
-/** A mutation of a partition that was asked for since an instant. */
+/** A mutation of a partition that was requested since an instant. */
 export type AskedMutation = Asked & { partition: string; since: string };
 
-/** Takes a mutation back, on every replica: as long as it fails, those after it wait. */
+/** Kills a mutation on every replica: while it fails, later ones wait. */
 export async function killMutation(
   clickhouse: ClickHouse,
   asked: AskedMutation,
@@ -84,7 +84,7 @@ export async function killMutation(
 ): Promise<void> {
   await onEachReplica(clickhouse, [], async () => {
     const found = await mutationHere(clickhouse, asked, abort_signal);
-    // The first one that is asked takes it from the others too.
+    // The first replica to get the request kills it on the others too.
     if (found === undefined || found.is_done === 1) return;
     await clickhouse.command({
       query: `KILL MUTATION WHERE database = currentDatabase() AND table = {table:String}
@@ -95,8 +95,8 @@ export async function killMutation(
 }
 
 /**
- * Returns the state of the mutation, or undefined if the store knows none. Asks each replica,
- * because one may not have heard of it yet. Throws if a replica is unreachable.
+ * Returns the state of the mutation, or undefined if the store has none. Asks each replica, because
+ * one may not know it yet. Throws if a replica is unreachable.
  */
 export async function askedMutation(
   clickhouse: ClickHouse,
@@ -141,9 +141,7 @@ async function mutationHere(
   return rows.find(({ command }) => plainOf(command) === wanted);
 }
 
-/**
- * The store writes the command in its own spelling: its spaces, brackets and quotes say nothing.
- */
+/** Ignores the store's own spaces, brackets and quotes in the command. */
 function plainOf(command: string): string {
   return command.replaceAll(/[\s()`;]/g, '').toLowerCase();
 }

@@ -31,10 +31,10 @@ type Partition = { partition: string; parts: number; started_at: string | null }
 const again_seconds = 300;
 
 /**
- * Goes on with the oldest migration that is not over: one partition at a time, so that the store
- * has room for everything else. Returns when there is something to wait for. Guarantees: a kill at
- * any point, of a process or of the store, loses nothing; what the store was asked for is waited
- * for and not asked again; several processes do not do the same at once.
+ * Continues the oldest unfinished migration: one partition at a time, so that the store has room
+ * for everything else. Returns when it has to wait. Guarantees: a kill at any point, of a process
+ * or of the store, loses nothing; requested work is awaited and not requested again; several
+ * processes never do the same work at once.
  */
 export async function workBackgroundMigrations(
   work: BackgroundWork,
@@ -44,10 +44,10 @@ export async function workBackgroundMigrations(
   await showBackgroundMigrations(work);
 }
 
-/** One step, noted before the next one is begun; false when there is nothing to do but to wait. */
+/** Does one step, recorded before the next one begins; false if it has to wait. */
 async function goOn(work: BackgroundWork, signal: AbortSignal): Promise<boolean> {
   return work.db.transaction(async (tx) => {
-    // The row is held by whoever works on it, and by nobody after a kill.
+    // The working process holds the row lock; after a kill, nobody does.
     const migration = await tx.row<Migration>(sql`
       SELECT name, table_name, statement, detail, started_at FROM background_migrations
       WHERE name = (SELECT min(name) FROM background_migrations WHERE finished_at IS NULL)
@@ -65,7 +65,8 @@ async function goOn(work: BackgroundWork, signal: AbortSignal): Promise<boolean>
         await tell(tx, migration, detail);
         return false;
       }
-      // Noted before it is asked for: whoever comes after a kill looks for what is not older.
+      // Recorded before the request: after a kill, the next process looks for mutations that are
+      // not older.
       await tx.run(sql`UPDATE background_migration_partitions
         SET started_at = ${await storeInstant(work.clickhouse, signal)}
         WHERE name = ${migration.name} AND partition = ${partition.partition}`);
@@ -110,7 +111,7 @@ async function end(
   return true;
 }
 
-/** Asks the store for a partition, or looks how far it is with it. */
+/** Requests a partition from the store, or checks its progress. */
 async function followPartition(
   tx: Transaction,
   work: BackgroundWork,

@@ -8,10 +8,10 @@ import { openBufferPool } from '../memory/buffer_pool.ts';
 import type { ClickHouse } from './client.ts';
 
 /**
- * The header with which a reader asks for a large answer through a named pipe, and in which the
- * embedded store, which is on the same machine, names the pipe. The body of such an answer is
- * empty, and ends when the query has succeeded, or is the error. A ClickHouse server does not know
- * it and answers as ever.
+ * The header by which a reader requests a large answer through a named pipe, and in which the
+ * embedded store, on the same machine, names the pipe. The body of such an answer is empty, and
+ * ends when the query has succeeded, or contains the error. A ClickHouse server ignores it and
+ * answers as usual.
  */
 export const pipe_header = 'x-sluice-pipe';
 
@@ -19,17 +19,16 @@ export const pipe_header = 'x-sluice-pipe';
 const read_bytes = 64 * 1024;
 const waiting_bytes = 256 * 1024;
 
-/** The header's value where the columns are of types that every format takes. */
+/** The header's value for columns of types that every format supports. */
 export const plain_columns = 'plain';
 
 /**
- * Streams a large answer by the shortest way: from the engine of the embedded store straight into
- * this process, and not through a third one and a connection; where there is no such pipe, as every
- * answer. Guarantee: the stream ends cleanly only when the store has reported success, and errors
- * otherwise; when it is destroyed, or the signal aborted, the query is stopped. Rejects with the
- * store's error where there is one before the first byte. The bytes are lent: see `giveBack`.
- * `is_plain`: the format is one that could refuse some columns, and these it cannot, so that the
- * store need not try it on no rows first.
+ * Streams a large answer by the shortest path: from the embedded store's engine straight into this
+ * process, without a third process and a connection; like any answer if no pipe is available.
+ * Guarantee: the stream ends cleanly only after the store has reported success, and fails
+ * otherwise. Destroying it or aborting the signal stops the query. Rejects with the store's error
+ * if it comes before the first byte. The bytes are lent: see `giveBack`. `is_plain`: the format
+ * might refuse some column types, but not these, so the store can skip its test over no rows.
  */
 export async function streamAnswer(
   clickhouse: ClickHouse,
@@ -48,27 +47,27 @@ export async function streamAnswer(
   return untilAborted((await clickhouse.exec(params)).stream, params);
 }
 
-/** The client itself heeds the signal only until the answer begins. */
+/** The client itself only heeds the signal until the answer begins. */
 function untilAborted(stream: Readable, { abort_signal }: ExecParams): Readable {
   return abort_signal === undefined ? stream : addAbortSignal(abort_signal, stream);
 }
 
 /**
- * The end to read from, and an end to write to that nobody writes to: as long as it is held the
- * reader sees no end, although the engine may not have opened the pipe yet, or may have broken off.
+ * The read end, and a write end without a writer: while it is held, the reader sees no end,
+ * although the engine may not have opened the pipe yet, or may have stopped.
  */
 type Ends = { read: number; hold: number };
 
 /**
- * Undefined when this process has no such pipe: it is gone because the query has failed, or the
- * store lives in a file system of its own.
+ * Undefined if this process has no such pipe: the query has failed and removed it, or the store has
+ * its own file system.
  */
 function openEnds(path: string): Ends | undefined {
   let hold: number | undefined;
   try {
     const found = lstatSync(path);
     if (!found.isFIFO() || found.uid !== process.getuid?.()) return undefined;
-    // For both directions, so that it does not wait for anybody.
+    // Opened for both directions, so that it does not wait for anybody.
     hold = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     return {
       hold,
@@ -98,7 +97,7 @@ function readPipe(ends: Ends, outcome: Readable): Readable {
   return bytes;
 }
 
-/** The bytes of a pipe, in lent blocks. */
+/** Streams the bytes of a pipe in lent blocks. */
 function streamOf(fd: number): Readable {
   const blocks = openBufferPool(read_bytes);
   const socket = new Socket({

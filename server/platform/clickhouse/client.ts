@@ -3,16 +3,16 @@ import { inSpan } from '../tracing/span.ts';
 import { joinReplicas } from './topology/replicas.ts';
 import type { Client, ReplicaOptions, Replicas } from './topology/replicas.ts';
 
-/** The official client of the analytics store, on all of its addresses; one object per process. */
+/** The official client of the analytics store, for all of its addresses; one object per process. */
 export type ClickHouse = Replicas;
 
 /**
- * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`), or on
- * several, separated by commas, which are replicas of one store, perhaps of the cluster of this
+ * Opens the client for a ClickHouse HTTP URL (`http://user:password@host:port/database`), or for
+ * several, separated by commas, which are replicas of one store, possibly of the cluster of this
  * name. The client treats the store as one node until its mode is known. Guarantee: query results
  * pass through uncompressed and undecoded, byte for byte, and an idle socket that the store closed
  * is never reused. In a trace, a query is a span that ends when the answer begins; it omits the
- * text, which may be a tenant's.
+ * text, which may belong to a tenant.
  */
 export function openClickHouse(
   urls: string,
@@ -22,7 +22,7 @@ export function openClickHouse(
   return joinReplicas(clients, options);
 }
 
-/** The addresses of a setting that may name several. */
+/** Returns the addresses of a setting that may name several. */
 export function addressesOf(urls: string): string[] {
   return urls.split(',').map((url) => url.trim());
 }
@@ -33,9 +33,9 @@ function openAddress(url: string, options: { application: string }): Client {
     application: options.application,
     request_timeout: 24 * 3_600_000,
     max_open_connections: 64,
-    // Node's own agent lets go of an idle socket a second before the store does, as the store's
-    // Keep-Alive header says. The client's timer must not: after a request that was aborted while
-    // it got its socket, it ends that socket two seconds later, whoever uses it then.
+    // Node's own agent closes an idle socket a second before the store does, by the store's
+    // Keep-Alive header. The client's timer must stay off: if a request was aborted while it got
+    // its socket, the timer ends that socket two seconds later, whoever uses it then.
     keep_alive: { enabled: true, idle_socket_ttl: 0 },
     compression: { request: false, response: false },
     clickhouse_settings: {

@@ -1,8 +1,8 @@
 /**
- * A relation of the texts as one column, for a list that may be longer than a parameter may be. No
- * text becomes one of the statement: they travel as base64, whose alphabet needs no quoting, and as
- * one literal, since thousands of them take longer to parse than to look up. A statement with a
- * long list needs `inline_settings`.
+ * Returns a relation of the texts as one column, for a list that exceeds the size of a parameter.
+ * No text becomes part of the statement: they are base64, whose alphabet needs no quoting, in one
+ * literal, since parsing thousands of them takes longer than the look-up. A statement with a long
+ * list needs `inline_settings`.
  */
 export function inlineTexts(texts: string[], name: string): string {
   const encoded = texts.map((text) => Buffer.from(text).toString('base64')).join(',');
@@ -11,5 +11,5 @@ export function inlineTexts(texts: string[], name: string): string {
     FROM (SELECT arrayJoin(${texts.length === 0 ? 'emptyArrayString()' : all}) AS one)`;
 }
 
-/** Lets a statement be as long as its lists make it. */
+/** Allows statements with long lists. */
 export const inline_settings = { max_query_size: '16000000' };

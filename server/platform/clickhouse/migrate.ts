@@ -6,11 +6,11 @@ import { requireEverywhere } from './topology/require_everywhere.ts';
 import { statementFor } from './topology/statements.ts';
 
 /**
- * Applies the `NNNN_what.sql` files of the folder that the store does not have yet, in order. A
- * file holds statements that end with `;` at the end of a line. Each must be harmless when repeated
- * (`IF NOT EXISTS`), because ClickHouse wraps no transaction around them. The caller holds the
- * migration lock of the control store. With `only`, no other file is applied. A store with replicas
- * counts a file as applied once all replicas have what it creates. Returns the names applied.
+ * Applies the `NNNN_what.sql` files of the folder that the store lacks, in order. A file contains
+ * statements that end with `;` at the end of a line. Each must be idempotent (`IF NOT EXISTS`),
+ * because ClickHouse has no transactions around them. The caller holds the migration lock of the
+ * control store. With `only`, it applies no other file. A store with replicas counts a file as
+ * applied once all replicas have its tables and columns. Returns the applied names.
  */
 export async function migrateClickHouse(
   clickhouse: ClickHouse,
@@ -58,7 +58,7 @@ async function namesApplied(clickhouse: ClickHouse): Promise<Set<string>> {
   return new Set(rows.map((row) => row.name));
 }
 
-/** The statements of a migration's text. */
+/** Splits a migration's text into statements. */
 export function statementsOf(text: string): string[] {
   return text
     .replaceAll(/^--.*$/gm, '')

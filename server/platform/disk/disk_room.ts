@@ -1,12 +1,12 @@
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 
-/** `low`: somebody should look; `full`: no event is taken until there is room again. */
+/** `low`: somebody should check; `full`: no event is accepted until there is space again. */
 export type DiskState = 'ok' | 'low' | 'full';
 
 /**
- * A place of the stores: what is free there, what there is; and what the stores take together.
- * `inodes`: the files that can be created; a total of 0 is a file system without a bound.
+ * A place of the stores with its free and total space, and the total size of the stores. `inodes`:
+ * the files that can be created; a total of 0 means no limit.
  */
 export type Measured = {
   places: {
@@ -19,30 +19,31 @@ export type Measured = {
 };
 
 /**
- * The free room to keep on each disk, and the budget of the stores. Undefined means our own floor.
+ * The free space to keep on each disk, and the budget of the stores. Undefined means our own
+ * default.
  */
 export type DiskBounds = { free_bytes_min: number | undefined; budget_bytes: number };
 
-/** The room that the stores have, as one process sees it. */
+/** The stores' disk space, as one process sees it. */
 export type DiskRoom = {
-  /** As it was measured last; undefined before the first time. */
+  /** Returns the last measured state; undefined before the first measurement. */
   state(): DiskState | undefined;
-  /** Why, as a sentence; empty while there is enough. */
+  /** Returns the reason as a sentence; empty while there is enough space. */
   detail(): string;
-  /** True when nothing more is taken in. */
+  /** Returns true if no more events may be accepted. */
   isFull(): boolean;
   /** Measures again. A failed measurement leaves the state unchanged. */
   look(): Promise<void>;
 };
 
 const mebibyte = 2 ** 20;
-/** Enough for what is under way, the stores' own files and their merging. */
+/** Enough for events in progress, the stores' own files and their merges. */
 const floor_bytes = { min: 128 * mebibyte, max: 1024 * mebibyte, share: 0.05 };
-/** A file system that can create fewer files is full, whatever room it has. */
+/** A file system that can create fewer files counts as full, whatever its space. */
 const inode_floor = { max: 5_000, share: 0.02 };
-/** Once full there must be so much more before it goes on, or it would go to and fro. */
+/** Once full, more space than this is needed to continue, which avoids flapping. */
 const again = 1.25;
-/** From so much of what is allowed on it is low. */
+/** From this share of the limit, the state is low. */
 const low = { free: 2, used: 0.85 };
 
 /** Returns the free bytes to keep on a disk of this size. */
@@ -61,8 +62,8 @@ function isShortOfInodes({ inodes }: Measured['places'][number], times: number):
 }
 
 /**
- * Judges what `measure` finds. A change of the state is logged, and shown as metrics; while full,
- * it takes a quarter more of free room to go on.
+ * Judges the results of `measure`. A change of the state is logged and shown as metrics; while
+ * full, it needs a quarter more of free space to continue.
  */
 export function openDiskRoom(
   measure: () => Promise<Measured>,
@@ -79,7 +80,7 @@ export function openDiskRoom(
       try {
         measured = await measure();
       } catch (error) {
-        // Every two seconds while a store is away, of which others tell.
+        // Happens every two seconds while a store is unavailable, which others report.
         log.debug({ err: error }, 'the room on disk could not be measured');
         return;
       }

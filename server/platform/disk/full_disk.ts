@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 
-/** As Node, PostgreSQL and ClickHouse call it. */
+/** The codes of Node, PostgreSQL and ClickHouse. */
 const codes = new Set(['ENOSPC', 'EDQUOT', '53100', '243']);
 const sentences = /No space left on device|Disk quota exceeded/;
 

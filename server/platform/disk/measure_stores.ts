@@ -6,8 +6,8 @@ import type { Measured } from './disk_room.ts';
 
 /**
  * The places to measure: the folder of embedded stores (undefined without one), the disks of an
- * external ClickHouse and, with a budget, the size of both stores. An external PostgreSQL cannot be
- * asked for its disk.
+ * external ClickHouse and, with a budget, the size of both stores. An external PostgreSQL cannot
+ * report its disk.
  */
 export type StorePlaces = {
   db: Queryable;
@@ -17,7 +17,7 @@ export type StorePlaces = {
   has_budget: boolean;
 };
 
-/** Measures the room of the stores; rejects when one of them does not answer. */
+/** Measures the space of the stores; rejects if one of them does not answer. */
 export async function measureStores(places: StorePlaces): Promise<Measured> {
   const { db, clickhouse, folder, has_own_clickhouse, has_budget } = places;
   return {
@@ -39,7 +39,7 @@ async function folderPlace(folder: string): Promise<Measured['places'][number]> 
   };
 }
 
-// Object stores say that they have no end.
+// Object stores report unlimited space.
 async function clickhouseDisks(clickhouse: ClickHouse): Promise<Measured['places']> {
   const rows = await clickhouse.rows<{ name: string; free: string; total: string }>({
     query: `SELECT name, toString(unreserved_space) AS free, toString(total_space) AS total

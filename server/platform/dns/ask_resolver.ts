@@ -17,11 +17,11 @@ const reason_by_code: Record<string, UnansweredReason> = {
 };
 
 /**
- * Asks one resolver for the TXT records of a name and settles when `signal` aborts at the latest,
- * which counts as no answer in time. Guarantee: never throws. An answer that was cut off is fetched
- * again over TCP, so it has 64 KiB at most; aliases are followed, 8 at most, also when the resolver
- * gives an alias alone. Messages with another transaction id or question are passed over; for the
- * rest the resolver is trusted.
+ * Asks one resolver for the TXT records of a name. It settles at the latest when `signal` aborts,
+ * which counts as no answer in time. Guarantee: never throws. A truncated answer is fetched again
+ * over TCP, so it has 64 KiB at most. Up to 8 aliases are followed, also if the resolver returns
+ * only an alias. Messages with another transaction id or question are ignored; otherwise the
+ * resolver is trusted.
  */
 export async function askResolver(
   server: string,
@@ -29,8 +29,8 @@ export async function askResolver(
   time_limit_ms: number,
   signal: AbortSignal,
 ): Promise<TxtAnswer> {
-  // A channel of its own: `cancel` ends every question of a resolver, and the cache of c-ares lives
-  // in it.
+  // A separate channel: `cancel` ends every query of a resolver, which also holds the cache of
+  // c-ares.
   const resolver = new Resolver({ timeout: Math.ceil(time_limit_ms / tries), tries });
   const cancel = () => resolver.cancel();
   signal.addEventListener('abort', cancel);
@@ -54,9 +54,9 @@ async function followAliases(
     asked.add(current.toLowerCase());
     const records = await unlessNone(resolver.resolveTxt(current));
     if (records.length > 0) return { outcome: 'found', records: records.map(decode) };
-    // `cancel` does not reach a question that is asked after it.
+    // `cancel` does not affect later queries.
     if (signal.aborted) break;
-    // c-ares leaves it to us to go on from an answer that has the alias only.
+    // c-ares does not follow an answer that only has the alias.
     const [target] = await unlessNone(resolver.resolveCname(current));
     // If the answer only has records of other types, c-ares returns the name itself.
     if (target === undefined || target.toLowerCase() === current.toLowerCase())
@@ -83,7 +83,7 @@ function answerOf(code: string): TxtAnswer {
     : { outcome: 'unanswered', reason: reason_by_code[code] ?? 'unreachable' };
 }
 
-/** Node gives each byte of a TXT record as one character. */
+/** Node returns each byte of a TXT record as one character. */
 function decode(strings: string[]): string {
   return Buffer.from(strings.join(''), 'latin1').toString('utf8');
 }

@@ -5,19 +5,19 @@ import { combineAnswers } from './txt_answer.ts';
 import type { TxtAnswer } from './txt_answer.ts';
 
 /**
- * Looks names up with several resolvers. Nothing is cached here, and no search domain and no hosts
- * file of the machine is consulted.
+ * Looks names up with several resolvers. Nothing is cached here, and it ignores the machine's
+ * search domain and hosts file.
  */
 export type Dns = {
   /**
-   * The TXT records of a name, as `combineAnswers` makes one answer out of those of all resolvers,
-   * and what each of them said. Guarantee: settles within the time limit, and throws for no fault
-   * of DNS, only the signal's reason when the caller gives up.
+   * Returns the TXT records of a name: the answers of all resolvers, joined by `combineAnswers`,
+   * and each resolver's answer. Guarantee: settles within the time limit, and never throws for a
+   * fault of DNS, only the signal's reason if the caller aborts.
    */
   lookupTxt(name: string, signal?: AbortSignal): Promise<LookedUp>;
 };
 
-/** The answer of one resolver, by its address as configured. */
+/** The answer of one resolver, by its configured address. */
 export type ResolverAnswer = { server: string; answer: TxtAnswer; took_ms: number };
 /** The result of a look-up. */
 export type LookedUp = { answer: TxtAnswer; answers: ResolverAnswer[] };
@@ -27,8 +27,8 @@ const rest_of_time_limit = 1 / 5;
 
 /**
  * Opens the look-up. `servers` are addresses, each with an optional port (`192.0.2.1`,
- * `192.0.2.1:53`, `[2001:db8::1]:53`); without any, those of the machine at the time of each
- * look-up. Throws for one that is not an address. All are asked at once.
+ * `192.0.2.1:53`, `[2001:db8::1]:53`); by default, the machine's resolvers at the time of each
+ * look-up. Throws for an invalid address. All are asked at once.
  */
 export function openDns(options: { servers: string[]; time_limit_ms?: number; log: Logger }): Dns {
   const { servers, time_limit_ms = 5_000, log } = options;
@@ -86,8 +86,8 @@ async function askAll(
       servers.map(async (server) => {
         const began_at = performance.now();
         const answer = await askResolver(server, name, time_limit_ms, stop.signal);
-        // The absence of records is believed only if no resolver contradicts it within the whole
-        // time; a dead resolver does not delay records.
+        // Missing records only count if no resolver contradicts within the whole time; an
+        // unreachable resolver does not delay records.
         if (answer.outcome === 'found')
           timers.push(setTimeout(giveUp, time_limit_ms * rest_of_time_limit));
         return { server, answer, took_ms: Math.round(performance.now() - began_at) };
@@ -99,7 +99,7 @@ async function askAll(
   }
 }
 
-/** The answer without what a stranger wrote. */
+/** Returns the answer without untrusted text. */
 function briefly(answer: TxtAnswer) {
   return answer.outcome === 'found'
     ? { outcome: answer.outcome, records: answer.records.length }

@@ -1,6 +1,6 @@
 /**
- * Why a question got no answer: the resolver said so (`servfail`, `refused`), what it sent cannot
- * be used (`malformed`, `alias_loop`), or nothing came.
+ * Why a query got no answer: the resolver said so (`servfail`, `refused`), its answer is unusable
+ * (`malformed`, `alias_loop`), or nothing came.
  */
 export type UnansweredReason =
   | 'servfail'
@@ -35,9 +35,9 @@ const reasons_by_weight: UnansweredReason[] = [
 ];
 
 /**
- * One answer out of those of several resolvers. Guarantee: one that has records is enough, and the
- * records of all are joined; a name that one resolver knows exists, whatever the others say; and an
- * answer is never lost to a resolver that gave none.
+ * Joins the answers of several resolvers. Guarantee: one answer with records is enough, and the
+ * records of all are joined; a name that one resolver knows exists; and a resolver without an
+ * answer never hides another's answer.
  */
 export function combineAnswers(answers: TxtAnswer[]): TxtAnswer {
   const records = new Set(

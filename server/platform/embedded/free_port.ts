@@ -1,15 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-// Below what operating systems give to connections and to servers that ask for any port.
+// Below the range that operating systems assign to connections and to servers without a fixed port.
 const [port_min, port_end] = [20_000, 30_000];
 const tries_max = 100;
 
 /**
- * A port of 127.0.0.1 on which nobody listens, for a program that is to have the same one whenever
- * it is started again. It is none of those that the system gives away by itself: another program
- * that asks for any port, or opens a connection, cannot get it while ours is down. Rejects with a
- * sentence when there is none.
+ * Finds a port of 127.0.0.1 without a listener, for a program that keeps it over restarts. The
+ * system does not assign it: another program that asks for any port, or opens a connection, cannot
+ * get it while ours is down. Rejects with a sentence if there is none.
  */
 export async function findFreePort(): Promise<number> {
   for (let count = 0; count < tries_max; count += 1) {

@@ -14,7 +14,7 @@ const look_ms = 60_000;
 const bytesMax = 16 * 1024 * 1024;
 const tailBytes = 64 * 1024;
 
-/** The open log of a program, to be given to it as its output. */
+/** The open log of a program, which becomes its output. */
 export type LogFile = {
   path: string;
   fd: number;
@@ -24,34 +24,34 @@ export type LogFile = {
 };
 
 /**
- * Sets the log aside where it has become long: a copy under `<path>.1`, because its program goes on
- * writing to the file that it was given. A few lines may be lost between the two.
+ * Rotates the log if it has become long: copies it to `<path>.1`, because its program keeps writing
+ * to the same file. A few lines may be lost between the two.
  */
 export function shorten(path: string, bytes_max = bytesMax): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= bytes_max) return;
   try {
     copyFileSync(path, `${path}.1`);
   } catch {
-    // A full disk, most likely: the room is worth more than what the log says.
+    // Most likely the disk is full: the space matters more than the log.
     rmSync(`${path}.1`, { force: true });
   }
   truncateSync(path);
 }
 
-/** Keeps the log of a program short until that has ended; gives the program. */
+/** Keeps the log of a program short until it has ended; returns the program. */
 export function keepShort(child: ChildProcess, { path }: LogFile): ChildProcess {
   const timer = setInterval(() => {
     try {
       shorten(path);
     } catch {
-      // The folder may be gone, or the disk away; whoever starts the program learns of it.
+      // The folder may be gone, or the disk unavailable; the next start reports it.
     }
   }, look_ms).unref();
   return child.once('exit', () => clearInterval(timer));
 }
 
 /**
- * Opens a log to append to, readable by us alone. A long one is set aside under `<path>.1` first.
+ * Opens a log to append to, readable only by this user. A long one is first moved to `<path>.1`.
  */
 export function openLogFile(path: string): LogFile {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > bytesMax)

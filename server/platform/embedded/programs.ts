@@ -8,28 +8,28 @@ const run = promisify(execFile);
 const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin', '/opt/homebrew/bin'];
 
 /**
- * The search path of the programs that we start: fixed, so that an odd environment cannot change
- * what runs.
+ * The search path of the programs that we start: fixed, so that the environment cannot change what
+ * runs.
  */
 export const searchPath = folders.join(':');
 
 /**
- * The environment of a process that runs our own code: the fixed search path, and where this
- * process keeps compiled modules, if it does.
+ * Returns the environment of a process that runs our own code: the fixed search path, and the
+ * compile cache of this process, if it has one.
  */
 export function ownEnvironment(): Record<string, string> {
   return { PATH: searchPath, ...compiledModules() };
 }
 
-/** The full path of a program of the operating system, or undefined where it is not installed. */
+/** Returns the full path of a system program, or undefined if it is not installed. */
 export function findProgram(name: string): string | undefined {
   return folders.map((folder) => `${folder}/${name}`).find((path) => existsSync(path));
 }
 
 /**
- * The words that make the kernel send `signal` to a program when the process that started it dies,
- * to be put before the program; none where `setpriv` is missing. A change of credentials clears it,
- * so it must be the last step before the program.
+ * Returns the command prefix that makes the kernel send `signal` to a program when its parent
+ * process dies; empty if `setpriv` is missing. A change of credentials clears it, so it must be the
+ * last step before the program.
  */
 export function dieWithParent(signal: 'INT' | 'KILL'): string[] {
   const setpriv = process.platform === 'linux' ? findProgram('setpriv') : undefined;
@@ -46,7 +46,7 @@ export async function findProcess(
         readFile(`/proc/${pid}/stat`, 'utf8'),
         readFile(`/proc/${pid}/cmdline`, 'utf8'),
       ]);
-      // The name stands in parentheses and may hold any character, so the fields are counted from
+      // The name is in parentheses and may contain any character, so the fields are counted from
       // its end.
       const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return state === 'Z'

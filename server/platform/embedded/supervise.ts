@@ -3,35 +3,32 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
 
 /**
- * A store that runs beside us: its URL stays the same until `stop()`, whatever happens to the
- * process behind it.
+ * A store that runs beside us: its URL stays the same until `stop()`, whatever happens to its
+ * process.
  */
 export type EmbeddedStore = {
   readonly url: string;
-  /** The process that serves now; undefined between an unasked end and the restart. */
+  /** The process that serves now; undefined between a crash and the restart. */
   readonly pid: number | undefined;
   stop(): Promise<void>;
 };
 
-/** A program that is to be kept running. */
+/** A program to keep running. */
 export type Program = {
-  /** As users know it, for the log and for errors. */
+  /** Its name for users, in the log and in errors. */
   name: string;
   log: Logger;
-  /**
-   * Cleans up after a killed child and starts a new one. An error that it throws is final: there is
-   * no retry.
-   */
+  /** Cleans up after a killed child and starts a new one. Its error is final: there is no retry. */
   spawn(): Promise<ChildProcess>;
-  /** Told of every start: there is a child, which does not answer yet. */
+  /** Called at every start, before the child answers. */
   spawned?: (() => void) | undefined;
-  /** Resolves when the child answers `SELECT 1`; rejects, or stays open, while it does not. */
+  /** Resolves when the child answers `SELECT 1`; until then, it rejects or stays pending. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
-  /** Returns the child's last complaint, or an empty text. */
+  /** Returns the child's last error message, or an empty text. */
   complaint?(): string;
   /**
-   * Resolves when the child that was ready does nothing any more; it is killed then, and started
-   * again. Never resolves when the child ends.
+   * Resolves when the ready child hangs; it is then killed and started again. Never resolves when
+   * the child ends.
    */
   hung?(child: ChildProcess): Promise<void>;
   /** Asks the child to end in order. */
@@ -49,7 +46,7 @@ const pauseMsMin = 100;
 const pauseMsMax = 5_000;
 const healthyMs = 30_000;
 
-/** True until the child has ended. */
+/** Returns true until the child has ended. */
 function isAlive(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
@@ -63,7 +60,7 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Ends the child: asks, waits `stop_seconds`, then kills it. Resolves when it is gone. */
+/** Ends the child: asks it, waits `stop_seconds`, then kills it. Resolves when it is gone. */
 async function endChild(child: ChildProcess, program: Program): Promise<void> {
   if (!isAlive(child)) return;
   program.askToStop(child);
@@ -78,7 +75,7 @@ async function endChild(child: ChildProcess, program: Program): Promise<void> {
   await ended(child);
 }
 
-/** A program that did not start; the message says why, as far as it complained. */
+/** Thrown for a program that did not start; the message contains its error message, if any. */
 export class StartFailure extends Error {}
 
 async function startOnce(
@@ -147,7 +144,7 @@ function logEnd({ log, name }: Program, { exitCode, signalCode }: ChildProcess):
     log.error({ code: exitCode, signal: signalCode }, `${name} ended unasked; starting it again`);
 }
 
-/** Pauses that double from one to the next, until `reset`. */
+/** Returns pauses that double each time, until `reset`. */
 function growingPauses(signal: AbortSignal) {
   let nextMs = pauseMsMin;
   return {
@@ -164,10 +161,9 @@ function growingPauses(signal: AbortSignal) {
 }
 
 /**
- * Starts the program, resolves when it answers, and from then on starts it again whenever it ends
- * unasked (after 100 ms, growing to 5 s while it keeps ending), or hangs. Rejects with a sentence
- * when the first start fails. `stop()` ends it in order, by force after `stop_seconds`, and is
- * final.
+ * Starts the program, resolves when it answers, and from then on restarts it whenever it crashes
+ * (after 100 ms, growing to 5 s while it keeps crashing) or hangs. Rejects with a sentence if the
+ * first start fails. `stop()` ends it in order, by force after `stop_seconds`, and is final.
  */
 export async function supervise(program: Program): Promise<Omit<EmbeddedStore, 'url'>> {
   const { log, name } = program;
@@ -207,7 +203,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
     if (stopping.signal.aborted) return;
     if (livedMs > healthyMs) reset();
     logEnd(program, dead);
-    // The only thing that ends these attempts is stop().
+    // Only stop() ends these attempts.
     work = rest()
       .then(() => launch(Infinity))
       .catch(() => {});

@@ -13,8 +13,7 @@ import { createFoldersSync } from './folders.ts';
 import { parseJson } from '../json/parse_json.ts';
 
 /**
- * Thrown when another live server works on the folder; the message says which process and what to
- * do.
+ * Thrown if another live server works on the folder; the message names the process and the action.
  */
 export class FolderInUseError extends Error {
   readonly pid: number;
@@ -28,7 +27,7 @@ export class FolderInUseError extends Error {
   }
 }
 
-/** Thrown when the folder cannot be created or written. */
+/** Thrown if the folder cannot be created or written. */
 export class FolderUnusableError extends Error {
   constructor(folder: string, code: string) {
     const remedy =
@@ -48,9 +47,9 @@ export class FolderUnusableError extends Error {
 type Holder = { pid: number; started: string };
 
 /**
- * Takes the folder for this process, creating it (mode 0700) when it is absent, and gives the
- * function that frees it. Guarantee: of two live processes on one machine only one holds the
- * folder; a lock that a killed process left behind is taken over.
+ * Locks the folder for this process, creates it (mode 0700) if it does not exist, and returns the
+ * function that releases it. Guarantee: of two live processes on one machine, only one holds the
+ * folder; the lock of a killed process is replaced.
  */
 export function lockDataFolder(folder: string): () => void {
   createDataFolder(folder);
@@ -61,7 +60,7 @@ export function lockDataFolder(folder: string): () => void {
     writeFileSync(draft, mine, { mode: 0o600, flush: true });
     for (;;) {
       try {
-        // link() fails when the name exists, so exactly one process creates the lock, and it is
+        // link() fails if the name exists, so exactly one process creates the lock, and it is
         // complete when it appears.
         linkSync(draft, path);
         return () => release(path, mine);
@@ -79,15 +78,15 @@ export function lockDataFolder(folder: string): () => void {
   }
 }
 
-/** The process that holds the folder now, or undefined when nobody does. */
+/** Returns the process that holds the folder now, or undefined. */
 export function findFolderHolder(folder: string): number | undefined {
   const holder = holderIn(textOf(join(folder, 'server.lock')) ?? '');
   return holder !== undefined && isAlive(holder) ? holder.pid : undefined;
 }
 
 /**
- * The server's secret key: kept in the folder, created on the first call, readable by the owner
- * only.
+ * Returns the server's secret key: stored in the folder, created on the first call, readable only
+ * by the owner.
  */
 export function keptSecretKey(folder: string): string {
   createDataFolder(folder);
@@ -125,8 +124,8 @@ function setAside(path: string, stale: string): void {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }
-  // Between reading and renaming another process may have taken the lock; then what was moved is
-  // its live lock, and it goes back.
+  // Between reading and renaming, another process may have replaced the lock; the moved file is
+  // then its live lock, and goes back.
   if (textOf(aside) !== stale) linkSync(aside, path);
   rmSync(aside, { force: true });
 }
@@ -142,7 +141,7 @@ function lockText(folder: string, path: string): string | undefined {
   }
 }
 
-/** Returns the holder that a lock names, or undefined if a power failure left the lock damaged. */
+/** Returns the holder in a lock, or undefined if a power failure left the lock damaged. */
 function holderIn(text: string): Holder | undefined {
   const { pid, started } = (parseJson(text) ?? {}) as Partial<Holder>;
   return Number.isSafeInteger(pid) && pid! > 0 ? { pid: pid!, started: started ?? '' } : undefined;
@@ -155,13 +154,15 @@ function isAlive(holder: Holder): boolean {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
   const found = findStat(holder.pid);
-  // A process that was killed keeps its id until its parent asks for its end, which in a container
-  // without an init may be never.
+  // A killed process keeps its id until its parent collects it, which may never happen in a
+  // container without an init.
   if (found?.state === 'Z' || found?.state === 'X') return false;
   return holderOf(holder.pid).started === holder.started;
 }
 
-/** Identity of a process: on Linux its start time and the boot, elsewhere the id alone. */
+/**
+ * Returns the identity of a process: on Linux its start time and the boot, elsewhere only the id.
+ */
 function holderOf(pid: number): Holder {
   const found = findStat(pid);
   if (found === undefined) return { pid, started: '' };
@@ -172,7 +173,7 @@ function holderOf(pid: number): Holder {
 /** Reads the state of a process and the tick at which it started, from Linux. */
 function findStat(pid: number): { state: string; started: string } | undefined {
   const stat = textOf(`/proc/${pid}/stat`);
-  // The command name in field 2 may hold spaces and parentheses; the state is field 3, the start
+  // The command name in field 2 may contain spaces and parentheses; the state is field 3, the start
   // time field 22.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields && { state: fields[0] ?? '', started: fields[19] ?? '' };

@@ -12,12 +12,12 @@ import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 
-// File systems in which the kernel shows itself: proc, sysfs, cgroup, cgroup2, debugfs.
+// Virtual file systems of the kernel: proc, sysfs, cgroup, cgroup2, debugfs.
 const kernel_file_systems = new Set([0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720]);
 
 /**
- * Creates the folder and those above it; harmless where it is. Throws what the system says. Unlike
- * `mkdir` with `recursive` it always comes to an end: that one tries for ever below /proc.
+ * Creates the folder and its parents; does nothing if it exists. Throws the system's error. Unlike
+ * `mkdir` with `recursive`, it always ends: that one retries for ever below /proc.
  */
 export function createFoldersSync(folder: string, mode = 0o777): void {
   const path = resolve(folder);
@@ -26,7 +26,7 @@ export function createFoldersSync(folder: string, mode = 0o777): void {
   } catch (error) {
     if (hasFolder(path)) return;
     if (!isMissing(error) || dirname(path) === path) throw error;
-    // Somebody else may have created the one above in between: then this one is tried once more.
+    // Another process may have created the parent in between, so this folder is tried once more.
     if (!hasFolder(dirname(path))) createFoldersSync(dirname(path), mode);
     try {
       mkdirSync(path, { mode });
@@ -36,7 +36,7 @@ export function createFoldersSync(folder: string, mode = 0o777): void {
   }
 }
 
-/** The same, without holding up the process. */
+/** Does the same without blocking the process. */
 export async function createFolders(folder: string): Promise<void> {
   const path = resolve(folder);
   try {
@@ -52,9 +52,8 @@ export async function createFolders(folder: string): Promise<void> {
 }
 
 /**
- * A folder as it is found, or as it could be created: how many bytes are free, whether its file
- * system can create files, or why it cannot be used; `is_no_folder`: something else has its name,
- * or that of one above it.
+ * A folder as it is, or as it could be created: its free bytes, whether its file system can create
+ * files, or why it is unusable. `is_no_folder`: something else has its name or a parent's name.
  */
 export type FoundFolder =
   | {
@@ -66,7 +65,7 @@ export type FoundFolder =
     }
   | { problem: string; is_no_folder: boolean };
 
-/** Looks whether this process can write into the folder, or could create it. Changes nothing. */
+/** Checks whether this process can write to the folder, or could create it. Changes nothing. */
 export function lookAtFolder(folder: string): FoundFolder {
   const path = resolve(folder);
   let present = path;
@@ -83,12 +82,12 @@ export function lookAtFolder(folder: string): FoundFolder {
     const { code } = error as NodeJS.ErrnoException;
     return { problem: `${present} cannot be written (${code})`, is_no_folder: false };
   }
-  // A file system without a bound says that it has none at all.
+  // A file system without a limit reports a total of zero.
   const is_out_of_inodes = disk.files > 0 && disk.ffree === 0;
   return { exists: present === path, free_bytes: disk.bavail * disk.bsize, is_out_of_inodes };
 }
 
-/** Makes the names in a folder survive a loss of power. */
+/** Makes the names in a folder survive a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -99,8 +98,8 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * The file's content, open already, so that a missing or forbidden file is an error here and not in
- * the stream.
+ * Opens a file's content at once, so that a missing or forbidden file fails here and not in the
+ * stream.
  */
 export async function openContent(path: string): Promise<Readable> {
   const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
@@ -112,7 +111,7 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** False also where it cannot be seen: a folder above that may not be read, or is none. */
+/** Also false if it is invisible, because a parent is unreadable or no folder. */
 function hasFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const prefix = 'sluice-scratch-';
-/** A machine by its name: containers may share the folder, and each counts its own processes. */
+/** The machine's name: containers may share the folder, and each has its own process ids. */
 const host = hostname().replaceAll(/[^A-Za-z0-9]/g, '');
 
 /** Creates a folder for temporary files of this process, which nobody else may read. */
@@ -12,8 +12,8 @@ export function newScratchFolder(kind: string): Promise<string> {
 }
 
 /**
- * Removes the folders of processes of this machine that were killed, and gives their number. To be
- * called before this process has any: an earlier one may have had the same number.
+ * Removes the folders of this machine's killed processes, and returns their number. Call it before
+ * this process has any: an earlier one may have had the same id.
  */
 export async function removeDeadFolders(): Promise<number> {
   const own = new RegExp(`^${prefix}${host}-(\\d+)-`);
@@ -32,7 +32,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Another user's process cannot be reached, but it is there.
+    // Another user's process is alive although it cannot be signalled.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -1,5 +1,5 @@
 /**
- * True when a header such as `Accept` or `Accept-Encoding` names one of `wanted` and does not
+ * Returns true if a header such as `Accept` or `Accept-Encoding` names one of `wanted` and does not
  * refuse it with `q=0`.
  */
 export function takes(header: string | undefined, wanted: readonly string[]): boolean {

@@ -3,7 +3,7 @@ import type { HttpContext } from './context.ts';
 type Context = { config: Pick<HttpContext['config'], 'public_url'> };
 
 /**
- * The path under which the server is reached, without a slash at its end: empty for
+ * Returns the path prefix of the server's public URL, without a trailing slash: empty for
  * `https://example.com`, `/sluice` for `https://example.com/sluice`.
  */
 export function basePath({ config }: Context): string {
@@ -11,10 +11,10 @@ export function basePath({ config }: Context): string {
 }
 
 /**
- * The path and query of a request without the base path, so that the routes are the same whether
- * the proxy in front takes it off or not, and whichever host a client names in front of the path
- * (RFC 9112, 3.2.2). It begins with one slash: a host that ends with a slash is a common setting of
- * SDKs, and two at the beginning are a host to browsers.
+ * Returns the path and query of a request without the base path, so that the routes are the same
+ * whether the proxy removes it or not, and whatever host a client puts before the path (RFC 9112,
+ * 3.2.2). It begins with one slash: SDKs are often configured with a host that ends with a slash,
+ * and browsers read two leading slashes as a host.
  */
 export function withoutBasePath(context: Context, url: string): string {
   const path = withOneSlash(url.replace(/^https?:\/\/[^/?#]*\/?/i, '/'));

@@ -1,6 +1,6 @@
 /**
- * A key that this request holds. `stored` is true once the answer is kept, in the transaction of
- * the change itself where there is one.
+ * An idempotency key that this request holds. `stored` is true once the answer is stored, in the
+ * transaction of the change if there is one.
  */
 export type Claim = {
   id: string;

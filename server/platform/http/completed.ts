@@ -1,6 +1,6 @@
 /**
- * The answer of a path that none of its routes gives; `url` is the path as a route would declare
- * it. Pages of all sites may read the answer if `is_open`.
+ * The answer for a path without a matching route; `url` is the path in its declared form.
+ * `is_open`: pages of all sites may read the answer.
  */
 export type Completed =
   | { url: string; allowed: string[]; is_open: boolean }

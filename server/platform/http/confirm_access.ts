@@ -18,17 +18,17 @@ type Standing = Pick<Access, 'level'> & {
 };
 
 /**
- * Holds the caller's membership, or their service key, as it is until the transaction ends (FOR
- * SHARE), and takes over a level that changed since the request came in. Because the request may
- * have waited for a lock, the key or session must still hold, the organization still let them in
- * without a second factor, and the project still be there. Locks go from the organization to the
- * member or key, everywhere. Gives whether the organization is closed to the agent that asks.
+ * Locks the caller's membership, or their service key, until the transaction ends (FOR SHARE), and
+ * applies a level that changed since the request arrived. The request may have waited for a lock.
+ * So the key or session must still be valid, the organization still accessible without a second
+ * factor, and the project must still exist. The lock order is always the organization before the
+ * member or key. Returns whether the organization is closed to the requesting agent.
  */
 export async function confirmAccess(tx: Transaction, request: FastifyRequest): Promise<boolean> {
   const { access, caller } = request;
   if (access === undefined) return false;
   const { level: wanted = 1, locks_organization = false } = request.routeOptions.config;
-  // All in one go: each statement sees what was committed while the ones before it waited.
+  // Sent together: each statement sees what was committed while the earlier ones waited.
   const locked = locks_organization
     ? tx.row(
         sql`SELECT 1 FROM organizations WHERE id = ${access.organization_id}::uuid
@@ -59,10 +59,10 @@ export async function confirmAccess(tx: Transaction, request: FastifyRequest): P
 }
 
 /**
- * Waits until every write under way in the organization has ended, and holds back those that begin
- * until this transaction ends: for what deletes by cascade, which would else take a writer's rows
- * in one order while the writer takes them in the other, until both are told to give way three
- * times. The route must have `locks_organization`, so that two of these cannot wait for each other.
+ * Waits for every write in progress in the organization, and holds back new ones until this
+ * transaction ends. Cascading deletes need it: otherwise they lock a writer's rows in another order
+ * than the writer, and deadlock until both fail after three tries. The route must have
+ * `locks_organization`, so that two of these cannot deadlock.
  */
 export async function lockOutWriters(tx: Transaction, organization_id: string): Promise<void> {
   await tx.rows(
@@ -75,14 +75,14 @@ export async function lockOutWriters(tx: Transaction, organization_id: string): 
   );
 }
 
-/** Why the organization is closed to the person of membership `m`. */
+/** Returns why the organization is closed to the person of membership `m`. */
 function closedAt({ caller }: FastifyRequest): Sql {
   return sql`(SELECT ${closedTo(caller)} FROM organizations o WHERE o.id = m.organization_id)`;
 }
 
 /**
- * For what is the caller's own and in no organization: throws 401 when the key or session ended
- * while the request waited for a lock.
+ * For the caller's own things outside organizations: throws 401 if the key or session ended while
+ * the request waited for a lock.
  */
 export async function confirmCaller(tx: Transaction, request: FastifyRequest): Promise<void> {
   const found = await tx.row<{ is_valid: boolean }>(
@@ -92,9 +92,9 @@ export async function confirmCaller(tx: Transaction, request: FastifyRequest): P
 }
 
 /**
- * False once the caller's key or session has ended, their account is closed, or they are no longer
- * a member of the organization with the level of the route (null: what is their own). Asked while a
- * long answer goes on.
+ * Returns false once the caller's key or session has ended, their account is closed, or they are no
+ * longer a member of the organization with the level of the route (null: the caller's own things).
+ * Called during a long answer.
  */
 export async function mayGoOn(
   request: FastifyRequest,

@@ -31,9 +31,9 @@ export type HttpContext = {
   clickhouse: ClickHouse;
   secrets: Secrets;
   metrics: Metrics;
-  /** Takes the mails of a change, in its transaction. */
+  /** Stores the mails of a change, in its transaction. */
   outbox: Outbox;
-  /** Notes what is refused, beside the requests. */
+  /** Records refusals outside the requests. */
   security_log: SecurityLog;
   /** undefined: traces are off */
   tracer: Tracer | undefined;
@@ -45,7 +45,8 @@ declare module 'fastify' {
     context: HttpContext;
     limiter: Limiter;
     /**
-     * The caller on a public route: undefined without key and session; throws 401 for wrong ones.
+     * Finds the caller on a public route: undefined without key and session; throws 401 for invalid
+     * ones.
      */
     findCaller(request: FastifyRequest): Promise<Caller | undefined>;
   }
@@ -60,76 +61,76 @@ declare module 'fastify' {
     record: unknown;
     /** The claim on the `Idempotency-Key` while this request runs; undefined without the header. */
     idempotency: Claim | undefined;
-    /** The result of the thread that reads long bodies, for this body. */
+    /** The result of the thread that read this long body. */
     read_aside: BodyReply | undefined;
-    /** The names that the route does not know; there where the API's own rules hold. */
+    /** The names that the route does not know; set for the API's own routes. */
     unknown: Unknown | undefined;
   }
   interface FastifyContextConfig {
     /**
-     * The scope that a key needs; `any` where every key and session may; `public` where nobody has
-     * to say who they are. Without it the server does not start.
+     * The scope that a key needs; `any`: every key and session may call it; `public`: no
+     * authentication. Without it, the server does not start.
      */
     scope?: Scope | 'any' | 'public';
     /**
-     * The path holds an organization (`:organization_id`, else `:id`) or a project (`:project_id`,
-     * else `:id`) of which the caller must be a member.
+     * The path contains an organization (`:organization_id`, else `:id`) or a project
+     * (`:project_id`, else `:id`) of which the caller must be a member.
      */
     within?: Within;
     /**
-     * Selects the record that a GET answers, of the organization or project of `within`. It is read
-     * with the check of the caller, in one statement, and seen by the handler alone.
+     * Selects the record that a GET returns, from the organization or project of `within`. It is
+     * read in one statement with the check of the caller, and only the handler sees it.
      */
     record?: RecordSelect;
     /** The least level of the member: 1 (default), 8 or 15. */
     level?: 1 | 8 | 15;
-    /** The caller must have signed in: a key is 403 here. */
+    /** The caller must have signed in: a key gets a 403. */
     session?: boolean;
-    /** A key can also be shown as a token that it was exchanged for. */
+    /** True if a key may also be shown as a token that it was exchanged for. */
     takes_tokens?: boolean;
-    /** Tokens of assistants are for this route; elsewhere they are refused. */
+    /** True if the route accepts tokens of assistants; other routes refuse them. */
     agents?: boolean;
-    /** The route keeps the answers to an `Idempotency-Key` itself. */
+    /** True if the route itself stores the answers to an `Idempotency-Key`. */
     keeps_answers?: boolean;
     /**
-     * May a service key call it? Default: where the path holds an organization or a project
-     * (`within`). Elsewhere, and where it is false, the caller must be a person.
+     * True if a service key may call it. Default: true if the path contains an organization or a
+     * project (`within`). Otherwise, the caller must be a person.
      */
     service_keys?: boolean;
     /**
-     * The route is about the account as a whole: a session that reaches only a part of what the
-     * account has is 403 here.
+     * The route affects the whole account: a session that reaches only a part of the account gets a
+     * 403.
      */
     own_account?: boolean;
     /** A session must have shown the account's own factor in the last ten minutes. */
     recent_factor?: boolean;
     /**
-     * The write holds the organization's lock from its beginning, so that rules over several
-     * members cannot race.
+     * The write locks the organization from its beginning, so that rules over several members
+     * cannot race.
      */
     locks_organization?: boolean;
     /**
-     * A POST that is an action on one record and looks at `If-Match`, as every PUT, PATCH and
-     * DELETE may.
+     * True for a POST that is an action on one record and checks `If-Match`, as every PUT, PATCH
+     * and DELETE may.
      */
     if_match?: boolean;
     /**
-     * The answer holds a secret, so nobody on its way keeps it: `Cache-Control: no-store`. Every
-     * route whose answer has a secret says so (test/house/secret_answers.test.ts).
+     * The answer contains a secret, so no cache may store it: `Cache-Control: no-store`. Required
+     * for every route whose answer has a secret (test/house/secret_answers.test.ts).
      */
     no_store?: boolean;
-    /** The most values that a body may hold, where 10,000 are too few. */
+    /** The most values that a body may contain, if 10,000 are too few. */
     values_max?: number;
     /** Treatment of names that the route does not know; set at registration. */
     unknown?: UnknownPolicy;
-    /** The route's schema, once it is registered: what the OpenAPI document says of it. */
+    /** The schema of a registered route, for the OpenAPI document. */
     declared?: FastifySchema;
-    /** Public routes that answer something else than JSON take any `Accept`. */
+    /** True for public routes that accept any `Accept`, because they do not return JSON. */
     accepts_anything?: boolean;
-    /** A path of a protocol that is not ours: it has its own query, and few statuses. */
+    /** True for a path of a foreign protocol: it has its own query, and few statuses. */
     foreign?: boolean;
     /**
-     * Media types that the route can answer besides JSON; a request whose `Accept` takes one of
+     * Media types that the route can return besides JSON; a request whose `Accept` names one of
      * them is served.
      */
     media_types?: readonly string[];

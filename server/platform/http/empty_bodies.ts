@@ -1,10 +1,10 @@
-/** A body's schema, or a branch of it, as far as an empty body is concerned. */
+/** The parts of a body's schema, or of a branch, that decide about an empty body. */
 type BodySchema = {
   type?: unknown;
   required?: unknown;
   anyOf?: BodySchema[];
   oneOf?: BodySchema[];
-  /** For our own routes: rules beside the schema refuse an empty body from every caller. */
+  /** For our own routes: rules outside the schema refuse an empty body from every caller. */
   refuses_empty?: boolean;
 };
 
@@ -13,8 +13,8 @@ type Described = {
 };
 
 /**
- * Says of each operation of the document that its body is required where an empty request is
- * refused, and nowhere else: no body is an empty object.
+ * Marks the body of each operation as required exactly if an empty request is refused; an absent
+ * body counts as an empty object.
  */
 export function declareEmptyBodies(paths: Record<string, Record<string, unknown>>): void {
   for (const operations of Object.values(paths))

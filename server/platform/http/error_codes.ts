@@ -1,4 +1,4 @@
-/** Every `code` that an error body can carry. The list is closed: docs/api.md explains each. */
+/** Every `code` of an error body. The list is closed: docs/api.md explains each. */
 export const error_codes = [
   'already_verified',
   'authentication_failed',
@@ -41,7 +41,6 @@ export const error_codes = [
   'verification_required',
 ] as const;
 
-/** One code of the closed list. */
 export type ErrorCode = (typeof error_codes)[number];
 
 /** The five families of errors. */
@@ -52,5 +51,4 @@ export const error_types = [
   'throttled_error',
   'server_error',
 ] as const;
-/** One family of errors. */
 export type ErrorType = (typeof error_types)[number];

@@ -46,13 +46,13 @@ export function sendError(
 }
 
 /**
- * Turns whatever was thrown into an answer; what only the operator may see goes to the log under
- * the request id.
+ * Converts every thrown error into an answer; details for the operator go to the log under the
+ * request id.
  */
 export function handleErrors(app: FastifyInstance, context: HttpContext): void {
   app.setErrorHandler((error: unknown, request, reply) => {
     const found = apiErrorOf(error, request.routeOptions.bodyLimit);
-    // A path that is not there stays so, whatever type its body claims.
+    // A missing path stays a 404, whatever type its body claims.
     const answer = request.is404 && found.status === 415 ? notFound() : found;
     if (answer !== error && (answer.status >= 500 || isDatabaseError(error)))
       context.log.error({ err: error, request_id: request.id }, 'a request failed');
@@ -63,15 +63,15 @@ export function handleErrors(app: FastifyInstance, context: HttpContext): void {
 }
 
 /**
- * Answers a path that does not exist. A page of any site may read that: an SDK may have been told a
- * wrong address, and its page has to learn of it.
+ * Answers a path that does not exist. A page of any site may read this answer: an SDK with a wrong
+ * address must learn of it.
  */
 export function sendNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   allowPages(request, reply);
   return sendError(request, reply, notFound());
 }
 
-/** Notes in the security log what was refused: what the error says, and every 403. */
+/** Records refusals in the security log: the error's own entry, and every 403. */
 export function noteError(
   request: FastifyRequest,
   { refusal, status, violations }: ApiError,
@@ -82,8 +82,8 @@ export function noteError(
 }
 
 /**
- * The answer to a fault: our own errors as they are, the framework's by their meaning, the
- * database's by their class, everything else 500. `body_limit` is the route's, in bytes.
+ * Returns the answer to a fault: our own errors unchanged, the framework's by their meaning, the
+ * database's by their class, everything else as a 500. `body_limit` is the route's, in bytes.
  */
 export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_max): ApiError {
   if (error instanceof ApiError) return error;
@@ -103,18 +103,18 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
     : serverError();
 }
 
-/** The analytics store had no time, memory or room for the query: it may later. */
+/** The analytics store lacked time, memory or space for the query, which may succeed later. */
 function isTooMuchNow(error: Error): boolean {
   const types = ['TIMEOUT_EXCEEDED', 'MEMORY_LIMIT_EXCEEDED', 'TOO_MANY_SIMULTANEOUS_QUERIES'];
   return error instanceof ClickHouseError && types.includes(error.type ?? '');
 }
 
 function databaseError(code: string): ApiError {
-  // 08 connection, 25006 a primary that became a standby, 25P03 waited too long in a transaction,
-  // 40 gave way to another one each time, 53 out of resources, 55P03 waited long enough for a lock,
-  // 57P shut down by the operator: the same request may work later.
+  // The same request may succeed later: 08 connection, 25006 a primary that became a standby, 25P03
+  // waited too long in a transaction, 40 gave way to another one each time, 53 out of resources,
+  // 55P03 lock timeout, 57P shut down by the operator.
   if (/^(08|25006|25P03|40|53|55P03|57P)/.test(code)) return unavailable();
-  // 22 is data that a column cannot hold: the last net under the schemas, so that wrong input is
+  // 22 is data that a column cannot store: a last check behind the schemas, so that wrong input is
   // never a 500.
   return code.startsWith('22')
     ? invalid(null, 'invalid_input', 'A value in the request cannot be stored.')
@@ -126,7 +126,7 @@ function isLostConnection(error: Error): boolean {
     'Connection terminated',
     'timeout exceeded when trying to connect',
     'Connection ended unexpectedly',
-    // The text of `pg` for a session that the server ended in the middle of a transaction.
+    // The message of `pg` for a session that the server ended in the middle of a transaction.
     'Client has encountered a connection error',
   ];
   return said.some((text) => error.message.startsWith(text));

@@ -3,9 +3,8 @@ import type { ErrorCode, ErrorType } from './error_codes.ts';
 import type { Refusal } from './security_log/words.ts';
 
 /**
- * One thing that is wrong with a request; `attr` names the field (nested names joined with `__`),
- * null for the request as a whole. `file`, `line` and `column` (from 1) say where in a text it is,
- * when what was sent or fetched is code.
+ * A fault of a request; `attr` names the field (nested names joined with `__`), null for the whole
+ * request. `file`, `line` and `column` (from 1) give the place in sent or fetched code.
  */
 export type Violation = {
   attr: string | null;
@@ -17,15 +16,15 @@ export type Violation = {
 };
 
 /**
- * The answer to a request that was not served. Guarantee: `violations` has at least one entry and
- * everything in it may be shown to the caller.
+ * The answer to a request that was not served. Guarantee: `violations` has at least one entry, and
+ * the caller may see everything in it.
  */
 export class ApiError extends Error {
   readonly status: number;
   readonly type: ErrorType;
   readonly violations: Violation[];
   readonly headers: Record<string, string>;
-  /** The event in the security log; undefined: none, but for a 403. */
+  /** The event in the security log; undefined: none, except for a 403. */
   refusal: Refusal | undefined;
   constructor(
     status: number,
@@ -43,8 +42,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The error, to be noted in the security log as this event with this reason; `organization_id` is
- * whom it concerns where neither path nor caller say so.
+ * Returns the error with its entry for the security log; `organization_id` is the affected
+ * organization if neither path nor caller name it.
  */
 export function notedAs(
   error: ApiError,
@@ -56,7 +55,7 @@ export function notedAs(
   return error;
 }
 
-/** The body of every error: `code`, `detail` and `attr` repeat the first of `errors`. */
+/** Returns the body of every error: `code`, `detail` and `attr` repeat the first of `errors`. */
 export function errorBody(error: ApiError, requestId: string) {
   const first = error.violations[0]!;
   return {
@@ -80,40 +79,42 @@ function request(
   return new ApiError(status, 'invalid_request', [{ attr: null, code, detail }], headers);
 }
 
-/** 404, always with the same words, so that a stranger's record looks like an unknown one. */
+/**
+ * Returns a 404, always with the same text, so that a stranger's record looks like an unknown one.
+ */
 export function notFound(): ApiError {
   return request(404, 'not_found', 'Not found.');
 }
 
-/** Throws the 404 that everything unknown answers, where a value is asked for. */
+/** Throws the 404 of everything unknown, in place of a value. */
 export function missing(): never {
   throw notFound();
 }
 
-/** 400 for one field (or the request as a whole when `attr` is null). */
+/** Returns a 400 for one field (or the whole request if `attr` is null). */
 export function invalid(attr: string | null, code: ErrorCode, detail: string): ApiError {
   return invalidMany([{ attr, code, detail }]);
 }
 
-/** Most violations that an answer lists: nobody reads on, and a body can have ten thousand. */
+/** Most violations in an answer: a body can have ten thousand, which nobody reads. */
 const violations_max = 1_000;
 
-/** 400 that lists every violation, the first 1,000 of more; there must be one at least. */
+/** Returns a 400 that lists the violations, at most the first 1,000; it needs at least one. */
 export function invalidMany(violations: Violation[]): ApiError {
   return new ApiError(400, 'validation_error', violations.slice(0, violations_max));
 }
 
-/** 400 for a body that is not JSON. */
+/** Returns a 400 for a body that is not JSON. */
 export function unparsable(detail: string): ApiError {
   return request(400, 'parse_error', detail);
 }
 
-/** 400 for a body that stops being JSON there. */
+/** Returns a 400 for a body that stops being JSON at this place. */
 export function notJson({ line, column }: { line: number; column: number }): ApiError {
   return unparsable(`The body is not valid JSON: line ${line}, column ${column}.`);
 }
 
-/** 401; tells the client which kind of credentials is wanted. */
+/** Returns a 401 that names the required kind of credentials. */
 export function unauthenticated(
   code: 'not_authenticated' | 'authentication_failed' | 'second_factor_required',
   detail: string,
@@ -123,7 +124,7 @@ export function unauthenticated(
   });
 }
 
-/** 400: a request shows a key and a session's cookie; who asks must be said once. */
+/** Returns a 400 for a request with both a key and a session's cookie. */
 export function twoCredentials(): ApiError {
   return request(
     400,
@@ -132,7 +133,7 @@ export function twoCredentials(): ApiError {
   );
 }
 
-/** 403: the organization lets in only members with a second factor. */
+/** Returns a 403: the organization requires a second factor. */
 export function secondFactorRequired(): ApiError {
   const detail =
     'This organization asks its members for a second factor: set one up for your account, or ' +
@@ -142,7 +143,7 @@ export function secondFactorRequired(): ApiError {
   ]);
 }
 
-/** 403: the session was not opened, or not lately, with what is the person's own. */
+/** Returns a 403: the session lacks the person's own factor, or a recent check of it. */
 export function ownFactorRequired(
   detail = 'Confirm that it is you, with your password and second factor or with a passkey ' +
     '(POST /api/sessions/@current/confirm/), then try again: this session alone does not ' +
@@ -153,7 +154,7 @@ export function ownFactorRequired(
   ]);
 }
 
-/** 403: the organization lets in only whom one of its providers signed in. */
+/** Returns a 403: the organization requires sign-in through one of its providers. */
 export function ssoRequired(): ApiError {
   const detail =
     'This organization asks for single sign-on: sign in through its provider. An owner can ' +
@@ -162,15 +163,15 @@ export function ssoRequired(): ApiError {
 }
 
 /**
- * 403: the caller may know that the thing exists, but not do this with it. `reason` is what the
- * security log says of it.
+ * Returns a 403: the caller may know that the thing exists, but not do this with it. `reason` goes
+ * to the security log.
  */
 export function forbidden(detail: string, reason = 'rule'): ApiError {
   const error = forbiddenMany([{ attr: null, code: 'permission_denied', detail }]);
   return notedAs(error, 'right_refused', reason);
 }
 
-/** 403 for a key that comes from an address that it is not taken from. */
+/** Returns a 403 for a key from an address that it does not accept. */
 export function wrongAddress(ip: string): ApiError {
   return forbidden(
     `This API key does not work from the address ${ip}. Use an allowed address, or ask the ` +
@@ -179,14 +180,12 @@ export function wrongAddress(ip: string): ApiError {
   );
 }
 
-/**
- * 403 that lists every field that asks for more than the caller may; there must be one at least.
- */
+/** Returns a 403 that lists every field beyond the caller's rights; it needs at least one. */
 export function forbiddenMany(violations: Violation[]): ApiError {
   return new ApiError(403, 'authentication_error', violations);
 }
 
-/** 405 with the methods that the path does have. */
+/** Returns a 405 with the methods of the path. */
 export function methodNotAllowed(method: string, allowed: string[]): ApiError {
   return request(
     405,
@@ -196,7 +195,7 @@ export function methodNotAllowed(method: string, allowed: string[]): ApiError {
   );
 }
 
-/** 406: no representation that the `Accept` header takes. */
+/** Returns a 406: no representation matches the `Accept` header. */
 export function notAcceptable(): ApiError {
   return request(
     406,
@@ -205,12 +204,12 @@ export function notAcceptable(): ApiError {
   );
 }
 
-/** 409: the present state does not allow it, another request may change that. */
+/** Returns a 409: the present state does not allow it, but another request may change that. */
 export function conflict(detail: string, headers?: Record<string, string>): ApiError {
   return request(409, 'conflict', detail, headers);
 }
 
-/** 412: the record changed since the caller read the `ETag` in `If-Match`. */
+/** Returns a 412: the record changed since the caller read the `ETag` in `If-Match`. */
 export function preconditionFailed(): ApiError {
   return request(
     412,
@@ -220,7 +219,7 @@ export function preconditionFailed(): ApiError {
   );
 }
 
-/** 413 with the limit in bytes. */
+/** Returns a 413 with the limit in bytes. */
 export function tooLarge(size_bytes_max: number): ApiError {
   return request(
     413,
@@ -229,7 +228,7 @@ export function tooLarge(size_bytes_max: number): ApiError {
   );
 }
 
-/** 431 with the limit in bytes. */
+/** Returns a 431 with the limit in bytes. */
 export function headersTooLarge(size_bytes_max: number): ApiError {
   return request(
     431,
@@ -239,12 +238,12 @@ export function headersTooLarge(size_bytes_max: number): ApiError {
   );
 }
 
-/** 415 for a body of another kind than JSON. */
+/** Returns a 415 for a body that is not JSON. */
 export function unsupportedMediaType(detail: string): ApiError {
   return request(415, 'unsupported_media_type', detail);
 }
 
-/** 422: the idempotency key was used for another request. */
+/** Returns a 422: the idempotency key was used for another request. */
 export function idempotencyMismatch(): ApiError {
   return request(
     422,
@@ -253,7 +252,9 @@ export function idempotencyMismatch(): ApiError {
   );
 }
 
-/** 429 with the whole seconds to wait; `refused` says of which fields there was too much. */
+/**
+ * Returns a 429 with the whole seconds to wait; `refused` names the fields that exceeded the limit.
+ */
 export function throttled(
   wait_seconds: number,
   refused?: Pick<Violation, 'attr' | 'detail'>[],
@@ -266,7 +267,7 @@ export function throttled(
   });
 }
 
-/** 500 that shows nothing of the inside. */
+/** Returns a 500 without internal details. */
 export function serverError(): ApiError {
   return new ApiError(500, 'server_error', [
     {
@@ -280,8 +281,8 @@ export function serverError(): ApiError {
 }
 
 /**
- * 503: a store that the server needs does not answer, or what `detail` says; the same request may
- * work after that time.
+ * Returns a 503: a needed store does not answer, or the reason in `detail`; the same request may
+ * succeed after this time.
  */
 export function unavailable(
   detail = 'A store of the server does not answer at the moment: try again in some seconds.',
@@ -292,7 +293,7 @@ export function unavailable(
   });
 }
 
-/** 503: more passwords wait to be checked than the server can check in time. */
+/** Returns a 503: too many passwords are waiting to be checked. */
 export function busy(): ApiError {
   return unavailable(
     'The server is checking as many passwords as it can at the moment: try again in some seconds.',

@@ -2,14 +2,17 @@ import { hash } from 'node:crypto';
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
 import { preconditionFailed } from './errors.ts';
 
-/** The strong entity tag of a body: equal texts have equal tags, different texts different ones. */
+/**
+ * Returns the strong entity tag of a body: equal texts have equal tags, different texts different
+ * ones.
+ */
 export function etagOf(text: string): string {
   return `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
 }
 
 /**
- * Puts the `ETag` on an answer and turns a GET whose `If-None-Match` has it
- * into a 304 without a body.
+ * Adds the `ETag` to an answer, and turns a GET with a matching `If-None-Match` into a 304 without
+ * a body.
  */
 export function tagAnswer(
   request: FastifyRequest,
@@ -23,11 +26,11 @@ export function tagAnswer(
   reply.header('etag', tag);
   if (!isReading(request) || !isKnown(request, String(tag))) return done(null, payload);
   notModified(reply);
-  // An empty text and not null: Fastify's own HEAD routes take null for a stream.
+  // An empty text instead of null: Fastify's own HEAD routes take null for a stream.
   done(null, '');
 }
 
-/** True when `If-None-Match` says that the client has what the tag stands for. */
+/** Returns true if `If-None-Match` shows that the client has this version. */
 export function isKnown({ headers }: FastifyRequest, tag: string): boolean {
   const wanted = headers['if-none-match'];
   return (
@@ -37,9 +40,9 @@ export function isKnown({ headers }: FastifyRequest, tag: string): boolean {
 }
 
 /**
- * Throws 412 when the request has an `If-Match` that names neither `*` nor the tag of `record`,
- * which is the record exactly as a GET answers it. The caller holds a lock on the record, so nobody
- * changes it between this look and the change.
+ * Throws a 412 if the request's `If-Match` names neither `*` nor the tag of `record`, which is the
+ * record exactly as a GET returns it. The caller holds a lock on the record, so nobody changes it
+ * between this check and the change.
  */
 export function ifMatch(request: FastifyRequest, record: unknown): void {
   if (!showsMatch(request)) return;
@@ -49,8 +52,8 @@ export function ifMatch(request: FastifyRequest, record: unknown): void {
 }
 
 /**
- * Does the request say which version of the record it is meant for? Throws on a POST whose route
- * does not declare `if_match`: its 412 would stand in no document.
+ * Returns true if the request names the version of the record that it changes. Throws on a POST
+ * whose route does not declare `if_match`, because its 412 would be undocumented.
  */
 export function showsMatch(request: FastifyRequest): boolean {
   if (request.method === 'POST' && request.routeOptions.config.if_match !== true)

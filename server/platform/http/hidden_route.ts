@@ -3,12 +3,12 @@ import { Problem } from './responses.ts';
 /** The media type of errors. */
 export const problem = 'application/problem+json';
 
-/** The media types of the bodies that a route answers, by status; none where no body is. */
+/** The media types of the bodies that a route returns, by status; empty without a body. */
 export type HiddenAnswers = Readonly<Record<number, readonly string[]>>;
 
 /**
- * The options of a public route that the OpenAPI document leaves out. It answers nothing but what
- * stands here: the tests hold it to that as they hold the others to the document.
+ * Returns the options of a public route that the OpenAPI document omits. It may only return these
+ * answers: the tests check it against them, as they check the others against the document.
  */
 export function hiddenRoute(answers: HiddenAnswers) {
   const response = Object.fromEntries(

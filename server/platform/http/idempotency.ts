@@ -15,7 +15,7 @@ import type { Claim } from './claim.ts';
 
 /** Time for which an answer is replayed: 24 h. */
 export const replay_ms = 24 * 3_600_000;
-/** After this time without an answer a request counts as crashed and its key is free again. */
+/** After this time without an answer, a request counts as crashed and its key is free again. */
 const lock_ms = 120_000;
 
 type Earlier = {
@@ -27,10 +27,9 @@ type Earlier = {
 };
 
 /**
- * Runs before the handler of a POST: without `Idempotency-Key` (and for `validate_only`, which has
- * no effect to repeat) it does nothing; else it claims the key, or answers what the first request
- * with it was answered, or throws 409 while that one is running and 422 when it was another
- * request.
+ * Runs before the handler of a POST. Without `Idempotency-Key`, and for `validate_only`, which has
+ * no effect to repeat, it does nothing. Otherwise it claims the key or replays the first answer. It
+ * throws 409 while the first request is running and 422 if that was another request.
  */
 export async function claimIdempotencyKey(
   context: HttpContext,
@@ -80,29 +79,28 @@ function ownerOf({ caller }: FastifyRequest): Pick<Claim, 'user_id' | 'service_k
   return { user_id, service_key_id: user_id === null ? key_id : null };
 }
 
-/** The table with the keys of the claim's owner, and the column that names the owner there. */
+/** Returns the table with the keys of the claim's owner, and its owner column. */
 function placeOf({ user_id }: Claim): { table: Sql; owner: Sql } {
   return user_id === null
     ? { table: sql`service_idempotency_keys`, owner: sql`service_key_id` }
     : { table: sql`idempotency_keys`, owner: sql`user_id` };
 }
 
-/** Keeps the keys of the claim's owner. */
+/** Returns a condition on the keys of the claim's owner. */
 function isOwned(claim: Claim): Sql {
   return claim.user_id === null
     ? sql`service_key_id = ${claim.service_key_id}::uuid`
     : sql`user_id = ${claim.user_id}`;
 }
 
-/** The longest answer that is kept of a request that changed nothing, in characters. */
+/** The longest stored answer of a request that changed nothing, in characters. */
 const kept_length_max = 1024 * 1024;
 
 type KeptAnswer = { status: number; headers: Record<string, string>; text: string | null };
 
 /**
- * Keeps the answer under the claim, with the COMMIT of the change, so that the change and the
- * memory of it stand or fall together: the transaction fails with 409 when the claim ran out and
- * another request took the key over.
+ * Stores the answer under the claim in the transaction of the change, so that both commit together.
+ * The transaction fails with 409 if the claim expired and another request holds the key.
  */
 export function keepAnswer(
   tx: Transaction,
@@ -117,7 +115,7 @@ export function keepAnswer(
   );
 }
 
-/** Keeps the answer of what is done already under the claim; throws 409 as `keepAnswer` does. */
+/** Stores the answer to a completed change under the claim; throws 409 like `keepAnswer`. */
 export async function storeAnswer(
   db: Queryable,
   secrets: Secrets,
@@ -127,7 +125,7 @@ export async function storeAnswer(
   if ((await db.run(keeping(secrets, claim, answer))) === 0) throw stillRunning();
 }
 
-/** The code of PostgreSQL if no row of the claim is left. */
+/** PostgreSQL's code if no row of the claim is left. */
 const divided_by_zero = '22012';
 
 function keeping(secrets: Secrets, claim: Claim, { status, headers, text }: KeptAnswer): Sql {
@@ -140,9 +138,9 @@ function keeping(secrets: Secrets, claim: Claim, { status, headers, text }: Kept
 }
 
 /**
- * Runs when the answer of a POST is about to be sent: keeps it when the handler did not, and frees
- * the key after a 429 and a 5xx, which ask to try again, and after a long answer: without a change
- * there is nothing that a repeat could do twice, and many of them would fill the disk.
+ * Runs before the answer of a POST is sent. It stores the answer if the handler did not. It
+ * releases the key after a 429 and a 5xx, which ask for a retry, and after a long answer: without a
+ * change, a repeat is harmless, and many long answers would fill the disk.
  */
 export async function settleIdempotencyKey(
   context: HttpContext,
@@ -171,7 +169,7 @@ export async function settleIdempotencyKey(
           AND ${isOwned(claim)} AND key = ${claim.key}`,
       );
   } catch (error) {
-    // The answer is right all the same; the row frees itself.
+    // The answer is still correct; the row expires.
     context.log.warn(
       { err: error, request_id: request.id },
       'the answer could not be kept under its idempotency key',
@@ -181,8 +179,8 @@ export async function settleIdempotencyKey(
 }
 
 /**
- * By what a repeat is told from another request. The hash is keyed: bodies hold passwords, which
- * whoever reads the database could try against a plain one a billion times a second.
+ * Identifies the request, to detect another one under the same key. The hash is keyed: bodies
+ * contain passwords, and a reader of the database could otherwise test a billion guesses a second.
  */
 function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: string): Buffer {
   const digest = createHash('sha256')
@@ -195,9 +193,10 @@ function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: s
 }
 
 /**
- * Returns the reach of an idempotency key: the same path (`@current`, or none of an organization)
- * is another place under another key of the person, and a route's answer may depend on more scopes
- * than its own. An answer outside the reach is not replayed. Empty for callers with all rights.
+ * Returns the reach of an idempotency key: under another key of the person, the same path
+ * (`@current`, or one without an organization) may mean another place, and a route's answer may
+ * depend on more scopes than its own. An answer outside the reach is not replayed. Empty for
+ * callers with all rights.
  */
 function reachOf({ caller, access }: FastifyRequest): string {
   const { scopes, scoped_organizations, scoped_teams } = caller;
@@ -211,8 +210,8 @@ function reachOf({ caller, access }: FastifyRequest): string {
 }
 
 /**
- * Returns the context that seals a kept answer. The answer may hold a secret that is shown once, so
- * only the row of this claim opens it.
+ * Returns the context that seals a stored answer. The answer may contain a secret that is shown
+ * once, so only the row of this claim opens it.
  */
 export function responseContext(claim_id: string): string {
   return `idempotency_keys:${claim_id}:response`;
@@ -225,9 +224,9 @@ function stillRunning() {
 }
 
 /**
- * Inserts the key, or takes over one that is older than 24 h, or whose request crashed, or met a
- * failover of PostgreSQL; should that one go on, `keepAnswer` stops it. The primary key lets one
- * of two requests that race win.
+ * Inserts the key, or replaces one that is older than 24 h, or whose request crashed or met a
+ * failover of PostgreSQL; `keepAnswer` stops that request if it continues. The primary key lets one
+ * of two racing requests win.
  */
 async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {
   const now = context.clock.now();

@@ -20,36 +20,39 @@ export const all_methods: readonly HTTPMethod[] = [
 type Path = { url: string; methods: Set<string>; is_open: boolean };
 
 /**
- * True for routes whose paths answer every method, and lead from where the slash is missing: those
- * of the API, and of signing in, but not those of other protocols.
+ * Returns true for routes whose paths answer every method and redirect from the path without its
+ * slash: those of the API and of sign-in, but not those of other protocols.
  */
 export function isCompleted({ url, config }: Pick<RouteOptions, 'url' | 'config'>): boolean {
   return /^\/(?:api|login|complete)\//.test(url) && url.endsWith('/') && config?.foreign !== true;
 }
 
 /**
- * True for routes whose paths tell a method that they do not have: also those of other protocols to
- * which everybody may send, with and without a slash as they are.
+ * Returns true for routes whose paths answer other methods with 405: also those of open foreign
+ * protocols, with and without a slash.
  */
 export function tellsMethods(route: Pick<RouteOptions, 'url' | 'config'>): boolean {
   return isCompleted(route) || isOpen(route);
 }
 
-/** True for routes of other protocols to which everybody may send, pages of all sites too. */
+/**
+ * Returns true for routes of foreign protocols that are open to everybody, including pages of all
+ * sites.
+ */
 function isOpen({ config }: Pick<RouteOptions, 'config'>): boolean {
   return config?.foreign === true && config.scope === 'public';
 }
 
-/** The methods of `Allow` for a path that has these. */
+/** Returns the methods of `Allow` for a path that has these. */
 export function allowedMethods(methods: ReadonlySet<string>): string[] {
   return all_methods.filter((method) => method === 'OPTIONS' || methods.has(method));
 }
 
 /**
- * Finds what each request is answered whose path has not its method: `completed` of a request is
- * there from the first hook on. Called before the routes are registered. Paths are found by
- * Fastify's own router, in a tree of one method: routes of their own for all that is lacking would
- * be ten for one that is not, and half of the time in which a server starts.
+ * Prepares the answer for each request whose path lacks its method: `completed` of a request is set
+ * from the first hook on. Called before the routes are registered. Fastify's own router finds the
+ * paths, in a tree of one method: explicit routes for all missing methods would be ten for each
+ * real one, and half of a server's start time.
  */
 export function findLacking(app: FastifyInstance): void {
   const paths = findMyWay();
@@ -79,7 +82,7 @@ function completedOf(
     return path.methods.has(request.method)
       ? undefined
       : { url: path.url, allowed: allowedMethods(path.methods), is_open: path.is_open };
-  // A path without a route of its own belongs to nobody, or to the console's page.
+  // A path without a route belongs to nobody, or to the console's page.
   const isNone = request.is404 || request.routeOptions.url?.endsWith('*');
   const slashed = isNone ? pathAt(withSlash(request.url)) : undefined;
   return (
@@ -91,7 +94,7 @@ function completedOf(
 }
 
 /**
- * Answers what `findLacking` found, before a body is read: OPTIONS and 405 with `Allow`, and a 308
+ * Sends the answer of `findLacking` before a body is read: OPTIONS and 405 with `Allow`, and a 308
  * from a path without its slash that keeps the query. Called after the hooks that see every
  * request.
  */
@@ -106,14 +109,14 @@ export function answerLacking(app: FastifyInstance): void {
   });
 }
 
-/** The path of the request as it was declared, for what counts requests: it holds no id. */
+/** Returns the declared path of the request, for counts of requests: it contains no id. */
 export function declaredPath(request: FastifyRequest): string {
   return request.completed?.url ?? request.routeOptions.url ?? 'unknown';
 }
 
 /**
- * The request's path with a slash at its end and its query; without a host, so that it holds behind
- * any proxy.
+ * Returns the request's path with a trailing slash and its query; without a host, so that it works
+ * behind any proxy.
  */
 function withSlash(url: string): string {
   const end = url.indexOf('?');

@@ -3,7 +3,7 @@ import { rawBody } from './bodies/body.ts';
 import { apiErrorOf, noteError } from './error_handler.ts';
 import { hiddenRoute, problem } from './hidden_route.ts';
 
-/** An answer of OAuth 2.0 that refuses (RFC 6749, 5.2); thrown, the route answers it. */
+/** A refusal in OAuth 2.0's form (RFC 6749, 5.2); when it is thrown, the route sends it. */
 export class OAuthRefused extends Error {
   readonly code: string;
   constructor(code: string, detail: string) {
@@ -15,8 +15,8 @@ export class OAuthRefused extends Error {
 const json = ['application/json'];
 
 /**
- * The options of a public route that speaks OAuth: its refusals have the body of RFC 6749. `status`
- * is that of success.
+ * Returns the options of a public OAuth route: its refusals have the body of RFC 6749. `status` is
+ * that of success.
  */
 export function oauthRoute(status: 200 | 201 = 200) {
   const { config, schema } = hiddenRoute({
@@ -32,7 +32,7 @@ export function oauthRoute(status: 200 | 201 = 200) {
   return { config: { ...config, no_store: true }, schema, errorHandler: tellRefusal };
 }
 
-/** The fields of a form. Throws `OAuthRefused` for a field that stands twice (RFC 6749, 3.2). */
+/** Returns the fields of a form. Throws `OAuthRefused` for a repeated field (RFC 6749, 3.2). */
 export function oauthForm(request: FastifyRequest): ReadonlyMap<string, string> {
   const fields = [...new URLSearchParams(rawBody(request)?.toString('utf8') ?? '')];
   const form = new Map(fields);

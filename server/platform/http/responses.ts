@@ -16,7 +16,7 @@ const violation_fields = {
   detail: Type.String({ description: 'A sentence for people.' }),
 };
 
-/** The place of a fault in a text, for code that was sent or fetched. */
+/** The place of a fault in sent or fetched code. */
 const place_fields = {
   file: Type.Optional(Type.String({ description: 'Name of the file that is wrong.' })),
   line: Type.Optional(Type.Integer({ description: 'Its line, counted from 1.' })),
@@ -71,7 +71,9 @@ const ValidateOnly = Type.Object({
   ),
 });
 
-/** True when the route's answer is a single record; lists have `results` and no `id` beside. */
+/**
+ * Returns true if the route returns a single record; lists have `results` and no `id` beside it.
+ */
 export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
   const answer = answerOf(route);
   return (
@@ -81,8 +83,8 @@ export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
 }
 
 /**
- * True when the route's answers have an `ETag`: single records, for the next `If-Match`, and every
- * answer to a GET, so that whoever asks again and again is spared what they have.
+ * Returns true if the route's answers have an `ETag`: single records, for the next `If-Match`, and
+ * every GET, so that repeated requests need not transfer the same body.
  */
 export function isTagged(route: Pick<RouteOptions, 'schema' | 'method'>): boolean {
   return answersRecord(route) || (route.method === 'GET' && answerOf(route) !== undefined);
@@ -97,8 +99,8 @@ function answerOf({ schema }: Pick<RouteOptions, 'schema'>) {
 }
 
 /**
- * The schema of a registered route with every status that it can answer, the parameters that all
- * such routes take, and names for the OpenAPI document; as it was declared where it is hidden.
+ * Returns the schema of a registered route for the OpenAPI document, with every possible status,
+ * the shared parameters and the names; unchanged for hidden routes.
  */
 export function documentedRoute(route: RouteOptions): FastifySchema | undefined {
   const schema = route.config?.declared;
@@ -150,9 +152,7 @@ function documented(route: RouteOptions): FastifySchema {
   };
 }
 
-/**
- * The body under the name that the document has for it. None is documented where it has no field.
- */
+/** Returns the body under its name in the document. A body without fields is not documented. */
 function bodyOf({ body }: FastifySchema, url: string, method: string): FastifySchema {
   if (body === undefined) return {};
   const { properties } = body as Partial<TObject>;
@@ -188,15 +188,13 @@ function descriptionOf(status: number, { bodyLimit = body_size_bytes_max }: Rout
     : (descriptions[status] ?? 'The answer.');
 }
 
-/**
- * The route's schema with each other media type beside JSON under the answer 200, for the document.
- */
+/** Returns the route's schema with all media types of the answer 200, for the document. */
 export function withMediaTypes(
   schema: FastifySchema,
   media_types: readonly string[] | undefined,
 ): FastifySchema {
   const answer = (schema.response as Record<string, TSchema>)['200']!;
-  // An answer with other media types alone declares them itself.
+  // An answer without JSON declares its media types itself.
   if (media_types === undefined || 'content' in answer) return schema;
   const { description, ...json } = answer as TSchema & {
     description: string;

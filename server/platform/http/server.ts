@@ -37,8 +37,8 @@ import {
 import type { UnknownPolicy } from './unknown/unknown_in_request.ts';
 import { header_size_bytes_max, unreadAnswer } from './unread_answer.ts';
 
-// Long enough for a file of events over a slow line; what must come quickly are the headers, and
-// Node waits a minute for those.
+// Long enough for a file of events over a slow line; only the headers must arrive quickly, and Node
+// waits a minute for those.
 const request_timeout_ms = 3_600_000;
 
 /** The facts about a request on its way through the server; see `context.ts`. */
@@ -53,11 +53,11 @@ const request_parts = [
 ] as const;
 
 /**
- * Builds the HTTP server: the conduct of the whole API around the routes that `register` adds.
- * Guarantees: a route without `config.scope` stops the boot; every error has the one body; no
+ * Builds the HTTP server: the common rules of the whole API around the routes that `register` adds.
+ * Guarantees: a route without `config.scope` stops the start; every error has the same body; no
  * handler of a route that is not public runs before key, limit, scope, membership and level were
- * checked. Names that a route does not know are refused, or ignored and told where `isLenient` says
- * so of its method and path.
+ * checked. Names that a route does not know are refused, or ignored and reported if `isLenient`
+ * says so for its method and path.
  */
 export function buildServer(
   context: HttpContext,
@@ -81,7 +81,7 @@ export function buildServer(
     showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,
   );
   for (const name of request_parts) app.decorateRequest(name);
-  // Bytes are kept as they came: a handler reads them once it has found its object.
+  // Bytes stay unparsed: a handler parses them once it has found its object.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
     done(null, bytes),
@@ -113,7 +113,8 @@ export function buildServer(
 function serverOptions(context: HttpContext): FastifyHttpOptions<Server> {
   return {
     logger: false,
-    // A client that is connected while it closes gets an answer, and the connection ends with it.
+    // A client that is connected during the shutdown gets its answer, and the connection ends with
+    // it.
     return503OnClosing: false,
     bodyLimit: body_size_bytes_max,
     requestTimeout: request_timeout_ms,
@@ -122,7 +123,7 @@ function serverOptions(context: HttpContext): FastifyHttpOptions<Server> {
     rewriteUrl: (request) => withoutBasePath(context, request.url ?? '/'),
     trustProxy:
       context.config.trusted_proxies.length === 0 ? false : context.config.trusted_proxies,
-    // A request without a Host header is refused below, in the words of this API.
+    // A request without a Host header is refused below, with this API's error.
     http: { maxHeaderSize: header_size_bytes_max, requireHostHeader: false },
     frameworkErrors: (error, request, reply) => {
       const answer = apiErrorOf(error);
@@ -136,7 +137,9 @@ function serverOptions(context: HttpContext): FastifyHttpOptions<Server> {
   };
 }
 
-/** Gives a route its guard, its idempotency, its entity tag or its pieces, its documentation. */
+/**
+ * Adds to a route its guard, its idempotency, its entity tag or its pieces, and its documentation.
+ */
 function conduct(
   app: FastifyInstance,
   context: HttpContext,
@@ -165,13 +168,13 @@ function conduct(
     if (isTagged(route)) route.onSend = [tagAnswer, ...[route.onSend ?? []].flat()];
     if (route.method === 'GET' && !answersRecord(route)) route.preSerialization = [answerInPieces];
   }
-  // Declared for the document alone: handlers check bodies, and their answers are plain JSON.
+  // Only declared for the document: handlers check bodies, and their answers are plain JSON.
   // Fastify's own work on the schemas would be a fifth of building a server.
   if (route.schema !== undefined) route.config = { ...config, declared: route.schema };
   delete route.schema;
 }
 
-/** Lets a route look at the names of a request before all else that its handler needs. */
+/** Makes a route check the names of a request before anything else. */
 function watchNames(route: RouteOptions, unknown: UnknownPolicy): void {
   route.preHandler = [checkParameters, ...[route.preHandler ?? []].flat()];
   if (unknown === 'refused' && route.method !== 'PUT') return;
@@ -189,14 +192,15 @@ function observe(app: FastifyInstance, context: HttpContext): void {
     const fault = hostFault(request.raw);
     done(fault === undefined ? undefined : unparsable(fault));
   });
-  // The rest of a body that is too long is dropped as it comes, like that of other refusals. The
-  // framework would close the connection: who is still sending would never see the answer.
+  // The rest of a body that is too long is discarded as it arrives, like that of other refusals.
+  // The framework would close the connection, and a client that is still sending would never see
+  // the answer.
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (reply.statusCode === 413 && !isDraining(app)) reply.removeHeader('connection');
     done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
-    // Only a request that was counted can be given back.
+    // Only a counted request can be refunded.
     if (reply.statusCode === 304 && request.caller !== undefined)
       app.limiter.refund(...limitedSubjects(request.caller));
     const route = declaredPath(request);

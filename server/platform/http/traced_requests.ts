@@ -6,12 +6,12 @@ import { readTraceparent, traceparentOf } from '../tracing/traceparent.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 
 const request_kind = 2;
-/** Asked every few seconds by machines that only want to know whether all is well. */
+/** Monitoring systems request these every few seconds. */
 const untold = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
- * Creates a span of each request, in the trace that its `traceparent` names. The span has the
- * method, the route as declared and the request's id: paths, queries and bodies may hold secrets.
+ * Creates a span of each request, in the trace that its `traceparent` names. The span contains the
+ * method, the declared route and the request's id: paths, queries and bodies may contain secrets.
  * The answer names the span in `traceresponse`.
  */
 export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
@@ -32,7 +32,7 @@ export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
     reply.header('traceresponse', traceparentOf(span));
     asPartOf(span, done);
   });
-  // The end of a body is told by the connection, which is a part of no request.
+  // The connection reports the end of a body, outside the request's context.
   app.addHook('preValidation', (request, _reply, done) => {
     const span = spans.get(request);
     return span === undefined ? done() : asPartOf(span, done);

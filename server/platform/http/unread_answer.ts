@@ -11,8 +11,8 @@ export const header_size_bytes_max = 32 * 1024;
 type ClientError = { code?: string; rawPacket?: unknown };
 
 /**
- * The answer to bytes that are no request: 431 for headers that are too long, 400 for what is not
- * HTTP. Counts it, and lets the page read it that sent it.
+ * Answers bytes that are no request: 431 for headers that are too long, 400 for text that is not
+ * HTTP. Counts it, and lets the sending page read it.
  */
 export function unreadAnswer(context: HttpContext, { code, rawPacket }: ClientError): string {
   const error =
@@ -34,7 +34,7 @@ export function unreadAnswer(context: HttpContext, { code, rawPacket }: ClientEr
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`;
 }
 
-/** The origin among headers that were not read; nothing else of them comes into the answer. */
+/** Returns the origin from unparsed headers; nothing else of them reaches the answer. */
 function originIn(packet: unknown): string | undefined {
   if (!Buffer.isBuffer(packet)) return undefined;
   const head = packet.toString('latin1', 0, 2 * header_size_bytes_max);

@@ -4,8 +4,8 @@ import { unavailable } from './errors.ts';
 const wait_ms_max = 30_000;
 
 /**
- * The result of a query that a request waits for. A query that takes more than 30 seconds is killed
- * through the signal, and the request answers 503.
+ * Returns the result of a query that a request waits for. The signal kills a query that takes more
+ * than 30 seconds, and the request gets a 503.
  */
 export async function whileWaiting<Result>(
   work: (signal: AbortSignal) => Promise<Result>,

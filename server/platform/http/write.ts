@@ -15,20 +15,20 @@ import { isValidateOnly } from './lists/query.ts';
 import { ignoredHeaders, settleReadOnly } from './unknown/unknown_in_request.ts';
 
 /**
- * Something outside of the control store (a mail, a signal to a worker) that is done once the
- * change is committed; a fault is logged and does not undo the change.
+ * An effect outside the control store (a mail, a signal to a worker) that runs once the change is
+ * committed; a fault is logged and does not undo the change.
  */
 export type Effect = () => Promise<unknown>;
 
 /**
- * Puts off an effect until the transaction is committed; nothing is done when it is rolled back or
- * was `validate_only`.
+ * Defers an effect until the transaction is committed; it never runs after a rollback or with
+ * `validate_only`.
  */
 export type Afterwards = (effect: Effect) => void;
 
 /**
  * The entry of a write in the activity log: by default of the path's organization, with the caller
- * as the actor. `also`: further logs that the write concerns, in one order everywhere.
+ * as the actor. `also`: further affected logs, always in the same order.
  */
 export type Entry = Activity & {
   chain?: Chain;
@@ -38,20 +38,20 @@ export type Entry = Activity & {
 };
 
 /**
- * Says what the write did; called exactly once by every `work` that succeeds, with `nothing` when
- * it only looked (a dry run). A PATCH or PUT gives the record from `before` too: it is the answer
- * when the entry names no change.
+ * Records what the write did. Every successful `work` calls it exactly once, with `nothing` if it
+ * only read (a dry run). A PATCH or PUT also passes the record from `before`: it is the answer if
+ * the entry has no changes.
  */
 export type RecordActivity = {
   (entry: Entry | 'nothing', before?: unknown): void;
   /**
-   * Locks the end of the organization's log together with what was sent last, which must be the
-   * last lock of the work: a way to the store less for a write whose entry goes there alone.
+   * Locks the end of the organization's log together with the last statement, which must be the
+   * last lock of the work. It saves a round trip for a write with one entry there.
    */
   soon(): void;
 };
 
-/** Carries the finished answer out of a transaction that must leave nothing behind. */
+/** Carries the finished answer out of a transaction that must be rolled back. */
 class NothingKept extends Error {
   readonly answer: unknown;
   constructor(answer: unknown) {
@@ -61,27 +61,26 @@ class NothingKept extends Error {
 }
 
 /**
- * Every change of the API goes through here. `work` finds, refuses and changes in one transaction
- * and gives the answer's body, undefined for 204. Guarantees:
- * - the caller is a member with the route's level until the transaction ends: a removal or demotion
- *   that races waits for it, or stops it;
+ * Every change of the API uses this function. `work` finds, refuses and changes in one transaction
+ * and returns the answer's body, undefined for 204. Guarantees:
+ * - the caller is a member with the route's level until the transaction ends: a concurrent removal
+ *   or demotion waits for it, or stops it;
  * - the activity log gets exactly one entry, in the same transaction; a `work` that records none or
- *   two is a fault of ours and changes nothing;
- * - an agent changes nothing where the organization forbids it, and may look (a dry run) all the
- *   same;
- * - what was sent of fields that only the server sets is told, or refused and nothing changed;
- * - a PATCH or PUT whose entry names no change is rolled back: no entry, no effect, ETag and
- *   instants as they were;
- * - with `?validate_only=true` everything is checked and nothing kept: 200 with the body that would
- *   have come, or 204;
- * - with an `Idempotency-Key` the change and its answer are committed together, so a crash between
- *   them cannot make a repeat do it twice;
- * - those of one organization take three connections at most, however long they wait for each
+ *   two is a bug and changes nothing;
+ * - an agent changes nothing if the organization forbids it, but may still do a dry run;
+ * - sent fields that only the server sets are reported, or refused with nothing changed;
+ * - a PATCH or PUT whose entry has no changes is rolled back: no entry, no effect, and the ETag and
+ *   instants stay;
+ * - with `?validate_only=true`, everything is checked and nothing stored: 200 with the body of a
+ *   real request, or 204;
+ * - with an `Idempotency-Key`, the change and its answer are committed together, so that a repeat
+ *   after a crash cannot apply it twice;
+ * - writes of one organization use at most three connections, however long they wait for each
  *   other;
- * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no
- *   effect but on `tx` and through `afterwards` and `record`;
- * - an inner request is a part of its caller's transaction: membership, effects and repetition are
- *   the caller's.
+ * - a deadlock or serialization failure is retried up to three times, so `work` may only act on
+ *   `tx` and through `afterwards` and `record`;
+ * - an inner request is a part of its caller's transaction: membership, effects and retries are the
+ *   caller's.
  */
 export function write<Answer>(
   request: FastifyRequest,
@@ -99,9 +98,9 @@ export function write<Answer>(
 }
 
 /**
- * `write` for work that begins with the result of `ahead`. That statement is sent together with the
- * check of the caller and comes after it in every order: of locks, of snapshots and of refusals. It
- * only reads and locks.
+ * Runs `write` for work that begins with the result of `ahead`. That statement is sent together
+ * with the check of the caller and comes after it in every order: of locks, of snapshots and of
+ * refusals. It only reads and locks.
  */
 export async function writeFound<Found, Answer>(
   request: FastifyRequest,
@@ -122,7 +121,7 @@ export async function writeFound<Found, Answer>(
   const inTransaction = () =>
     db.transaction(async (tx) => {
       effects = [];
-      // Both are waited for: nothing is asked once the transaction is over.
+      // Waits for both, because no statement may follow the end of the transaction.
       const [confirmed, finding] = await Promise.allSettled([
         inner === undefined ? confirmAccess(tx, request) : false,
         (async () => ahead(tx))(),
@@ -175,7 +174,7 @@ function openRecord(request: FastifyRequest, tx: Transaction): OpenRecord {
       soon: () => {
         const { organization_id } = request.access;
         record.place = lockChain(tx, request.server.context.secrets, { organization_id });
-        // It fails with what was sent before it, of which the work hears.
+        // It fails together with the earlier statements, whose error the work gets.
         record.place.catch(() => undefined);
       },
     },
@@ -183,7 +182,7 @@ function openRecord(request: FastifyRequest, tx: Transaction): OpenRecord {
   return record;
 }
 
-/** Keeps the answer and the one entry of a work that succeeded; throws where nothing is kept. */
+/** Stores the answer and the one entry of successful work; throws if nothing may be stored. */
 async function keepWrite<Answer>(
   request: FastifyRequest,
   tx: Transaction,

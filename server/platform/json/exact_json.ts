@@ -1,9 +1,9 @@
 /**
  * Parses a JSON text without rounding: whole numbers beyond 2^53 become `bigint`, all others
- * `number`. Throws a SyntaxError for what is not JSON.
+ * `number`. Throws a SyntaxError for text that is not JSON.
  */
 export function parseExactJson(text: string): unknown {
-  // The reviver takes ten times as long as a plain reading, and long numbers are rare.
+  // The reviver takes ten times as long as a plain parse, and long numbers are rare.
   if (!long_number.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_name, value: unknown, context?: { source?: string }) =>
     typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context!.source!)

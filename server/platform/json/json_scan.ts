@@ -1,7 +1,7 @@
-/** A place in a text; line and column are counted from 1. */
+/** A place in a text; line and column count from 1. */
 export type JsonPlace = { offset: number; line: number; column: number };
 
-/** A value or name that JSON has not: of which item of a list it is, by its index, and where. */
+/** An invalid value or name: the index of its item in a list, and its place. */
 export type StrangePart = {
   kind: 'number' | 'text';
   written: string;
@@ -9,16 +9,16 @@ export type StrangePart = {
   path(): string;
 };
 
-/** A look through a text for what JSON has not. */
+/** A search through a text for invalid JSON values. */
 export type JsonScan = {
   /**
-   * Reads the text once: `NaN` and its like, and the texts with U+FFFD where `is_text_broken`. Ends
-   * with the text, or where it stops being JSON.
+   * Reads the text once: yields `NaN` and the like, and the texts with U+FFFD if `is_text_broken`.
+   * Ends with the text, or where it stops being JSON.
    */
   read(is_text_broken: boolean): Generator<StrangePart>;
   /** The place at which the text stops being JSON, after reading; undefined for JSON. */
   readonly fault: JsonPlace | undefined;
-  /** The text with null in the place of such numbers. */
+  /** Returns the text with null in place of such numbers. */
   withNulls(): string;
 };
 
@@ -27,13 +27,13 @@ const blank = /[ \t\n\r]*/y;
 const scalar =
   /(?:-?Infinity|NaN)|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
 const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
-/** Names on the way to a value that are told. */
+/** Most names in the reported path of a value. */
 const path_length_max = 20;
 
 /**
  * Finds the place at which a text stops being JSON: its end if it ends too early, undefined for
- * JSON. `JSON.parse` gives the place of some faults only. Takes time in proportion to the length of
- * the text, whatever it holds.
+ * JSON. `JSON.parse` reports the place of some faults only. Its time is proportional to the length
+ * of the text, whatever the content.
  */
 export function findJsonFault(text: string): JsonPlace | undefined {
   const reader = openReader(text);
@@ -42,7 +42,10 @@ export function findJsonFault(text: string): JsonPlace | undefined {
   return undefined;
 }
 
-/** Opens the scan. It takes time and memory by the length of the text, whatever that holds. */
+/**
+ * Opens the scan. Its time and memory are proportional to the length of the text, whatever the
+ * content.
+ */
 export function openJsonScan(text: string): JsonScan {
   const strange: { from: number; to: number }[] = [];
   let fault: JsonPlace | undefined;
@@ -88,7 +91,10 @@ function openReader(text: string): Reader {
   return { text, at: 0, wanted: 'value', stack: [] };
 }
 
-/** The next text or strange number, or the fault that ends the reading; undefined at the end. */
+/**
+ * Returns the next text or invalid number, or the fault that ends the reading; undefined at the
+ * end.
+ */
 function nextPart(reader: Reader): Part | undefined {
   const { text } = reader;
   while (reader.at <= text.length) {
@@ -132,7 +138,7 @@ function readName(reader: Reader): Part | undefined {
   return part;
 }
 
-/** Reads what stands behind a value. */
+/** Reads the text after a value. */
 function readEnd(reader: Reader): Part | undefined {
   const { text, at, stack } = reader;
   const inside = stack.at(-1);
@@ -149,7 +155,7 @@ function readEnd(reader: Reader): Part | undefined {
 function readText(reader: Reader): Part {
   const { text, at: from } = reader;
   const end = endOfText(text, from);
-  // One that does not end is told by where it begins.
+  // An unterminated text is reported by its beginning.
   if (text[end] !== '"') return faultAt(reader, end === text.length ? from : end);
   reader.at = end + 1;
   return { kind: 'text', from, to: reader.at };
@@ -167,7 +173,7 @@ function close(reader: Reader): undefined {
   reader.at += 1;
 }
 
-/** Nothing is read behind a fault. */
+/** Nothing is read after a fault. */
 function faultAt(reader: Reader, from: number): Part {
   reader.at = reader.text.length + 1;
   return { kind: 'fault', from, to: from };
@@ -179,7 +185,9 @@ function skipBlanks(reader: Reader): void {
   reader.at = blank.lastIndex;
 }
 
-/** The index of the closing quote of the text that begins here, or of what no text may hold. */
+/**
+ * Returns the index of the closing quote of the text that begins here, or of an invalid character.
+ */
 function endOfText(text: string, from: number): number {
   // eslint-disable-next-line no-control-regex
   const special = /["\\\u0000-\u001f]/g;
@@ -193,7 +201,7 @@ function endOfText(text: string, from: number): number {
   return text.length;
 }
 
-/** Items stand in a list, or in a list of an object; what stands elsewhere is of the first. */
+/** Items are in a list, or in a list of an object; other places belong to the first item. */
 function placeInside(stack: readonly (number | string)[]): Pick<StrangePart, 'item' | 'path'> {
   const depth = stack.slice(0, 2).findIndex((one) => typeof one === 'number');
   return {

@@ -7,7 +7,7 @@ import { nextAttempt } from '../pacing/retry_schedule.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Mail, MailMessage } from './mail.ts';
 
-/** A mail in the hands of one process; `attempts` counts this attempt too. */
+/** A mail that one process has claimed; `attempts` includes this attempt. */
 export type DueMail = {
   id: string;
   link: string | null;
@@ -17,7 +17,8 @@ export type DueMail = {
 };
 
 /**
- * Notes, in the transaction that ends the mail, that the relay has taken the one with this link.
+ * Records, in the transaction that ends the mail, that the relay has accepted the one with this
+ * link.
  */
 export type LinkTaken = (tx: Transaction, link: string, now_ms: number) => Promise<unknown>;
 
@@ -31,15 +32,15 @@ export type MailSender = {
   onTaken: LinkTaken;
 };
 
-/** The context under which a mail is sealed. */
+/** Returns the context that seals a mail. */
 export function mailContext(id: string): string {
   return `mails:${id}:message`;
 }
 
 /**
- * Hands the mail to the relay once and stores what came of it; the content is gone when it is over.
- * An attempt that lost its lease changes nothing. Never rejects: what cannot be stored is done
- * again once the lease has run out.
+ * Sends the mail to the relay once and stores the result; the content is deleted at the end. An
+ * attempt that lost its lease changes nothing. Never rejects: a result that cannot be stored is
+ * repeated after the lease.
  */
 export async function attemptMail(sender: MailSender, due: DueMail): Promise<void> {
   const { log, clock, mail } = sender;
@@ -79,8 +80,8 @@ async function settle(
   const is_pending = next !== null && next < Date.parse(due.expires_at);
   const outcome = is_taken ? 'sent' : is_pending ? 'pending' : 'given_up';
   await db.transaction(async (tx) => {
-    // The lock of the link's target comes before that of the mail, as in the code that ends the
-    // link and withdraws the mail.
+    // Lock order: the link's target before the mail, as in the code that ends the link and
+    // withdraws the mail.
     if (is_taken && due.link !== null) await onTaken(tx, due.link, now);
     await tx.run(sql`
       UPDATE mails SET outcome = ${outcome},

@@ -1,11 +1,11 @@
 import { escapeHtml } from '../escape_html.ts';
 import { cleanText, oneLine, withoutLinks } from './plain_text.ts';
 
-/** Content of a mail. Every part may be anyone's text; none of it is interpreted as HTML. */
+/** Content of a mail. Every part may be untrusted text; it is never interpreted as HTML. */
 export type MailContent = {
   heading: string;
   paragraphs: string[];
-  /** Another person's text, shown as a quotation after the paragraphs; its lines are kept. */
+  /** Another person's text, shown as a quotation after the paragraphs, with its lines. */
   quote?: string;
   /** The one thing to do. */
   action?: { label: string; url: string };
@@ -13,8 +13,8 @@ export type MailContent = {
 };
 
 const page = 'margin:0;padding:24px 16px';
-// No colours of page and text: readers choose light or dark by themselves, and nothing of ours can
-// be left unreadable by it.
+// No colours of page and text: mail programs choose light or dark themselves, so our colours could
+// make text unreadable.
 const column =
   "max-width:560px;margin:0 auto;font-family:-apple-system,'Segoe " +
   "UI',Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5;overflow-wrap:break-word";
@@ -28,9 +28,8 @@ const small = 'margin:0 0 16px;font-size:14px';
 const link = 'word-break:break-all';
 
 /**
- * Both forms of a mail: `text` has the address of the action in full on a line of its own, `html`
- * needs no image, font or style from elsewhere. Throws for an action whose address is not http or
- * https.
+ * Returns both forms of a mail: `text` has the full URL of the action on its own line, `html` needs
+ * no external image, font or style. Throws for an action whose URL is not http or https.
  */
 export function compose(content: MailContent): { text: string; html: string } {
   const action =
@@ -40,10 +39,10 @@ export function compose(content: MailContent): { text: string; html: string } {
   return { text: composeText(content, action), html: composeHtml(content, action) };
 }
 
-/** The address in its normal form, in which it holds no space, quote or angle bracket. */
+/** Returns the URL in its normal form, which has no space, quote or angle bracket. */
 function webAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // The address may hold a secret, so the error does not repeat it.
+  // The URL may contain a secret, so the error does not repeat it.
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
     throw new TypeError('The action of a mail needs an http or https address.');
   return url.href;

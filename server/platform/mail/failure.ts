@@ -2,8 +2,8 @@ import { oneLine } from './plain_text.ts';
 import type { Relay } from './relay.ts';
 
 /**
- * The reason why a mail was refused: a sentence for the operator that says what to do, and details
- * for the log. It contains nothing of the mail and no password.
+ * The reason why a mail was refused: a sentence for the operator with the needed action, and
+ * details for the log. It contains no content of the mail and no password.
  */
 export type MailFailure = {
   advice: string;

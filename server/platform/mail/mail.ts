@@ -10,7 +10,7 @@ import { oneLine, withoutLinks } from './plain_text.ts';
 import { MailSettingError, readRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
 
-/** One mail to one recipient, in both forms; subject and names may be anyone's text. */
+/** One mail to one recipient, in both forms; subject and names may be untrusted text. */
 export type MailMessage = {
   to: string;
   reply_to?: Mailbox;
@@ -19,23 +19,23 @@ export type MailMessage = {
   html: string;
 };
 
-/** The way out for mails. */
+/** Sends mails. */
 export type Mail = {
-  /** False when no relay is set: `send` then always answers false. */
+  /** False if no relay is set: `send` then always returns false. */
   is_configured: boolean;
   /**
-   * True when the relay has taken the mail (its 250). False when there is no relay, an address is
-   * not one, or the relay refused, broke off or took longer than 15 seconds, waiting for a free
-   * connection included; the cause is in the log. Never throws. After false by lateness the mail
-   * may still arrive. `id` makes the Message-ID: whoever sends a mail again gives the same.
+   * Returns true if the relay has accepted the mail (its 250). Returns false if there is no relay,
+   * an address is invalid, or the relay refused, broke off or took longer than 15 seconds,
+   * including the wait for a free connection; the log has the cause. Never throws. After a timeout,
+   * the mail may still arrive. `id` becomes the Message-ID: a repeated mail must use the same one.
    */
   send(message: MailMessage, id?: string): Promise<boolean>;
   /**
-   * Connects and logs in without sending: undefined when the relay is ready, or when there is none;
-   * otherwise a sentence that says what to do.
+   * Connects and logs in without sending: undefined if the relay is ready, or if there is none;
+   * otherwise a sentence with the needed action.
    */
   check(): Promise<string | undefined>;
-  /** Waits for the mails under way, at most as long as one may take, and takes no more. */
+  /** Waits for the mails in progress, at most as long as one may take, and accepts no more. */
   close(): Promise<void>;
 };
 
@@ -53,13 +53,13 @@ type MailOptions = {
 const require = createRequire(import.meta.url);
 const default_bounds: Bounds = { connect_milliseconds: 5_000, send_milliseconds: 15_000 };
 const connections_max = 5;
-// Long enough for the next mail of a burst; after minutes a firewall may have forgotten the
-// connection without a word.
+// Long enough for the next mail of a burst; after minutes, a firewall may have dropped the
+// connection silently.
 const idle_milliseconds = 10_000;
 
 /**
- * Creates the way out for mails of `from` through the relay of `url`. Connects at the first mail.
- * Throws `MailSettingError` when one of the two cannot be used.
+ * Opens the sending of mails from `from` through the relay of `url`. Connects at the first mail.
+ * Throws `MailSettingError` if one of the two is invalid.
  */
 export function openMail(options: MailOptions): Mail {
   const from = readMailbox(options.from);
@@ -134,8 +134,7 @@ function withRelay(
     close: async () => {
       is_closed = true;
       await Promise.all(under_way);
-      // Nothing is under way any more: what is still open is idle, or a relay that does not say
-      // goodbye.
+      // No mail is in progress: an open connection is idle, or its relay does not say goodbye.
       transport.close({ force: true });
     },
   };
@@ -163,27 +162,26 @@ function faultOf({ to, reply_to }: MailMessage): string | undefined {
 }
 
 /**
- * The relay is the operator's own setting and mostly on a private network, so the guard for
- * addresses that users write does not stand before it.
+ * The relay is the operator's own setting and mostly on a private network, so the guard for users'
+ * addresses does not apply.
  */
 function openTransport(relay: Relay, bounds: Bounds) {
-  // Loaded here: a server without a relay does without it.
+  // Loaded here: a server without a relay does not need it.
   const { createTransport } = require('nodemailer') as typeof Nodemailer;
   return createTransport({
     pool: true,
     maxConnections: connections_max,
     idleTimeout: idle_milliseconds,
-    // For the connection that the relay closed just when it was wanted; a relay that hangs up at
-    // once is not asked again and again.
+    // For a connection that the relay closed just when it was needed; a relay that hangs up at once
+    // is not retried repeatedly.
     maxRequeues: 1,
     host: relay.host,
     port: relay.port,
     secure: relay.is_tls,
-    // Somebody on the way could keep quiet about STARTTLS: a password does not leave the machine
+    // An attacker on the path could suppress STARTTLS: a password does not leave the machine
     // without TLS.
     requireTLS: !relay.is_tls && !relay.is_loopback && relay.login !== undefined,
-    // A relay on this machine seldom has a certificate that anyone vouches for, and nobody stands
-    // between.
+    // A relay on this machine seldom has a trusted certificate, and no attacker is in between.
     tls: { rejectUnauthorized: !relay.is_loopback },
     auth:
       relay.login === undefined

@@ -1,21 +1,23 @@
 import { domainToASCII } from 'node:url';
 import { oneLine } from './plain_text.ts';
 
-/** A person or a system that mail goes to or comes from; `name` may be empty. */
+/** A person or a system that sends or receives mail; `name` may be empty. */
 export type Mailbox = { name: string; address: string };
 
-// No space, control or special of RFC 5322 before the one @, and a domain's characters after it. So
-// an address can hold neither a second recipient nor a header; quoted local parts and address
-// literals, which the RFC allows and nobody has, are left out.
+// No space, control or special character of RFC 5322 before the one @, and a domain's characters
+// after it. So an address can contain neither a second recipient nor a header. Quoted local parts
+// and address literals, which the RFC allows and nobody uses, are not accepted.
 const address_form = /^[^\s\p{C}"(),:;<>@[\\\]]+@[\p{L}\p{M}\p{N}._-]+$/u;
 const mailbox_form = /^(?:(?:"([^"<>]*)"|([^"<>]*)) ?<([^<>]*)>|([^<>]*))$/;
 
-/** True when the text is one address that mail can be sent to, in ASCII or internationalised. */
+/**
+ * Returns true if the text is one address that mail can be sent to, in ASCII or internationalised.
+ */
 export function isAddress(text: string): boolean {
   return address_form.test(text) && domainOf(text) !== '';
 }
 
-/** The domain of an address in ASCII; empty when it cannot be one. */
+/** Returns the domain of an address in ASCII; empty if it cannot be one. */
 export function domainOf(address: string): string {
   return domainToASCII(address.slice(address.lastIndexOf('@') + 1));
 }
@@ -28,14 +30,14 @@ export function domainOf(address: string): string {
 export function withPlainDomain(address: string): string {
   const at = address.lastIndexOf('@') + 1;
   const lower = address.slice(at).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-  // ASCII is left as it is: the URL standard makes an address of a machine of 1.2.3.
+  // ASCII stays unchanged: the URL standard converts 1.2.3 to an IP address.
   const plain = /^[ -~]*$/.test(lower) ? lower : domainToASCII(lower) || lower;
   return address.slice(0, at) + plain;
 }
 
 /**
- * The one mailbox that a text such as `Sluice <sluice@example.com>` or `sluice@example.com` names;
- * undefined when it names none or several.
+ * Returns the one mailbox in a text such as `Sluice <sluice@example.com>` or `sluice@example.com`;
+ * undefined if it names none or several.
  */
 export function readMailbox(text: string): Mailbox | undefined {
   const [, quoted, plain, bracketed, alone] = mailbox_form.exec(oneLine(text)) ?? [];

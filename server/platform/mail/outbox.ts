@@ -7,52 +7,49 @@ import type { DueMail, MailSender } from './attempt_mail.ts';
 import type { MailMessage } from './mail.ts';
 
 /**
- * The link in a mail: `name` is how `mails.link` calls it, by which the database withdraws the mail
- * when the link is void; `expires_at_ms` when the link ends, and with it the mail.
+ * The link in a mail: `name` is its name in `mails.link`, by which the database withdraws the mail
+ * if the link becomes void; at `expires_at_ms` the link expires, and the mail with it.
  */
 export type MailedLink = { name: string; expires_at_ms: number };
 
-/** A mail to be written; one without a link is wanted for 3 days. */
+/** A mail to write; one without a link stays useful for 3 days. */
 export type NewMail = { message: MailMessage; link?: MailedLink };
 
 /**
- * The mails that are to go out. Guarantees: a mail goes out when, and only when, the transaction
- * that wrote it is committed, also after a kill; however many processes send, one has it in its
- * hands at a time; one that the relay does not take is tried again over a day, and none is sent
- * once its link is void or its end has come. It arrives twice, with the same Message-ID, only where
- * the relay took it and its answer, or the note of it, was lost.
+ * The mails to send. Guarantees: a mail is sent if and only if the transaction that wrote it is
+ * committed, also after a kill; one process at a time sends it; a mail that the relay does not
+ * accept is retried over a day, and none is sent once its link is void or it has expired. It
+ * arrives twice, with the same Message-ID, only if the relay accepted it and the answer or its
+ * record was lost.
  */
 export type Outbox = {
-  /** Writes mails and gives their ids for `send`; none without a relay. */
+  /** Writes mails and returns their ids for `send`; empty without a relay. */
   write(tx: Transaction, mails: NewMail[]): Promise<string[]>;
-  /** Writes mails, and begins to send them once that is committed; nobody waits for it. */
+  /** Writes mails, and starts to send them after the commit; nobody waits for it. */
   post(place: Place, mails: NewMail[]): Promise<void>;
   /**
-   * Makes the first attempt at committed mails, in their order, until `signal` stops it. Never
-   * rejects. `sendDue` continues with the rest.
+   * Makes the first attempt at committed mails, in order, until `signal` stops it. Never rejects.
+   * `sendDue` continues with the rest.
    */
   send(ids: string[], signal?: AbortSignal): Promise<void>;
-  /** Makes one attempt at every mail that is due, until none is, and gives how many there were. */
+  /** Makes one attempt at every mail that is due, until none is, and returns their number. */
   sendDue(signal?: AbortSignal): Promise<number>;
-  /** Begins no further attempt and waits for those under way. */
+  /** Starts no further attempt and waits for those in progress. */
   close(): Promise<void>;
 };
 
-/** A change under way: its transaction, and how something is put off until that is committed. */
+/** A change in progress: its transaction, and the registration of effects after the commit. */
 type Place = { tx: Transaction; afterwards: (effect: () => Promise<unknown>) => void };
 
 /**
  * Fewer than the connections to the relay, so that a single mail does not wait behind a thousand.
  */
 const mails_at_once = 3;
-/**
- * Time for which a mail without a link is useful; longer than the retries for a server that is
- * down.
- */
+/** How long a mail without a link is useful: longer than the retries for a server that is down. */
 const wanted_ms = 3 * 24 * 3_600_000;
 /** Time during which a mail belongs to the process that wrote it. */
 const first_attempt_ms = 10_000;
-/** Lease of an attempt and its result; afterwards another process repeats it. */
+/** Lease of an attempt; after it, another process repeats the attempt. */
 const lease_ms = 60_000;
 /** Number of mails that are sealed and written at a time: a few milliseconds of the event loop. */
 const lot_mails = 50;
@@ -62,7 +59,7 @@ export function openOutbox(sender: MailSender): Outbox {
   const { mail, db, clock, log } = sender;
   const closing = new AbortController();
   const under_way = new Set<Promise<unknown>>();
-  /** Attempts one mail after the other that `next` gives, in lanes, until it gives none. */
+  /** Attempts the mails of `next` one after the other, in lanes, until it returns none. */
   const work = async (next: () => Promise<DueMail | undefined>, signal?: AbortSignal) => {
     let created = 0;
     const isStopped = () => closing.signal.aborted || signal?.aborted === true;
@@ -84,7 +81,7 @@ export function openOutbox(sender: MailSender): Outbox {
   const write = (tx: Transaction, mails: NewMail[]) => writeMails(sender, tx, mails);
   const send = async (ids: string[], signal?: AbortSignal) => {
     try {
-      // The lanes take turns at one iterator.
+      // The lanes share one iterator.
       const waiting = ids.values();
       await work(() => claimFirst(sender, waiting), signal);
     } catch (error) {
@@ -134,7 +131,7 @@ async function writeMails(
   return ids;
 }
 
-/** The next of these mails that nobody has taken yet and that was not withdrawn. */
+/** Claims the next of these mails that nobody has claimed and that was not withdrawn. */
 async function claimFirst(
   { db, clock }: MailSender,
   waiting: Iterator<string>,
@@ -151,8 +148,8 @@ async function claimFirst(
 }
 
 /**
- * The mail that has been due longest. Rows that another process is taking are passed over; one
- * whose process died is due again once its lease has run out. Leans on mails_due.
+ * Claims the longest due mail. Skips rows that another process is claiming; a dead process's mail
+ * is due again when its lease expires. Uses mails_due.
  */
 function claimDue(db: Database, now: number): Promise<DueMail | undefined> {
   return db.row<DueMail>(sql`

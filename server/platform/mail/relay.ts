@@ -1,21 +1,21 @@
 import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
 
-/** The server that takes our mails. */
+/** The server that relays our mails. */
 export type Relay = {
   /** Name in ASCII or address, without brackets. */
   host: string;
   port: number;
-  /** TLS from the first byte; otherwise STARTTLS when the relay offers it. */
+  /** TLS from the first byte; otherwise STARTTLS if the relay offers it. */
   is_tls: boolean;
-  /** The connection does not leave the machine. */
+  /** True if the connection does not leave the machine. */
   is_loopback: boolean;
   login: { user: string; password: string } | undefined;
 };
 
 /**
- * A setting of the mail that cannot be used. The message goes after its name: "must …", and repeats
- * nothing of it.
+ * Thrown for an invalid mail setting. The message follows the setting's name: "must …", and does
+ * not repeat its value.
  */
 export class MailSettingError extends Error {
   constructor(message: string) {
@@ -27,9 +27,9 @@ export class MailSettingError extends Error {
 const form = 'smtp://host:port or smtps://user:password@host:port';
 
 /**
- * The relay that a URL names: `smtp://` (port 587 when it has none) or `smtps://` (465), user and
- * password percent-encoded. Throws `MailSettingError` for anything else. `localhost` becomes
- * 127.0.0.1, so that nobody's DNS is asked who that is.
+ * Reads the relay from a URL: `smtp://` (default port 587) or `smtps://` (465), user and password
+ * percent-encoded. Throws `MailSettingError` for anything else. `localhost` becomes 127.0.0.1, so
+ * that no DNS decides about it.
  */
 export function readRelay(url: string): Relay {
   if (!URL.canParse(url)) throw new MailSettingError(`must be a URL: ${form}.`);

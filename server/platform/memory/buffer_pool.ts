@@ -1,33 +1,37 @@
 import { openMinorCollection } from './minor_collection.ts';
 
 /**
- * Blocks of memory that a stream of bytes is read into, one read behind the other; what lies in
- * them is lent to the stream's reader, a block at a time.
+ * Blocks of memory for reading a stream of bytes, one read after the other; the stream's reader
+ * borrows their contents, a block at a time.
  */
 export type BufferPool = {
-  /** Free memory for the next read, of at least the size asked for when the blocks were opened. */
+  /**
+   * Returns free memory for the next read, of at least the size requested when the blocks were
+   * opened.
+   */
   room(): Buffer;
-  /** Counts what was read into it; gives what the block holds once it has no room any more. */
+  /** Counts the bytes that were read into it; returns the block's contents once it is full. */
   fill(count: number): Buffer | undefined;
-  /** Returns bytes that were read and not given yet. */
+  /** Returns bytes that were read and not returned yet. */
   rest(): Buffer | undefined;
 };
 
 type Block = { buffer: Buffer; lent: number; free(block: Block): void };
 
 /**
- * Larger ones bring the reader no more, and written as they are they cost more: a kernel answers a
- * write of a megabyte with pages as large, which a virtual machine may have to be given first.
+ * Larger blocks help the reader no further, and unchanged writes of them cost more: a kernel
+ * answers a write of a megabyte with equally large pages, which a virtual machine may first have to
+ * get.
  */
 const block_bytes = 256 * 1024;
 const blocks = new WeakMap<ArrayBufferLike, Block>();
 
 /**
  * Opens blocks for reads of up to `room_bytes`. The reader gets pieces of about that size, because
- * each costs a turn of the event loop and calls to hash and write it. A block is filled again once
- * all its pieces are returned; a block that is not returned is garbage like any buffer. Garbage of
- * a large stream lies outside V8's heap, and V8 answers it with a full marking of the heap every
- * few dozen megabytes, on threads that an export needs.
+ * each costs a turn of the event loop and calls to hash and write it. A block is reused once all
+ * its pieces are returned; a block that is not returned is garbage like any buffer. Garbage of a
+ * large stream is outside V8's heap, and V8 reacts with a full marking of the heap every few dozen
+ * megabytes, on threads that an export needs.
  */
 export function openBufferPool(room_bytes: number): BufferPool {
   const noteGarbage = openMinorCollection();
@@ -62,15 +66,14 @@ export function openBufferPool(room_bytes: number): BufferPool {
   };
 }
 
-/** True where the bytes were lent: then they are not garbage of the stream that brought them. */
+/** Returns true for lent bytes: they are no garbage of their stream. */
 export function isPooled(bytes: Uint8Array): boolean {
   return blocks.has(bytes.buffer);
 }
 
 /**
- * Gives bytes back that were lent, whole or in parts, each byte once: by the last one who reads
- * them, who must not look at them again. Does nothing for bytes that were not lent, and nobody has
- * to call it.
+ * Returns lent bytes, whole or in parts, each byte once: called by the last reader, who must not
+ * read them again. Does nothing for bytes that were not lent, and the call is optional.
  */
 export function giveBack(bytes: Uint8Array): void {
   const block = blocks.get(bytes.buffer);

@@ -2,12 +2,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 type Collect = (options: { type: 'minor' | 'major' }) => void;
-/** The loops of a server have all gone round by then. */
+/** By then, every loop of a server has run once. */
 const first_rounds_ms = 3_000;
 
 let collect: Collect | undefined;
 
-/** V8's own function that collects garbage, which it hides unless it is asked for. */
+/** Returns V8's own garbage collection function, which is hidden by default. */
 export function collector(): Collect {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc');
@@ -17,16 +17,16 @@ export function collector(): Collect {
 }
 
 /**
- * Collects everything that nobody uses any more and gives its memory back. It holds this thread up
- * for 50 ms where a server has just started.
+ * Collects all garbage and returns its memory. It blocks this thread for 50 ms in a server that has
+ * just started.
  */
 export function collectAll(): void {
   collector()({ type: 'major' });
 }
 
 /**
- * Collects what a start has left behind, once everything has run for the first time: a sixth of
- * the server's memory, which else stays for as long as little is asked.
+ * Collects the garbage of a start after everything has run once: a sixth of the server's memory,
+ * which otherwise stays while the load is low.
  */
 export function collectAfterStart(): void {
   setTimeout(collectAll, first_rounds_ms).unref();

@@ -3,22 +3,22 @@ import { collector } from './collector.ts';
 
 /**
  * Bytes of buffers after which the young generation is collected: few enough to come before V8
- * counts them as pressure from outside.
+ * counts them as external pressure.
  */
 const collect_bytes = 16 * 1024 * 1024;
 
 /**
- * The old generation may grow to three times what lives before it is marked. By default V8 takes
- * 1.1 times for a process that creates few objects, and then each buffer outside of its heap begins
- * a marking of the whole heap: a stream of 40 MB/s had five a second, which took a third of a core.
+ * The old generation may grow to three times its live size before a marking. By default, V8 uses a
+ * factor of 1.1 for a process that creates few objects. Then each external buffer starts a marking
+ * of the whole heap: a stream of 40 MB/s had five a second, which took a third of a core.
  */
 const growing_percent = 200;
 
 /**
- * For streams of many short-lived buffers: call it with the bytes of each. Without it V8 answers
- * their memory, which lies outside its heap, with a full marking of the heap every few dozen
- * megabytes, on threads that the export needs; a collection of the young generation frees them in
- * about a millisecond. Measured on 2 cores: an export of 800 MB of JSON lines was a third faster.
+ * For streams of many short-lived buffers: call it with the bytes of each. Without it, V8 reacts to
+ * their memory outside its heap with a full marking of the heap every few dozen megabytes, on
+ * threads that the export needs. A collection of the young generation frees them in about a
+ * millisecond. Measured on 2 cores: an export of 800 MB of JSON lines was a third faster.
  */
 export function openMinorCollection(): (bytes: number) => void {
   setFlagsFromString(`--heap-growing-percent=${growing_percent}`);

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Keeps V8's young generation at the size that it has, while `work` goes on. Nearly all that a
- * start allocates stays, for which V8 would let it grow to 64 MB and never take them back. Then it
- * grows again with what the process does.
+ * Keeps V8's young generation at its present size while `work` runs. Almost everything that a start
+ * allocates stays, for which V8 would let it grow to 64 MB and never shrink it. Afterwards it grows
+ * with the load of the process.
  */
 export async function withSmallYoungHeap<Result>(work: () => Promise<Result>): Promise<Result> {
   keepYoungHeapSmall();
@@ -14,15 +14,14 @@ export async function withSmallYoungHeap<Result>(work: () => Promise<Result>): P
   }
 }
 
-/** The same for good: for a process that passes bytes on and creates little else. */
+/** Does the same permanently: for a process that passes bytes on and creates little else. */
 export function keepYoungHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
 /**
- * Lets this thread collect the young generation by itself. With helpers it waits for them, and on
- * cores that an export keeps busy they get their turn after tens of milliseconds; alone it takes
- * up to five.
+ * Lets this thread collect the young generation alone. With helpers it waits for them, and on cores
+ * that an export keeps busy they run after tens of milliseconds; alone it takes up to five.
  */
 export function collectYoungHeapAlone(): void {
   setFlagsFromString('--no-parallel-scavenge');

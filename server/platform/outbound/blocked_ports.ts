@@ -1,6 +1,6 @@
 /**
- * The ports of other protocols to which no client of the Fetch standard sends, and so not undici
- * ("port blocking", https://fetch.spec.whatwg.org/#port-blocking).
+ * The ports of other protocols that clients of the Fetch standard, including undici, refuse ("port
+ * blocking", https://fetch.spec.whatwg.org/#port-blocking).
  */
 const blocked_ports = new Set(
   (
@@ -11,7 +11,7 @@ const blocked_ports = new Set(
   ).split(' '),
 );
 
-/** Says why no request goes to the port of an address; undefined where one may. */
+/** Returns why no request may use the port of a URL; undefined if one may. */
 export function portFault({ port }: Pick<URL, 'port'>): string | undefined {
   return blocked_ports.has(port)
     ? `Port ${port} is reserved for another protocol, so Sluice sends no requests to it. Use ` +

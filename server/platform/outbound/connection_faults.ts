@@ -1,4 +1,4 @@
-/** Faults on the way to another server, before it has answered. */
+/** Faults before another server has answered. */
 export type ConnectionFault =
   | 'host_not_found'
   | 'lookup_failed'
@@ -31,7 +31,7 @@ const codes: Record<ConnectionFault, readonly string[]> = {
     'ERR_TLS_CERT_ALTNAME_INVALID',
     'CERT_HAS_EXPIRED',
   ],
-  // The first three are the parser's of Node, the last one is the name of undici's error.
+  // The first three come from Node's parser, the last one is the name of undici's error.
   not_http: [
     'HPE_INVALID_CONSTANT',
     'HPE_INVALID_VERSION',

@@ -12,7 +12,7 @@ export type DownloadRequest = {
   signal: AbortSignal;
 };
 
-/** Thrown when a body is larger than was allowed; the rest of it is not read. */
+/** Thrown if a body exceeds its limit; the rest is not read. */
 export class DownloadTooLarge extends Error {
   readonly size_bytes_max: number;
   constructor(size_bytes_max: number) {
@@ -22,7 +22,7 @@ export class DownloadTooLarge extends Error {
   }
 }
 
-/** Thrown when an answer was not whole in time. */
+/** Thrown if an answer was not complete in time. */
 export class DownloadTooSlow extends Error {
   constructor(seconds: number, cause: unknown) {
     super(`The answer was not whole after ${seconds} seconds.`, { cause });
@@ -31,10 +31,10 @@ export class DownloadTooSlow extends Error {
 }
 
 /**
- * Fetches an address by GET through the guard. Guarantee: no more than `size_bytes_max` of the body
- * is held, counted as it arrives whatever the server announces; redirects included it ends within
- * `seconds_max` or when the signal does. Every status is an answer; a refusal, a connection that
- * fails or breaks, and the signal's reason are thrown as they are.
+ * Fetches a URL by GET through the guard. Guarantee: it holds at most `size_bytes_max` of the body,
+ * counted on arrival whatever the server announces; including redirects, it ends within
+ * `seconds_max` or when the signal aborts. Every status is an answer; a refusal, a failed
+ * connection, and the signal's reason are thrown unchanged.
  */
 export async function download(
   outbound: Outbound,
@@ -43,8 +43,7 @@ export async function download(
 ): Promise<Download> {
   const deadline = AbortSignal.timeout(request.seconds_max * 1000);
   try {
-    // Unpacked bodies would be neither the bytes that a checksum is over nor bounded by what was
-    // sent.
+    // Unpacked bodies would neither match a checksum nor be bounded by the sent size.
     const headers = { ...request.headers, 'accept-encoding': 'identity' };
     const response = await outbound.fetch(url, {
       headers,

@@ -6,7 +6,7 @@ import { Agent, buildConnector } from 'undici';
 import { OutboundRefused } from './outbound_faults.ts';
 
 /**
- * Ways to make guarded connections: directly, after a check of literal addresses, for which Node
+ * How guarded connections are made: directly, after a check of literal addresses, for which Node
  * calls no `lookup`; or over the socket of a proxy, which is undefined for addresses that need
  * none. `throughProxy` itself is undefined for protocols without a proxy.
  */
@@ -26,7 +26,7 @@ type Create = (
   callback?: (error: Error | null, stream: Socket) => void,
 ) => Socket | null | undefined;
 
-/** An agent for libraries built on `node:http`, whose every connection passes the guard. */
+/** Returns an agent for libraries built on `node:http`; the guard checks its every connection. */
 export function guardedAgent<Guarded extends http.Agent>(agent: Guarded, guard: Guard): Guarded {
   const protocol = agent instanceof https.Agent ? 'https:' : 'http:';
   const create = agent.createConnection.bind(agent) as Create;
@@ -34,8 +34,8 @@ export function guardedAgent<Guarded extends http.Agent>(agent: Guarded, guard: 
   const createGuarded: Create = (options, callback) => {
     const host = options.host ?? 'localhost';
     const direct = () => create({ ...options, lookup: guard.lookup }, callback);
-    // Given back like any fault of a connection: thrown at once, it would leave the timers of the
-    // AWS SDK behind.
+    // Passed like any connection error: thrown at once, it would leave timers of the AWS SDK
+    // behind.
     const fail = (error: unknown) => callback?.(error as Error, new Socket());
     try {
       if (typeof options.socketPath === 'string')
@@ -63,7 +63,7 @@ export function guardedAgent<Guarded extends http.Agent>(agent: Guarded, guard: 
   return Object.assign(agent, { createConnection: createGuarded });
 }
 
-/** A dispatcher for undici's `fetch`, whose every connection passes the guard. */
+/** Returns a dispatcher for undici's `fetch`; the guard checks its every connection. */
 export function guardedDispatcher(guard: Guard): Agent {
   const connect = buildConnector({ timeout: connect_timeout_milliseconds, lookup: guard.lookup });
   return new Agent({

@@ -7,8 +7,8 @@ const redirects_max = 5;
 const redirect_statuses = new Set([301, 302, 303, 307, 308]);
 
 /**
- * As the standard's `fetch`, by a dispatcher that guards each connection; for http and https only.
- * Follows at most 5 redirects, none from https to http; credentials do not cross to another origin.
+ * Works like the standard's `fetch` with a guarded dispatcher, only for http and https. Follows at
+ * most 5 redirects, none from https to http; credentials are not sent to another origin.
  */
 export async function fetchGuarded(
   start: URL,
@@ -36,14 +36,14 @@ export async function fetchGuarded(
   throw new OutboundRefused(`${start.host} redirects more than ${redirects_max} times.`);
 }
 
-/** Does the answer say where to ask instead, by the rules of the Fetch standard? */
+/** Returns true for a redirect by the rules of the Fetch standard. */
 export function isRedirect({ status, headers }: Pick<Response, 'status' | 'headers'>): boolean {
   return redirect_statuses.has(status) && headers.has('location');
 }
 
 /**
- * Returns the target of a redirect of `url`. Throws an OutboundRefused for a text that is no
- * address, and for a redirect from https to http.
+ * Returns the target of a redirect of `url`. Throws an OutboundRefused for an invalid URL, and for
+ * a redirect from https to http.
  */
 export function redirectTarget(url: URL, { headers }: Pick<Response, 'headers'>): URL {
   const next = URL.parse(headers.get('location') ?? '', url.href);
@@ -66,7 +66,10 @@ async function send(url: URL, request: RequestInit): Promise<Response> {
   }
 }
 
-/** The request with bytes as a stream of known length: as bytes they are copied three times. */
+/**
+ * Returns the request with its bytes as a stream of known length: as bytes, they would be copied
+ * three times.
+ */
 function uncopied(request: RequestInit): RequestInit {
   const { body } = request;
   if (!(body instanceof Uint8Array)) return request;
@@ -82,8 +85,8 @@ function uncopied(request: RequestInit): RequestInit {
 }
 
 /**
- * The request after a redirect, by the rules of the Fetch standard: 303, and POST on 301 or 302,
- * become GET.
+ * Returns the request after a redirect, by the rules of the Fetch standard: 303, and POST on 301 or
+ * 302, become GET.
  */
 function redirected(request: RequestInit, status: number, sameOrigin: boolean): RequestInit {
   const headers = new Headers(request.headers);

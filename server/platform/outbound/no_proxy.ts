@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** A connection that is to be made: the host as it was named, its addresses and the port. */
+/** A connection to make: the named host, its addresses and the port. */
 export type ProxyTarget = { host: string; addresses: string[]; port: number };
 
 /**
- * Is the target reached without a proxy? An entry is `*`, a name, which stands for those below it
- * too (`example.com`, `.example.com`, `*.example.com`), an address or a CIDR range, which also
- * match the address of a name; names and addresses may have a `:port`. Loopback is never asked of a
- * proxy: there it would be another machine's.
+ * Returns true if the target needs no proxy. An entry is `*`, a name, which also covers names below
+ * it (`example.com`, `.example.com`, `*.example.com`), an address, or a CIDR range, which also
+ * match the addresses of a name; names and addresses may have a `:port`. Loopback never uses a
+ * proxy: there it would be another machine.
  */
 export function isWithoutProxy(entries: string[], target: ProxyTarget): boolean {
   const { host, addresses } = target;

@@ -12,36 +12,33 @@ import { OutboundRefused } from './outbound_faults.ts';
 import { no_proxies, proxyWay } from './proxy.ts';
 import type { ProxySettings } from './proxy.ts';
 
-/** An address that the guard has let through, and its family (4 or 6). */
+/** An address that the guard allows, and its family (4 or 6). */
 export type OutboundAddress = { address: string; family: number };
 
 /**
- * The guard before every connection that leaves the server. Guarantee of each member: it connects
- * only to a globally reachable address or to one that the operator allowed, and to exactly the
- * address that was checked, so that a name cannot be pointed elsewhere in between. HTTP goes
- * through the operator's proxy, which is asked for that address.
+ * The guard before every connection that leaves the server. Guarantee of each member: it only
+ * connects to a globally reachable address or to one that the operator allowed, and to exactly the
+ * checked address, so that a name cannot change its target in between. HTTP uses the operator's
+ * proxy, which is asked for that address.
  */
 export type Outbound = {
   /**
-   * The pinned address for a host name or a literal address. Throws `OutboundRefused`, or the
-   * resolver's error when the name is unknown.
+   * Returns the pinned address for a host name or a literal address. Throws `OutboundRefused`, or
+   * the resolver's error if the name is unknown.
    */
   resolveHost(host: string): Promise<OutboundAddress>;
-  /** Throws `OutboundRefused` for a literal address that is refused; of a name it asks nothing. */
+  /** Throws `OutboundRefused` for a forbidden literal address; it does not look names up. */
   checkLiteral(host: string): void;
-  /**
-   * Connects to a host and port on which TLS is spoken then, through the operator's proxy of https
-   * where there is one.
-   */
+  /** Connects to a host and port for TLS, through the operator's https proxy if there is one. */
   connect(host: string, port: number): Promise<Socket>;
-  /** Agents for libraries built on `node:http`; literal addresses are checked too. */
+  /** Agents for libraries built on `node:http`; they check literal addresses too. */
   agents: { http: http.Agent; https: https.Agent };
-  /** An agent of one's own, to be destroyed by who opened it. */
+  /** Opens a separate agent, which the caller has to destroy. */
   openAgent(protocol: 'http:' | 'https:', options: https.AgentOptions): http.Agent;
   /**
-   * As the standard's `fetch`, for http and https only; follows at most 5 redirects, each one
-   * checked, none from https to http; credentials do not cross to another origin. A body of bytes
-   * is sent as it is, without copies: whoever gives it leaves it alone until the answer has come.
+   * Works like the standard's `fetch`, only for http and https; follows at most 5 redirects, each
+   * of them checked, none from https to http; credentials are not sent to another origin. A body of
+   * bytes is sent without copies: the caller must not change it until the answer has come.
    */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** Closes idle connections. */
@@ -52,18 +49,18 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Check = (host: string, address: string) => void;
 
 const agent_options = { keepAlive: true, maxSockets: 64, timeout: 120_000 };
-// All of today's global IPv6 addresses (RFC 4291, IANA): ipaddr.js calls some outside it unicast as
-// well, such as the old ::127.0.0.1.
+// All of today's global IPv6 addresses (RFC 4291, IANA): ipaddr.js also calls some outside it
+// unicast, such as the old ::127.0.0.1.
 const global_ipv6 = ipaddr.parseCIDR('2000::/3');
-// Behind the number of any network, an IPv4 address to which a host that speaks ISATAP wraps the
-// packets (RFC 5214).
+// After the prefix of any network, an IPv4 address to which an ISATAP host wraps the packets (RFC
+// 5214).
 const isatap = (address: ipaddr.IPv6) =>
   (address.parts[4]! & ~0x0200) === 0 && address.parts[5] === 0x5efe;
-// Public by its number, but answered by the host of each virtual machine of Azure: its metadata.
+// A public address that the host of each Azure virtual machine answers: its metadata.
 const azure_host = '168.63.129.16';
 
 /**
- * Rules of the guard: `allow` holds addresses and CIDR ranges that may be reached although they are
+ * Rules of the guard: `allow` lists addresses and CIDR ranges that may be reached although they are
  * not globally reachable (SLUICE_OUTBOUND_ALLOW); `resolve` finds the addresses of a name.
  */
 export type OutboundOptions = {
@@ -166,8 +163,9 @@ function openCheck(allow: string[]): Check {
 }
 
 /**
- * Returns the value that allows the address. The address behind a name is not told, because names
- * of an inside network may be a secret of the operator; loopback is the same everywhere.
+ * Returns the setting's value that allows the address. The address behind a name is not shown,
+ * because names of an internal network may be the operator's secret; loopback is the same
+ * everywhere.
  */
 function settingFor(address: Address, isLiteral: boolean): string {
   if (address.range() !== 'loopback') return isLiteral ? address.toString() : '<its address>';
@@ -187,7 +185,7 @@ function unwrap(address: Address): Address {
     : address;
 }
 
-/** The name of the range that forbids the address, or undefined when it is global unicast. */
+/** Returns the name of the forbidden range, or undefined for global unicast. */
 function refusal(address: Address): string | undefined {
   const range = address.range();
   if (range !== 'unicast') return range;
@@ -201,7 +199,10 @@ function withoutBrackets(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
 
-/** Node passes literal addresses by `lookup`, so they are checked where the connection is made. */
+/**
+ * Node does not call `lookup` for literal addresses, so they are checked where the connection is
+ * made.
+ */
 function checkLiteral(host: string, check: Check): void {
   const literal = withoutBrackets(host);
   if (isIP(literal) !== 0) check(literal, literal);

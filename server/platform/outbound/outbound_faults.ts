@@ -1,6 +1,5 @@
 /**
- * Thrown instead of connecting to an address that is not globally reachable. Another attempt does
- * not help.
+ * Thrown instead of connecting to an address that is not globally reachable. A retry does not help.
  */
 export class OutboundRefused extends Error {
   readonly code = 'outbound_refused';
@@ -11,9 +10,9 @@ export class OutboundRefused extends Error {
 }
 
 /**
- * Thrown when the operator's proxy for outgoing connections is at fault. The message may be shown
- * to users: it names no host and no credentials. The code is one of docs/errors.md: after
- * `proxy_refused` another attempt does not help.
+ * Thrown for a fault of the operator's proxy for outgoing connections. Users may see the message:
+ * it contains no host and no credentials. The code is one of docs/errors.md: after `proxy_refused`,
+ * a retry does not help.
  */
 export class ProxyFault extends Error {
   readonly code: 'proxy_failed' | 'proxy_refused';
@@ -24,7 +23,7 @@ export class ProxyFault extends Error {
   }
 }
 
-/** True of an error whose message says to users what stands in the way of a connection. */
+/** Returns true for an error whose message tells users why a connection is impossible. */
 export function isSayable(error: unknown): error is OutboundRefused | ProxyFault {
   return error instanceof OutboundRefused || error instanceof ProxyFault;
 }

@@ -1,8 +1,8 @@
 import { portFault } from './blocked_ports.ts';
 
 /**
- * True for an http or https address without user, password or fragment: one that can be shown, and
- * that requests go to as it stands.
+ * Returns true for an http or https URL without user, password or fragment: one that can be shown,
+ * and that requests use unchanged.
  */
 export function isPlainAddress(text: string): boolean {
   const url = URL.parse(text);
@@ -15,14 +15,14 @@ export function isPlainAddress(text: string): boolean {
   );
 }
 
-/** Says why requests cannot go to an address as it stands; undefined where they can. */
+/** Returns why requests cannot use a URL unchanged; undefined if they can. */
 export function addressFault(text: string): string | undefined {
   return isPlainAddress(text)
     ? portFault(new URL(text))
     : 'Must be an http or https address without user, password or fragment.';
 }
 
-/** The same without a query: nothing is lost or leaks when a path is put behind it. */
+/** Returns the same without a query: a path can be appended without losing or leaking anything. */
 export function isPlainBase(text: string): boolean {
   return isPlainAddress(text) && URL.parse(text)?.search === '';
 }

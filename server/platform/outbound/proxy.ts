@@ -7,8 +7,8 @@ import type { ProxyTarget } from './no_proxy.ts';
 import { ProxyFault } from './outbound_faults.ts';
 
 /**
- * The operator's proxies for outgoing connections: that of https and that of http, the targets that
- * are reached without one, and what a proxy is asked to connect to.
+ * The operator's proxies for outgoing connections: for https and http, the targets without a proxy,
+ * and the form of targets for a proxy.
  */
 export type ProxySettings = {
   https?: string | undefined;
@@ -19,7 +19,7 @@ export type ProxySettings = {
   answer_ms?: number;
 };
 
-/** Every connection is made directly. */
+/** Makes every connection directly. */
 export const no_proxies: ProxySettings = { without: [], connect_by: 'address' };
 
 /** Opens a connection through a proxy; the socket is that of the target. */
@@ -29,9 +29,9 @@ const answer_ms_max = 10_000;
 const addresses_max = 3;
 
 /**
- * The way through a proxy to a target whose addresses have passed the guard, or undefined where it
- * is reached without one. Guarantee: the proxy is asked for one of these addresses, unless the
- * operator wants it asked for the name; credentials are said to the proxy alone.
+ * Returns the connection through a proxy to a target whose addresses have passed the guard, or
+ * undefined if it needs none. Guarantee: the proxy is asked for one of these addresses, unless the
+ * operator prefers the name; only the proxy gets the credentials.
  */
 export function proxyWay(
   settings: ProxySettings,
@@ -40,7 +40,7 @@ export function proxyWay(
 ): ProxyWay | undefined {
   const proxy = protocol === 'https:' ? settings.https : settings.http;
   if (proxy === undefined || isWithoutProxy(settings.without, target)) return undefined;
-  // Proxies have IPv4 oftener than IPv6.
+  // Proxies have IPv4 more often than IPv6.
   const inOrder = target.addresses.toSorted((one, other) => isIP(one) - isIP(other));
   const hosts = settings.connect_by === 'name' ? [target.host] : inOrder.slice(0, addresses_max);
   const { answer_ms = answer_ms_max } = settings;
@@ -57,14 +57,14 @@ export function proxyWay(
   };
 }
 
-/** A proxy that works and could not reach the one address that it was asked for. */
+/** Thrown if a working proxy could not reach the requested address. */
 class HostFailed extends ProxyFault {}
 
 function authority(host: string, port: number): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Asks the proxy for a connection (RFC 9110, CONNECT). Rejects with a `ProxyFault` alone. */
+/** Asks the proxy for a connection (RFC 9110, CONNECT). Only rejects with a `ProxyFault`. */
 function connectThrough(proxy: URL, target: string, answer_ms: number): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const request = (proxy.protocol === 'https:' ? https : http).request({
@@ -110,7 +110,7 @@ function late(answer_ms: number): ProxyFault {
 }
 
 function refusalOf(status: number): ProxyFault {
-  // tinyproxy says 401.
+  // tinyproxy sends 401.
   if (status === 407 || status === 401)
     return new ProxyFault(
       'proxy_failed',
@@ -131,7 +131,7 @@ function refusalOf(status: number): ProxyFault {
   );
 }
 
-/** Tells by its code alone: the system's message has the address of the proxy. */
+/** Only uses the code: the system's message contains the address of the proxy. */
 function unreached(error: NodeJS.ErrnoException): ProxyFault {
   const { code = '' } = error;
   const how =

@@ -7,8 +7,8 @@ const key_bytes_max = 64;
 const new_key_bytes = 32;
 
 /**
- * The key bytes of a secret of the Standard Webhooks specification: `whsec_` and 24 to 64 bytes in
- * base64; undefined for any other text.
+ * Returns the key bytes of a Standard Webhooks secret: `whsec_` and 24 to 64 bytes in base64;
+ * undefined for any other text.
  */
 export function readWebhookSecret(secret: string): Buffer | undefined {
   if (!secret_form.test(secret)) return undefined;
@@ -16,14 +16,14 @@ export function readWebhookSecret(secret: string): Buffer | undefined {
   return key.length >= key_bytes_min && key.length <= key_bytes_max ? key : undefined;
 }
 
-/** A fresh random secret that `readWebhookSecret` reads. */
+/** Returns a new random secret in the form of `readWebhookSecret`. */
 export function newWebhookSecret(): string {
   return `${prefix}${randomBytes(new_key_bytes).toString('base64')}`;
 }
 
 /**
- * The headers that identify and sign one attempt to send `body` (Standard Webhooks, version `v1`):
- * HMAC-SHA-256 over `id.timestamp.body`. `id` stays the same over all attempts, `sent_at` is the
+ * Returns the headers that identify and sign one attempt to send `body` (Standard Webhooks, version
+ * `v1`): HMAC-SHA-256 over `id.timestamp.body`. `id` is the same for all attempts, `sent_at` is the
  * instant of this one in milliseconds.
  */
 export function webhookHeaders(

@@ -1,6 +1,4 @@
-/**
- * The host of an address as it is written in a config, for `host`; undefined where there is none.
- */
+/** Returns the host of a URL in a config, for `host`; undefined if there is none. */
 export function urlHost(address: unknown): string | undefined {
   return typeof address === 'string' ? URL.parse(address)?.hostname : undefined;
 }

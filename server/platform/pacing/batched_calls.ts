@@ -1,29 +1,30 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** The two ways in which an item is done: with others, or by itself. */
+/** The two ways to process an item: with others, or alone. */
 export type Ways<Shared, Item, Result> = {
   /**
-   * Does many at once without waiting for anybody; gives their results in order, undefined for
-   * those that it left.
+   * Processes many at once without waiting for locks; returns their results in order, undefined for
+   * skipped ones.
    */
   together(shared: Shared, items: Item[]): Promise<(Result | undefined)[]>;
-  /** Does one, and may wait for it. */
+  /** Processes one, and may wait for a lock. */
   alone(shared: Shared, item: Item): Promise<Result>;
   /** Number of calls in one batch: each delays the others a little. Default 100. */
   items_max?: number;
   /**
-   * Pause after a batch, in which the next calls collect, where one call at a time would cost too
-   * much. A call that comes after the pause starts at once. Default 0.
+   * Pause after a batch, in which the next calls gather, for calls that would be too expensive one
+   * at a time. A call that comes after the pause starts at once. Default 0.
    */
   rest_ms?: number;
 };
 
 /**
- * Gathers single calls: what comes while others are being done `together` goes together next, so
- * that the busier it is the less each one costs; but for `rest_ms` nothing waits for company.
- * Guarantees: each item is done once by `together` or left by it, and then done `alone`; so are all
- * of them when it rejects, hence the fault of one is not that of the others; what waits for
- * something alone keeps nobody waiting. `shared` is what the calls have in common, by identity.
+ * Batches single calls: calls that arrive during a batch form the next one, so that each costs less
+ * as the load grows. Except for `rest_ms`, a call never waits for others to join it. Guarantees:
+ * `together` processes each item once or skips it, and a skipped item is processed `alone`. If
+ * `together` rejects, so are all of them, so the fault of one does not affect the others. An item
+ * that waits alone delays nobody. `shared` is the common context of the calls, compared by
+ * identity.
  */
 export function batchCalls<Shared extends object, Item, Result extends {}>({
   together,

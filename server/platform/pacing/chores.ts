@@ -2,8 +2,8 @@ import type { Logger } from '../log.ts';
 import { startLoop } from './loop.ts';
 
 /**
- * Work that a process does again and again by itself. `work` may be stopped in the middle by the
- * signal, and other processes may do the same at the same time.
+ * Work that a process repeats. The signal may stop `work` at any point, and other processes may do
+ * the same work at the same time.
  */
 export type Chore = {
   name: string;
@@ -13,11 +13,11 @@ export type Chore = {
 
 /**
  * Time between the first turns of two loops. Loops that start together stay together, and each
- * wants a connection of its own, of 10 MB.
+ * needs its own connection, of 10 MB.
  */
 export const apart_ms = 20;
 
-/** Does every chore in a loop of its own, so that none waits for another; `stop` ends them all. */
+/** Runs every chore in its own loop, so that none waits for another; `stop` ends them all. */
 export function startChores(chores: Chore[], log: Logger): { stop(): Promise<void> } {
   const loops = chores.map(({ name, interval_ms, work }, index) =>
     startLoop(name, interval_ms, log, work, index * apart_ms),

@@ -1,16 +1,16 @@
 const pause_ms = 1_000;
 
-/** Work on what was collected: after a second, or at once. */
+/** Work on collected items: after a second, or at once. */
 export type Delayed = {
-  /** Has the work done a second after the first call, once for all calls until then. */
+  /** Schedules the work for a second after the first call, once for all calls until then. */
   plan(): void;
-  /** Does it now; resolves when it is done. */
+  /** Runs it now; resolves when it is done. */
   store(): Promise<void>;
 };
 
 /**
- * Opens work that is done once for all that is noted within a second. One at a time, so that what
- * fails is not overtaken by what came later. `work` must not throw.
+ * Opens work that runs once for everything collected within a second. One run at a time, so that
+ * later items do not overtake failed ones. `work` must not throw.
  */
 export function openDelayed(work: () => Promise<void>): Delayed {
   let timer: NodeJS.Timeout | undefined;

@@ -1,21 +1,21 @@
 import type { Logger } from '../log.ts';
 
-/** Work that is done again and again until it is stopped. */
+/** Work that is repeated until it is stopped. */
 export type Loop = {
-  /** Begins the next turn at once: now, or as soon as the one under way has ended. */
+  /** Starts the next turn at once: now, or when the current one has ended. */
   wake(): void;
-  /** Tells the turn under way, resolves when it has ended; there is no further one. */
+  /** Aborts the current turn, resolves when it has ended; no further one starts. */
   stop(): Promise<void>;
 };
 
-/** Pause before a lasting fault is reported again. */
+/** Pause before a persistent fault is reported again. */
 const tell_again_ms = 60_000;
 
 /**
- * Does the work after `delay_ms` and then `pause_ms` after the end of each turn. Guarantees: turns
- * never overlap; one that fails is logged under the name, and the next one comes all the same; a
- * fault that lasts is told once a minute, and its end; the signal ends with `stop`, and what the
- * work throws then is no fault; waiting keeps no process alive.
+ * Runs the work after `delay_ms`, and then `pause_ms` after the end of each turn. Guarantees: turns
+ * never overlap; a failed turn is logged under the name, and the next one still comes; a persistent
+ * fault is reported once a minute, and so is its end; `stop` aborts the signal, and later errors of
+ * the work are ignored; waiting keeps no process alive.
  */
 export function startLoop(
   name: string,
@@ -65,7 +65,7 @@ export function startLoop(
   };
 }
 
-/** Tells a fault when it is another one than before, or was told long ago. */
+/** Reports a fault if it differs from the previous one, or was last reported long ago. */
 function tellFaults(name: string, log: Logger) {
   let last: { text: string; told_at: number } | undefined;
   return {

@@ -2,11 +2,11 @@ const second_ms = 1_000;
 const minute_ms = 60 * second_ms;
 
 /**
- * The longest pause between two attempts, also where a receiver asks for a longer one: what waits
- * arrives at most so long after its receiver is back.
+ * The longest pause between two attempts, even if a receiver asks for more: waiting items arrive at
+ * most this long after their receiver is back.
  */
 const pause_ms_max = 60 * minute_ms;
-/** The first pauses; from then on it is the longest. */
+/** The first pauses; later ones have the maximum. */
 const first_pauses_ms = [
   5 * second_ms,
   30 * second_ms,
@@ -16,18 +16,18 @@ const first_pauses_ms = [
 ];
 const attempts_max = 28;
 /**
- * Pauses are longer by up to this part of them, so that what failed together does not come back
+ * Pauses are longer by up to this fraction, so that items that failed together are not retried
  * together.
  */
 const jitter_max = 0.1;
-/** Pause for a receiver that asks for one without saying how long. */
+/** Pause for a receiver that asks for one without a duration. */
 const throttled_ms = 30 * second_ms;
 
 /**
- * When the attempt after the failed one with this number (from 1) is due, in milliseconds since the
- * epoch: after growing pauses of up to an hour, not before the rest is over that the receiver asked
- * for. Null when it was the 28th, about a day after the first. `random` gives numbers from 0 to
- * below 1.
+ * Returns when the attempt after the failed one with this number (from 1) is due, in milliseconds
+ * since the epoch: after growing pauses of up to an hour, and not before the receiver's requested
+ * pause is over. Null after the 28th, about a day after the first. `random` returns numbers from 0
+ * to below 1.
  */
 export function nextAttempt(
   attempts: number,
@@ -41,14 +41,14 @@ export function nextAttempt(
 }
 
 /**
- * Returns the pause that an answer asks for, in milliseconds, an hour at most: `Retry-After` of a
+ * Returns the pause that an answer asks for, in milliseconds, at most an hour: `Retry-After` of a
  * 429 or 5xx in seconds or as an HTTP date, half a minute for a 429 without a readable one,
  * otherwise 0.
  */
 export function restAskedFor(status: number, retryAfter: string | null, now: number): number {
   if (status !== 429 && status < 500) return 0;
   const text = retryAfter?.trim() ?? '';
-  // Date.parse reads much that is no HTTP date, such as -5.
+  // Date.parse accepts much that is no HTTP date, such as -5.
   const asked_ms = /^\d+$/.test(text)
     ? Number(text) * second_ms
     : text.endsWith(' GMT')

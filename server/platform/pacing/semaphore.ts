@@ -1,21 +1,20 @@
-/**
- * A bound on what is under way at once; who comes when it is used up waits, first come first
- * served.
- */
+/** A bound on concurrent work; further callers wait, first come first served. */
 export type Semaphore = {
   /** Number of waiting callers. */
   readonly waiting: number;
-  /** Waits until so many permits are free and takes them; more than there are means all of them. */
+  /**
+   * Waits until this many permits are free and takes them; more than the total means all of them.
+   */
   take(count?: number): Promise<void>;
-  /** Gives back exactly what one `take` was asked for. */
+  /** Returns exactly the number of permits that one `take` requested. */
   give(count?: number): void;
-  /** Does the work with one permit, as soon as one is free, and gives what it gives. */
+  /** Runs the work with one permit, as soon as one is free, and returns its result. */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
 };
 
 const taken = Promise.resolve();
 
-/** Opens a bound of `total` permits: of processes, of bytes, of whatever is counted. */
+/** Opens a bound of `total` permits: for processes, bytes, or anything countable. */
 export function openSemaphore(total: number): Semaphore {
   let free = total;
   const waiting: { count: number; begin: () => void }[] = [];

@@ -1,9 +1,9 @@
-/** Waits for what moves, however long it takes. */
+/** Waits for progress, however long it takes. */
 export type StallTimer = { signal: AbortSignal; refresh(): void; end(): void };
 
 /**
- * Opens a signal that is aborted with a TimeoutError that says `sentence`, when it was not
- * refreshed for so long.
+ * Opens a signal that aborts with a TimeoutError with `sentence` if it is not refreshed for this
+ * long.
  */
 export function openStallTimer(stall_ms: number, sentence: string): StallTimer {
   const stop = new AbortController();

@@ -4,21 +4,20 @@ import { isoInstant } from '../clock.ts';
 import type { Database } from '../postgres/database.ts';
 
 /**
- * Slowing of a subject: `free` attempts (2 or more) in a row, then a pause before each further one,
- * doubled every time up to the longest.
+ * Throttling of a subject: `free` attempts (2 or more) in a row, then a pause before each further
+ * one, which doubles up to the longest.
  */
 export type AttemptPolicy = { free: number; pause_seconds_min: number; pause_seconds_max: number };
 
 type Store = { db: Pick<Database, 'rows' | 'run'>; clock: Clock };
 
-/** A series is forgotten this long after its last attempt: 24 h. */
+/** A series expires this long after its last attempt: 24 h. */
 const forgotten_ms = 24 * 3_600_000;
 
 /**
- * Counts an attempt before it is made and gives undefined when it may be made, else the whole
- * seconds to wait; what is refused is not counted. Guarantee: however many attempts arrive at once,
- * on however many processes, no more than the policy allows are let through, because the row
- * decides.
+ * Counts an attempt before it is made and returns undefined if it is allowed, otherwise the whole
+ * seconds to wait; refused attempts are not counted. Guarantee: concurrent attempts, over all
+ * processes, never exceed the policy, because the row decides.
  */
 export async function takeAttempt(
   store: Store,
@@ -29,8 +28,8 @@ export async function takeAttempt(
 }
 
 /**
- * Counts an attempt for each of the subjects, which are all different, as `takeAttempt` does one,
- * and gives those that have to wait with their seconds.
+ * Counts an attempt for each of the distinct subjects, like `takeAttempt`, and returns those that
+ * have to wait with their seconds.
  */
 export async function takeAttempts(
   { db, clock }: Store,
@@ -41,8 +40,8 @@ export async function takeAttempts(
   const now = isoInstant(now_ms);
   const { free, pause_seconds_min, pause_seconds_max } = policy;
   // The exponent is bounded, so that a long series cannot overflow. The statement locks the rows in
-  // the order of their subjects, so that two of them wait for each other in one direction; a second
-  // one that waits sees what the first one wrote.
+  // the order of their subjects, which avoids deadlocks; a second one that waits sees the changes
+  // of the first.
   const taken = await db.rows<{ subject: string }>(sql`
     INSERT INTO attempts AS known (subject, attempts, last_attempt_at, blocked_until)
       SELECT asked.subject, 1, ${now}::timestamptz, ${now}::timestamptz
@@ -76,10 +75,7 @@ export async function forgetAttempts({ db }: Pick<Store, 'db'>, subject: string)
   await db.run(sql`DELETE FROM attempts WHERE subject = ${subject}`);
 }
 
-/**
- * Takes one counted attempt back, with the pause that it brought; the others of the series still
- * count.
- */
+/** Takes one counted attempt back, with its pause; the others of the series still count. */
 export async function takeBackAttempt({ db, clock }: Store, subject: string): Promise<void> {
   await db.run(
     sql`UPDATE attempts SET attempts = attempts - 1,
@@ -88,7 +84,7 @@ export async function takeBackAttempt({ db, clock }: Store, subject: string): Pr
   );
 }
 
-/** Removes the series that are forgotten. Leans on attempts_by_age. */
+/** Removes expired series. Uses attempts_by_age. */
 export async function sweepAttempts({ db, clock }: Store): Promise<void> {
   await db.run(
     sql`DELETE FROM attempts WHERE last_attempt_at <

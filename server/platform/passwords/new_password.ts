@@ -2,9 +2,9 @@ import { isBreached } from './breached.ts';
 import { passwordFault } from './password_rules.ts';
 
 /**
- * Why a password that somebody chooses will not do, as a sentence; undefined when it will: it is
- * not easy to guess (`passwordFault`, which `own` is for) and not in the list of breached ones. Its
- * length is checked by the schema.
+ * Returns why a chosen password is not acceptable, as a sentence; undefined if it is: hard to guess
+ * (`passwordFault`, which uses `own`) and not in the list of breached ones. The schema checks its
+ * length.
  */
 export async function newPasswordFault(
   password: string,

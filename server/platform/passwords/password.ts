@@ -11,12 +11,12 @@ const salt_bytes = 16;
 const tag_bytes = 32;
 const phc =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
-/** One thread of Node's pool of four is left to files and names. */
+/** One thread of Node's pool of four is left for files and names. */
 const at_once_max = 3;
 /** About two seconds of work. */
 const waiting_max = 100;
 
-/** Too many passwords wait to be hashed; the same one may be hashed in some seconds. */
+/** Thrown if too many passwords wait to be hashed; a retry after some seconds may succeed. */
 export class PasswordsBusyError extends Error {
   constructor() {
     super('Too many passwords are being checked at the moment.');
@@ -25,9 +25,9 @@ export class PasswordsBusyError extends Error {
 }
 
 /**
- * The argon2id hash of a password (19 MiB, 2 passes, 1 lane, fresh salt) as a PHC string. Takes
- * about 40 ms off the event loop. Throws `PasswordsBusyError` when 100 others wait: a process never
- * uses more than 57 MiB for passwords.
+ * Returns the argon2id hash of a password (19 MiB, 2 passes, 1 lane, new salt) as a PHC string.
+ * Takes about 40 ms outside the event loop. Throws `PasswordsBusyError` if 100 others wait: a
+ * process never uses more than 57 MiB for passwords.
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(salt_bytes);
@@ -44,9 +44,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * True when the password is the one that the PHC string was made of; false for a string that is not
- * an argon2id PHC string. Compares in constant time. Throws `PasswordsBusyError` as `hashPassword`
- * does.
+ * Returns true if the PHC string was made from the password; false for a string that is not an
+ * argon2id PHC string. Compares in constant time. Throws `PasswordsBusyError` like `hashPassword`.
  */
 export async function isPassword(password: string, hash: string): Promise<boolean> {
   const match = phc.exec(hash);
@@ -65,8 +64,8 @@ export async function isPassword(password: string, hash: string): Promise<boolea
 }
 
 /**
- * Takes as long as `isPassword` with a hash of `hashPassword` and is always false: for an account
- * that does not exist or has no password.
+ * Takes as long as `isPassword` with a hash of `hashPassword` and always returns false: for an
+ * account that does not exist or has no password.
  */
 export async function isNobodysPassword(password: string): Promise<false> {
   await hashPassword(password);
@@ -75,7 +74,7 @@ export async function isNobodysPassword(password: string): Promise<false> {
 
 const turns = openSemaphore(at_once_max);
 
-/** Derives when it is its turn. */
+/** Derives the hash in its turn. */
 async function derived(parameters: Argon2Parameters): Promise<Buffer> {
   if (turns.waiting >= waiting_max) throw new PasswordsBusyError();
   return turns.run(() => derive('argon2id', parameters));

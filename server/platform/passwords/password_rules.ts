@@ -36,14 +36,14 @@ const distinct_characters_min = 5;
 const own_word_length_min = 3;
 
 /**
- * Why the password will not do, as a sentence; undefined when it will. It must be more than the
- * commonest words, the person's own words (`own`: address, names), repetitions and runs of the
- * alphabet or keyboard: five different characters have to be left without them. No kind of
- * character is asked for. Its length is checked by the schema.
+ * Returns why the password is not acceptable, as a sentence; undefined if it is. Common words, the
+ * person's own words (`own`: address, names), repetitions, and runs of the alphabet or keyboard do
+ * not count: at least five different other characters must be left. No kind of character is
+ * required. The schema checks its length.
  */
 export function passwordFault(password: string, own: readonly string[]): string | undefined {
   const plain = password.normalize('NFKC').toLowerCase();
-  // The longest first, so that no word is broken up by a shorter one inside it.
+  // The longest first, so that a shorter word does not break up a longer one.
   const words = [...own.flatMap(wordsOf), ...common_words].sort(
     (one, other) => other.length - one.length,
   );
@@ -59,17 +59,14 @@ export function passwordFault(password: string, own: readonly string[]): string 
   );
 }
 
-/** The words that a person's address or name consists of, and the whole. */
+/** Returns the words in a person's address or name, and the whole. */
 function wordsOf(text: string): string[] {
   const plain = text.normalize('NFKC').toLowerCase();
   const parts = plain.split(/[^\p{L}\p{N}]+/u).filter((part) => part.length >= own_word_length_min);
   return plain.length < own_word_length_min ? [] : [plain, ...parts];
 }
 
-/**
- * Counts the different characters that remain without the words and without characters that follow
- * from the one before them.
- */
+/** Counts the different characters outside the words that do not follow from the previous one. */
 function unguessable(text: string, words: string[]): number {
   const rest = [...words.reduce((left, word) => left.replaceAll(word, ''), text)];
   return new Set(

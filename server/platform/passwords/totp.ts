@@ -2,22 +2,22 @@ import { Secret, TOTP } from 'otpauth';
 
 const form = /^[0-9]{6}$/;
 const step_seconds = 30;
-/** Clocks of telephones differ: the step before and the one after are taken as well. */
+/** Clocks of telephones differ, so the previous and the next step are accepted too. */
 const window_steps = 1;
 
-/** A new seed: 160 random bits in base 32, as apps take it. */
+/** Returns a new seed: 160 random bits in base 32, as authenticator apps accept it. */
 export function createTotpSecret(): string {
   return new Secret({ size: 20 }).base32;
 }
 
-/** The address that a QR code shows to an app (RFC 6238: SHA-1, 6 digits, 30 seconds). */
+/** Returns the URL for an app's QR code (RFC 6238: SHA-1, 6 digits, 30 seconds). */
 export function totpUrl(secret: string, label: string): string {
   return totpOf(secret, label).toString();
 }
 
 /**
- * The time step that the code belongs to, when it is one of the seed's codes of now, of the step
- * before or of the one after; undefined for any other text.
+ * Returns the time step of the code if it is one of the seed's codes for now, the previous step or
+ * the next one; undefined for any other text.
  */
 export function stepOfCode(secret: string, code: string, now_ms: number): number | undefined {
   if (!form.test(code)) return undefined;

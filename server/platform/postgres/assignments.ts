@@ -3,8 +3,8 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 
 /**
- * `"name" = $1, ...` for an UPDATE, from the fields that were sent. The names are declared fields
- * of a schema and at least one; anything but `a-z0-9_` throws.
+ * Returns `"name" = $1, ...` for an UPDATE, from the sent fields. The names are declared fields of
+ * a schema and at least one; any character except `a-z0-9_` throws.
  */
 export function assignments(changes: Record<string, unknown>): Sql {
   const parts = Object.entries(changes).map(([column, value]) => {

@@ -9,13 +9,13 @@ const version_min = 150_000;
 
 /** The record of the current primary. */
 export type NotedPrimary = Epoch & {
-  /** When it was noted first (ISO 8601). */
+  /** When it was first recorded (ISO 8601). */
   since: string;
-  /** Bytes of the log that the primary before it had confirmed and this one never had. */
+  /** Bytes of the log that the previous primary had confirmed and this one never had. */
   lost_bytes: number;
 };
 
-/** Throws `ControlStoreError` on a PostgreSQL that is too old. */
+/** Throws `ControlStoreError` for a PostgreSQL that is too old. */
 export async function requireVersion(db: Database): Promise<void> {
   const row = await db.row<{ number: number; name: string }>(sql`
     SELECT current_setting('server_version_num')::int AS number,
@@ -27,9 +27,9 @@ export async function requireVersion(db: Database): Promise<void> {
 }
 
 /**
- * Notes the primary that the database is on now, once for all processes. Gives the one of before
- * where a standby was promoted since. `lost_bytes`: what this process knows to be lost. Throws
- * `ControlStoreError` when the database came here from another PostgreSQL without a word, unless
+ * Records the primary of the database, once for all processes. Returns the previous one if a
+ * standby was promoted since. `lost_bytes`: the loss that this process knows of. Throws
+ * `ControlStoreError` if the database was moved here from another PostgreSQL without notice, unless
  * `accepts`.
  */
 export async function notePrimary(
@@ -37,7 +37,7 @@ export async function notePrimary(
   { accepts = false, lost_bytes = 0 }: { accepts?: boolean; lost_bytes?: number } = {},
 ): Promise<NotedPrimary | undefined> {
   const present = await findPrimary(db);
-  // A change waits for a standby, should one be configured; most starts have nothing to note.
+  // A change waits for a configured standby; most starts have nothing to record.
   if (judgeEpoch(db.epoch(), present) === 'same' && present !== undefined)
     if (lost_bytes <= present.lost_bytes) return undefined;
   return db.transaction(async (tx) => {
@@ -62,7 +62,7 @@ export async function notePrimary(
   });
 }
 
-/** Throws `ControlStoreError` where `notePrimary` would, and notes nothing. */
+/** Throws `ControlStoreError` in the same cases as `notePrimary`, and records nothing. */
 export async function requireUnmoved(db: Database): Promise<void> {
   const noted = await findPrimary(db);
   refuseMoved(db.epoch(), noted);
@@ -108,7 +108,7 @@ export async function countLost(db: Database, position: string): Promise<number>
 
 /** PostgreSQL's report on its standbys. */
 export type Standbys = {
-  /** `synchronous_standby_names`; empty when none is waited for. */
+  /** `synchronous_standby_names`; empty if commits wait for none. */
   wanted: string;
   /** `synchronous_commit`. */
   commit: string;
@@ -128,9 +128,9 @@ export async function readStandbys(db: Database): Promise<Standbys> {
 }
 
 /**
- * Judges whether an acknowledged commit is on a standby too: `synchronous`, or not, because the
- * awaited standby is away (`missing`), none is configured (`none`), or the setting does not wait
- * long enough (`unsafe`). `unknown`: this user may not see it.
+ * Judges whether an acknowledged commit is also on a standby: `synchronous`, or not, because the
+ * awaited standby is disconnected (`missing`), none is configured (`none`), or the setting does not
+ * wait long enough (`unsafe`). `unknown`: this user may not see it.
  */
 export function judgeStandbys({ wanted, commit, present }: Standbys) {
   if (wanted === '') return 'none';

@@ -1,4 +1,4 @@
-/** The database cannot be worked on; the message says why and what to do. */
+/** Thrown if the database is unusable; the message gives the reason and the action. */
 export class ControlStoreError extends Error {
   constructor(message: string) {
     super(message);

@@ -5,32 +5,34 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { findPrimaryUrl } from './primary.ts';
 import { settle } from './session_settings.ts';
 
-/** A table with the columns that are stored (not those that are computed of others). */
+/** A table with its stored columns, without computed ones. */
 export type CopiedTable = { name: string; columns: string[] };
 
 /** One session that copies whole tables in one transaction. */
 export type CopySession = {
   rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** The ordinary tables of the schema, by name. */
+  /** Returns the ordinary tables of the schema, by name. */
   tables(): Promise<CopiedTable[]>;
-  /** The rows of a table as COPY's text; `count` says how many when the stream has ended. */
+  /**
+   * Returns the rows of a table as COPY's text; `count` returns their number when the stream has
+   * ended.
+   */
   copyOut(table: CopiedTable): { bytes: Readable; count(): number };
-  /** The columns of a relation: a table, or a query in parentheses. */
+  /** Returns the columns of a relation: a table, or a query in parentheses. */
   columnsOf(relation: string): Promise<{ name: string; is_bytes: boolean }[]>;
-  /** The rows of a query of one JSON value, a line each; `count` as in `copyOut`. */
+  /** Returns the rows of a query of one JSON value, one per line; `count` as in `copyOut`. */
   copyLines(query: string): { bytes: Readable; count(): number };
-  /** Takes COPY's text and gives how many rows came. */
+  /** Reads COPY's text and returns the number of rows. */
   copyIn(table: CopiedTable, bytes: Readable): Promise<number>;
-  /** Ends the transaction with what it did, and the session. */
+  /** Commits the transaction, and ends the session. */
   commit(): Promise<void>;
-  /** Ends the session; what was not committed is rolled back. Harmless after `commit`. */
+  /** Ends the session; uncommitted changes are rolled back. Harmless after `commit`. */
   close(): Promise<void>;
 };
 
 /**
  * Opens a session in a transaction: `snapshot` sees the database as of one instant and changes
- * nothing, `load` changes it. The session may be idle for as long as a copy of something else
- * takes.
+ * nothing, `load` changes it. The session may be idle while another copy runs.
  */
 export async function openCopySession(
   url: string,
@@ -97,8 +99,8 @@ function listed({ name, columns }: CopiedTable): string {
 }
 
 /**
- * Does `work` while no table refers to another, so that they may be filled in any order. Afterwards
- * all references are there again, and have been checked; the transaction fails where one is wrong.
+ * Runs `work` without references between tables, so that they may be filled in any order.
+ * Afterwards all references are restored and checked; the transaction fails if one is wrong.
  */
 export async function withoutReferences(
   session: Pick<CopySession, 'rows'>,

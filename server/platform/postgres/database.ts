@@ -12,7 +12,7 @@ import { ask } from './session.ts';
 import { traced } from './traced.ts';
 import { wireTypes } from './wire_types.ts';
 
-/** A statement's text and values: that of `sql`, or one that was put together before. */
+/** A statement's text and values: from `sql`, or composed earlier. */
 export type Statement = Pick<Sql, 'text' | 'values'>;
 
 /**
@@ -20,15 +20,15 @@ export type Statement = Pick<Sql, 'text' | 'values'>;
  * PostgreSQL prepares it once per connection.
  */
 export type Queryable = {
-  /** All rows of the statement, in its order. */
+  /** Returns all rows of the statement, in its order. */
   rows<Row>(statement: Statement): Promise<Row[]>;
-  /** The first row, or undefined when there is none. */
+  /** Returns the first row, or undefined if there is none. */
   row<Row>(statement: Statement): Promise<Row | undefined>;
-  /** Runs the statement and gives how many rows it touched. */
+  /** Runs the statement and returns the number of affected rows. */
   run(statement: Statement): Promise<number>;
   /**
-   * Unprepared text with positional values, for what cannot be prepared: settings of a transaction,
-   * migrations.
+   * Runs unprepared text with positional values, for text that cannot be prepared: settings of a
+   * transaction, migrations.
    */
   text(
     text: string,
@@ -37,15 +37,15 @@ export type Queryable = {
 };
 
 /**
- * A transaction under way. It is over when the function that received it returns. Statements that
- * are asked for without waiting for each other go out together and are carried out in their order,
- * each with what the ones before it left.
+ * An open transaction. It ends when the function that received it returns. Statements that do not
+ * wait for each other are sent together and run in order; each sees the changes of the earlier
+ * ones.
  */
 export type Transaction = Queryable & {
   readonly transaction_open: true;
   /**
-   * Keeps a statement back until the transaction ends, and sends it with the COMMIT; what else is
-   * asked for comes after it. Its fault is one of the whole transaction, in the words of `told`.
+   * Defers a statement until the transaction ends, and sends it with the COMMIT; later statements
+   * follow it. Its fault fails the whole transaction, as the error that `told` returns.
    */
   lastly(statement: Statement, told?: (fault: unknown) => unknown): void;
 };
@@ -58,13 +58,18 @@ export type Database = Queryable & {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   /**
    * Joins `work` to an open transaction: its statements on this database run there, and a
-   * transaction inside it is a savepoint. So parts that open transactions of their own commit or
-   * roll back together. Calls that continue after `work` has returned are no longer joined.
+   * transaction inside it is a savepoint. So parts that open their own transactions commit or roll
+   * back together. Calls that continue after `work` has returned are no longer joined.
    */
   within<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result>;
-  /** Number of statements sent so far; tests count the round trips of a request with it. */
+  /**
+   * Returns the number of statements sent so far; tests count the round trips of a request with it.
+   */
   statementCount(): number;
-  /** The latest primary that a session was on; undefined before, or where it does not tell. */
+  /**
+   * Returns the latest primary of a session; undefined before the first one, or if the server does
+   * not report it.
+   */
   epoch(): Epoch | undefined;
   close(): Promise<void>;
 };
@@ -82,9 +87,9 @@ export type DatabaseOptions = PrimaryOptions & {
  */
 export type DatabaseError = Error & { code: string; constraint?: string; table?: string };
 
-/** True for an error that PostgreSQL itself answered, with its SQLSTATE in `code`. */
+/** Returns true for an error that PostgreSQL itself reported, with its SQLSTATE in `code`. */
 export function isDatabaseError(error: unknown): error is DatabaseError {
-  // By its class: EPIPE, of a socket that breaks, looks like an SQLSTATE.
+  // By its class: EPIPE, of a broken socket, looks like an SQLSTATE.
   return error instanceof pg.DatabaseError && error.code !== undefined;
 }
 
@@ -102,7 +107,7 @@ function nameOf(text: string): string {
 type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>;
 
 function prepared(send: Send, statement: Statement): Promise<pg.QueryResult> {
-  // Its text and values are made anew whenever they are asked for.
+  // Its text and values are computed again at every access.
   const { text, values } = statement;
   return send({ name: nameOf(text), text, values });
 }
@@ -118,11 +123,11 @@ function queryable(send: Send): Queryable {
 }
 
 /**
- * Opens a pool on a PostgreSQL URL (15 or newer), which may name several servers. Guarantees:
- * sessions run in UTC, on the primary; timestamps come back as ISO 8601 text with `Z` and full
- * microseconds; 64-bit integers come back as numbers; an idle connection that breaks is replaced
- * instead of ending the process; who waits for a server that answers nobody is told so within ten
- * seconds; what a synchronous standby did not confirm is a `StoreAwayError`.
+ * Opens a pool for a PostgreSQL URL (15 or newer), which may name several servers. Guarantees:
+ * sessions run in UTC, on the primary; timestamps are ISO 8601 text with `Z` and full microseconds;
+ * 64-bit integers are numbers; a broken idle connection is replaced and does not end the process; a
+ * caller that waits for a server that answers nobody gets an error within ten seconds; a commit
+ * that a synchronous standby did not confirm is a `StoreAwayError`.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const primary = openPrimary(url, options);
@@ -134,10 +139,10 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: idle_ms,
     types: wireTypes,
-    // A statement does not wait for the answer to the one before it on its connection.
+    // A statement does not wait for the previous answer on its connection.
     pipeline: true,
   });
-  // A session that it ends may hear first that its server does.
+  // A session that the pool ends may first hear that its server is ending.
   pool.on('error', (error) => (pool.ending ? undefined : options.onError?.(error)));
   const take = openGrowth(pool, options.connections_max);
   const connect = () => connectTo(take, primary);
@@ -184,7 +189,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   };
 }
 
-/** Opens a session on the primary; looks for the primary once if it has moved. */
+/** Opens a session on the primary; searches for the primary once if it has moved. */
 async function connectTo(
   take: () => Promise<pg.PoolClient>,
   primary: Primary,
@@ -199,7 +204,7 @@ async function connectTo(
   }
 }
 
-/** Tracks the transaction that the current course of calls has joined. */
+/** Tracks the transaction that the current chain of calls has joined. */
 function openJoined() {
   const scopes = new AsyncLocalStorage<{ tx: Transaction | undefined }>();
   return {
@@ -209,7 +214,7 @@ function openJoined() {
       try {
         return await scopes.run(scope, work);
       } finally {
-        // A timer or connection that `work` begins and that outlives it finds no transaction.
+        // A timer or connection that `work` starts and that outlives it finds no transaction.
         scope.tx = undefined;
       }
     },
@@ -223,7 +228,7 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await connect();
   let broken: Error | undefined;
-  // One that the server ends in the middle of a transaction is not given back.
+  // A connection that the server ends within a transaction is not returned to the pool.
   const onLost = (error: Error) => {
     broken ??= error;
   };
@@ -237,7 +242,7 @@ async function inTransaction<Result>(
     return result;
   } catch (error) {
     primary.doubt(error);
-    // A connection on which even ROLLBACK fails is thrown away, so that nobody inherits a half-open
+    // A connection on which even ROLLBACK fails is closed, so that nobody gets a half-open
     // transaction.
     await client.query('ROLLBACK').catch((rollbackError: Error) => {
       broken ??= rollbackError;
@@ -249,7 +254,7 @@ async function inTransaction<Result>(
   }
 }
 
-/** A transaction with what it keeps back; `flush` sends that. */
+/** A transaction with its deferred statement; `flush` sends it. */
 function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<void> } {
   let kept: { statement: Statement; told: (fault: unknown) => unknown }[] = [];
   const flush = async () => {
@@ -259,7 +264,7 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
       });
     });
     kept = [];
-    // The first fault in their order: it is the reason for those behind it.
+    // The first fault in order: it causes the later ones.
     for (const one of await Promise.allSettled(sent))
       if (one.status === 'rejected') throw one.reason;
   };
@@ -267,7 +272,7 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
     if (kept.length === 0) return send(config);
     const flushed = flush();
     const sent = send(config);
-    // The kept statement comes first, also with its fault: statements behind a fault fail for it.
+    // The deferred statement comes first, also with its fault: later statements fail because of it.
     sent.catch(() => undefined);
     await flushed;
     return sent;
@@ -281,13 +286,13 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
 }
 
 /**
- * Sends what only reads and locks along with BEGIN. Anything else waits until that is answered: it
- * would be done for good where BEGIN failed.
+ * Sends statements that only read and lock along with BEGIN. Others wait for its answer: they would
+ * be permanent if BEGIN failed.
  */
 function afterBegin(begun: Promise<unknown>, send: Send): Send {
   let waits = false;
   let isBegun = false;
-  // Whoever ends the transaction hears of its fault.
+  // The code that ends the transaction gets its fault.
   begun.then(
     () => (isBegun = true),
     () => undefined,

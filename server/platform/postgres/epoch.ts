@@ -1,11 +1,11 @@
 /**
- * The difference between one primary and the previous one: the identifier that a cluster has from
- * its creation on, and the timeline, which grows with each promotion of a standby.
+ * Identifies a primary: the identifier that a cluster has from its creation on, and the timeline,
+ * which grows with each promotion of a standby.
  */
 export type Epoch = { system_identifier: string; timeline: number };
 
 /**
- * A server's report about itself; `epoch` is undefined if the server does not give one (not
+ * A server's report about itself; `epoch` is undefined if the server does not report one (not
  * PostgreSQL's own).
  */
 export type Standing = { is_writable: boolean; epoch: Epoch | undefined };
@@ -13,7 +13,7 @@ export type Standing = { is_writable: boolean; epoch: Epoch | undefined };
 /** The relation of a session's epoch to the `known` one. */
 export type Judgement = 'same' | 'later' | 'earlier' | 'other';
 
-/** Compares the epoch of a session with the latest one that was seen. */
+/** Compares the epoch of a session with the latest known one. */
 export function judgeEpoch(found: Epoch | undefined, known: Epoch | undefined): Judgement {
   if (found === undefined || known === undefined) return 'same';
   if (found.system_identifier !== known.system_identifier) return 'other';
@@ -41,7 +41,7 @@ export function choosePrimary(
   return chosen;
 }
 
-/** One row: `is_writable`, and where the server tells them `system_identifier` and `timeline`. */
+/** One row: `is_writable`, and `system_identifier` and `timeline` if the server reports them. */
 export const standing_query = `
   SELECT current_setting('transaction_read_only') = 'off' AS is_writable,
   (SELECT system_identifier::text FROM pg_control_system()) AS system_identifier,
@@ -49,11 +49,11 @@ export const standing_query = `
     ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int
   END AS timeline`;
 
-/** The same of a server that knows no write-ahead log (some services). */
+/** The same for a server without a write-ahead log (some services). */
 export const plain_standing_query =
   "SELECT current_setting('transaction_read_only') = 'off' AS is_writable";
 
-/** Reads a row of one of the two questions. */
+/** Reads a row of one of the two queries. */
 export function readStanding(row: {
   is_writable: boolean;
   system_identifier?: string;

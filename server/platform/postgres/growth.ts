@@ -1,21 +1,21 @@
 import type pg from 'pg';
 
-/** Wait for a free connection before another one is opened, also while one is being opened. */
+/** Wait for a free connection before another one is opened, also during an opening. */
 const wait_ms = 20;
 const wait_ms_max = 100;
 
 /**
- * Time for which an unused connection stays. The loops of a server keep a few open, with prepared
- * statements, which pages find. More than these cost 10 MB each.
+ * How long an unused connection stays. The loops of a server keep a few open, with prepared
+ * statements, which pages reuse. Each further one costs 10 MB.
  */
 export const idle_ms = 15_000;
 
 /**
- * Gives out the connections of a pool that has no other user, and lets it open one at a time, and
- * only where none is given back within a moment: who finds all of them taken waits for the first
- * that is, 20 ms, and at most a tenth of a second while one is being opened. To open one takes more
- * of the processor than most statements, so that many at once, when requests have piled up, hold
- * those up that are being answered; and it prepares all its statements anew.
+ * Assigns the connections of a pool that has no other user. The pool opens one at a time, and only
+ * if none becomes free within a moment: callers wait 20 ms for a free one, and at most a tenth of a
+ * second during an opening. Opening one takes more processor time than most statements. If requests
+ * pile up, many openings at once would delay the running requests; and a new connection prepares
+ * all its statements again.
  */
 export function openGrowth(pool: pg.Pool, connections_max: number): () => Promise<pg.PoolClient> {
   let taken = 0;
@@ -23,14 +23,14 @@ export function openGrowth(pool: pg.Pool, connections_max: number): () => Promis
   const waiting: { enter(): void; isDue: boolean }[] = [];
   const isCrowded = () =>
     taken > 0 && taken >= pool.totalCount && pool.totalCount < connections_max;
-  /** Takes one; true where the pool has to open it. */
+  /** Takes one; returns true if the pool has to open it. */
   const take = () => {
     const opens = taken >= pool.totalCount;
     taken += 1;
     if (opens) opening += 1;
     return opens;
   };
-  /** Lets those in who need not wait, and one who has waited where none is being opened. */
+  /** Admits callers that need not wait, and one that has waited if none is being opened. */
   const letIn = () => {
     while (waiting.length > 0 && !isCrowded()) waiting.shift()!.enter();
     if (opening === 0 && waiting[0]?.isDue === true) waiting.shift()!.enter();

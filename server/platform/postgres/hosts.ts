@@ -2,9 +2,9 @@
 const wanted = new Set(['read-write', 'primary']);
 
 /**
- * One URL for each server that a PostgreSQL URL names, in its order:
- * `postgres://user@a:5432,b/base?target_session_attrs=read-write` are two. Throws a sentence where
- * it is not such a URL, or asks for a server that does not take writes.
+ * Returns one URL for each server in a PostgreSQL URL, in order:
+ * `postgres://user@a:5432,b/base?target_session_attrs=read-write` has two. Throws a sentence for an
+ * invalid URL, or one that requests a read-only server.
  */
 export function splitHosts(url: string): string[] {
   const parts = /^(postgres(?:ql)?:\/\/)([^/?#]*)([^?#]*)(\?[^#]*)?$/.exec(url);
@@ -18,7 +18,7 @@ export function splitHosts(url: string): string[] {
     throw new Error('must ask for target_session_attrs=read-write, or leave it out.');
   return hosts.map((host) => {
     const single = `${scheme}${authority.slice(0, at)}${host}${path}${rest}`;
-    // A socket's folder stands behind the question mark, and the host is empty then.
+    // A socket's folder is in the query, and the host is empty then.
     if (host !== '' && !URL.canParse(single)) throw new Error('names a server that is no address.');
     return single;
   });
@@ -32,7 +32,7 @@ function withoutAttributes(query: string): { attributes: string | null; rest: st
   return { attributes, rest: given.size === 0 ? '' : `?${given.toString()}` };
 }
 
-/** The password in a PostgreSQL URL; empty without one. */
+/** Returns the password in a PostgreSQL URL; empty without one. */
 export function passwordOf(url: string): string {
   const [single = ''] = splitHosts(url);
   const authority = /^\w+:\/\/([^/?#]*)/.exec(single)?.[1] ?? '';

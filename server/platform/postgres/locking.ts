@@ -4,8 +4,9 @@ import type { Sql } from 'sql-template-tag';
 type Strength = 'UPDATE' | 'NO KEY UPDATE' | 'SHARE';
 
 /**
- * The end of a SELECT whose rows stay as they are until the transaction ends when `wanted` is said;
- * else nothing. `clause` is written out, table included, because it is code and no value.
+ * Returns the locking clause of a SELECT, whose rows stay unchanged until the transaction ends, if
+ * `wanted`; otherwise nothing. `clause` is complete, table included, because it is code and no
+ * value.
  */
 export function locking(
   wanted: string | undefined,

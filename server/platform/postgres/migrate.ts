@@ -12,8 +12,8 @@ const migration_lock = 7_301_001;
 
 /**
  * A file of the folder. `purpose` is the first sentence of its comment. `oldest_release` is the
- * oldest release that can work on what it leaves (its line `-- Oldest release: 1.1.0`); undefined
- * when every one can, because it only adds.
+ * oldest release that works with its result (its line `-- Oldest release: 1.1.0`); undefined if
+ * every one does, because it only adds.
  */
 type Migration = {
   name: string;
@@ -23,7 +23,7 @@ type Migration = {
   oldest_release: string | undefined;
 };
 
-/** The database was brought to a newer release that this one cannot work beside. */
+/** Thrown if a newer release has migrated the database in an incompatible way. */
 export class SchemaTooNewError extends Error {
   constructor(own: string, { name, release, oldest_release }: Applied) {
     super(
@@ -44,13 +44,13 @@ type Applied = {
 };
 
 /**
- * Applies the `NNNN_what.sql` files of the folder that the database does not have yet, in order,
- * each in its own transaction. Guarantees: two processes that start at once apply each file exactly
- * once; a file that fails leaves nothing behind; a file that was changed since it was applied is
- * refused. A database with files of a newer release is worked on when that release says so, and is
- * a `SchemaTooNewError` otherwise. A file that older processes cannot work beside is an
- * `OlderProcessError` while one of these is connected. With `only`, no other file is applied. Gives
- * the names applied.
+ * Applies the `NNNN_what.sql` files of the folder that the database lacks, in order, each in its
+ * own transaction. Guarantees: two processes that start at once apply each file exactly once; a
+ * failed file leaves nothing behind; a file that was changed after it was applied is refused. A
+ * database with files of a newer release is accepted if that release allows it, and is a
+ * `SchemaTooNewError` otherwise. A file that older processes cannot work with is an
+ * `OlderProcessError` while one of them is connected. With `only`, it applies no other file.
+ * Returns the applied names.
  */
 export async function migratePostgres(
   db: Database,
@@ -86,8 +86,8 @@ export async function migratePostgres(
 }
 
 /**
- * The files that the database does not have yet, in their order; nothing is changed. Rejects as
- * `migratePostgres` does.
+ * Lists the files that the database lacks, in order; changes nothing. Rejects like
+ * `migratePostgres`.
  */
 export async function pendingMigrations(
   db: Database,
@@ -115,7 +115,7 @@ export async function pendingMigrations(
 
 /**
  * Lists the migrations of a newer release that this one does not know, with that release. They are
- * harmless: `pendingMigrations` rejects if this release could not work beside them.
+ * harmless: `pendingMigrations` rejects if this release could not work with them.
  */
 export async function newerMigrations(
   db: Database,
@@ -132,7 +132,7 @@ export async function newerMigrations(
 async function appliedMigrations(db: Database): Promise<Map<string, Applied>> {
   const exists = await db.row(sql`SELECT 1 WHERE to_regclass('migrations') IS NOT NULL`);
   if (exists === undefined) return new Map();
-  // A table of the time before releases were noted has no columns for them.
+  // A table from before releases were recorded has no columns for them.
   const rows = await db.rows<{ row: Applied }>(sql`SELECT to_jsonb(m) AS row FROM migrations m`);
   return new Map(
     rows.map(({ row }) => [

@@ -3,10 +3,10 @@ import sql from 'sql-template-tag';
 import { release } from '../version.ts';
 import type { Database } from './database.ts';
 
-/** The part of a deployment that a process is. */
+/** The role of a process in a deployment. */
 type Role = 'server' | 'api' | 'worker' | 'command';
 
-/** Processes that run would break under a migration. */
+/** Thrown if a migration would break running processes. */
 export class OlderProcessError extends Error {
   constructor(migration: string, oldest_release: string, processes: string[]) {
     super(
@@ -18,14 +18,14 @@ export class OlderProcessError extends Error {
   }
 }
 
-/** The name by which PostgreSQL and other processes know a process: its role and its release. */
+/** Returns the name of a process for PostgreSQL and other processes: its role and its release. */
 export function applicationOf(role: Role, own = release): string {
   return `sluice-${role} ${own}`;
 }
 
 /**
  * Rejects with `OlderProcessError` while a server or worker older than the release is connected.
- * Processes older than 1.0.0 do not tell their release, and count as older.
+ * Processes older than 1.0.0 do not report their release, and count as older.
  */
 export async function requireNoOlderProcess(
   db: Database,

@@ -4,14 +4,16 @@ import { ControlStoreError } from './control_store_error.ts';
 import { findPrimaryUrl } from './primary.ts';
 import { what_to_do } from './session_settings.ts';
 
-/** A pooler gives back the server's session that was used last, so the first round mostly tells. */
+/**
+ * A pooler assigns the most recently used session of the server, so the first round usually detects
+ * it.
+ */
 const rounds = 10;
 const connect_ms_max = 10_000;
 
 /**
- * Throws a `ControlStoreError` where a pooler gives each transaction another session of the server:
- * to be asked before anything is changed there. A server that answers for itself is not asked
- * further.
+ * Throws a `ControlStoreError` if a pooler gives each transaction another session of the server:
+ * call it before anything is changed there. A server without a pooler is not checked further.
  */
 export async function requireOwnSessions(url: string): Promise<void> {
   const connectionString = await findPrimaryUrl(url);
@@ -41,13 +43,13 @@ export async function requireOwnSessions(url: string): Promise<void> {
   }
 }
 
-/** A pooler names keys of its own for the cancelling of statements. */
+/** A pooler sends its own keys for cancelling statements. */
 async function isServerItself(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   return rows[0]!.pid === (client as unknown as { processID: number | null }).processID;
 }
 
-/** Is what one connection sets lost to it, or seen by the other one? */
+/** Returns true if a setting of one connection is lost, or visible to the other one. */
 async function areMixed(one: pg.Client, other: pg.Client): Promise<boolean> {
   const mark = randomUUID();
   const markOf = async (client: pg.Client) => {

@@ -13,25 +13,23 @@ import { clientsOf, cutOff } from './session.ts';
 import { cutSilent } from './silence.ts';
 
 /**
- * The servers of a PostgreSQL URL and which of them is the primary. Guarantees: a session is given
- * out only on a server that takes writes, of the cluster that was seen first, and on no earlier
- * timeline than the latest one that was seen; once a later one is seen, all sessions of earlier
- * ones are cut, also those that wait for an answer, as are those that wait for a server that
- * answers nobody.
+ * The servers of a PostgreSQL URL, and their current primary. Guarantees: a session is only
+ * provided on a server that accepts writes, of the first known cluster, and on no earlier timeline
+ * than the latest known one. Once a later one is known, all sessions of earlier ones are cut, even
+ * those that wait for an answer. Sessions that wait for a server that answers nobody are cut too.
  */
 export type Primary = {
-  /** The pool's class of clients: a new one goes to the server that was the primary last. */
+  /** The pool's class of clients: a new one connects to the last known primary. */
   Client: typeof pg.Client;
-  /** Looks for the primary where it is not known. Rejects with `StoreAwayError` without one. */
+  /** Searches for the primary if it is unknown. Rejects with `StoreAwayError` without one. */
   find(): Promise<void>;
-  /** Lets a new session in, or rejects. */
+  /** Admits a new session, or rejects. */
   admit(client: pg.ClientBase): Promise<void>;
   /**
-   * Takes note of what failed; true when the primary may be another one by now, so that it pays to
-   * look for it.
+   * Judges a failure; returns true if the primary may have changed, so that a search makes sense.
    */
   doubt(error: unknown): boolean;
-  /** The latest epoch that was seen; undefined where the server does not tell. */
+  /** Returns the latest known epoch; undefined if the server does not report it. */
   epoch(): Epoch | undefined;
   close(): void;
 };
@@ -39,14 +37,14 @@ export type Primary = {
 /** Time limits for asking a server, and for the others once one has answered. */
 const look_ms_max = 3_000;
 const admit_ms_max = 10_000;
-/** After how long without an answer a server is asked whether it is there, and how long it has. */
+/** Time without an answer after which a server is probed, and the time limit of the probe. */
 const silence_ms_max = 5_000;
 const others_ms_max = 300;
 
 /**
- * `watch_ms`: how often the servers are looked at while sessions work, so that one which waits on
- * an old primary is cut. `silence_ms`: after how long without an answer a server is asked whether
- * it is there, and how long it has for that; 5 s by default. `onLater` is told of each later epoch.
+ * `watch_ms`: how often the servers are checked while sessions work, so that a session waiting on
+ * an old primary is cut. `silence_ms`: time without an answer after which a server is probed, and
+ * the time limit of the probe; 5 s by default. `onLater` is called for each later epoch.
  */
 export type PrimaryOptions = {
   watch_ms?: number | undefined;
@@ -84,7 +82,7 @@ export function openPrimary(url: string, options: PrimaryOptions): Primary {
       if (present === undefined) throw nowhere(urls);
     },
     admit: async (client) => {
-      // One that took the connection and is frozen says nothing at all.
+      // A frozen server that accepted the connection never answers.
       const late = setTimeout(() => cutOff(client), admit_ms_max);
       const standing = await standingOf(client).finally(() => clearTimeout(late));
       sessions.admit(client, standing);
@@ -102,7 +100,7 @@ export function openPrimary(url: string, options: PrimaryOptions): Primary {
   };
 }
 
-/** The sessions by the epoch of their server, and the latest that was seen of any server. */
+/** The sessions by the epoch of their server, and the latest known epoch of any server. */
 function openSessions(onLater: PrimaryOptions['onLater']) {
   const sessions = new Map<pg.ClientBase, Epoch | undefined>();
   let known: Epoch | undefined;
@@ -128,7 +126,7 @@ function openSessions(onLater: PrimaryOptions['onLater']) {
   };
 }
 
-/** The URL of the primary alone, for who opens one session of their own. */
+/** Returns the URL of the primary alone, for callers that open their own session. */
 export async function findPrimaryUrl(url: string): Promise<string> {
   const urls = splitHosts(url);
   if (urls.length === 1) return urls[0]!;
@@ -191,7 +189,7 @@ function isThere(url: string, ms_max: number): Promise<boolean> {
   );
 }
 
-/** Asks the server over a session of its own; rejects when it is not done in time. */
+/** Asks the server over a session of its own; rejects if it takes too long. */
 async function lookAt(url: string, ms_max: number): Promise<Standing> {
   const client = new pg.Client({
     connectionString: url,

@@ -2,7 +2,9 @@ import { isDatabaseError } from './database.ts';
 
 const attempts_max = 3;
 
-/** Repeats a transaction that met a deadlock or a serialization failure, three times in all. */
+/**
+ * Repeats a transaction after a deadlock or a serialization failure, up to three attempts in all.
+ */
 export async function repeated<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
   for (let number = 1; ; number += 1) {
     try {

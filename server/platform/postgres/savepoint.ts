@@ -1,15 +1,15 @@
 /** The operations of an open transaction that this file uses. */
 type Open = { text(text: string): Promise<unknown> };
 
-/** State of a joined transaction: its depth of savepoints, and how many were left open. */
+/** State of a joined transaction: its depth of savepoints, and the number of open ones. */
 type Savepoints = { depth: number; left: number };
 
 const savepoints = new WeakMap<Open, Savepoints>();
 
 /**
- * Does `work` in a savepoint of the transaction: what it did is taken back when it throws. One that
- * ends well is left open until the next one at its place begins, or the one around it
- * ends: a way to the server and back less for each of many.
+ * Runs `work` in a savepoint of the transaction: its changes are rolled back if it throws. A
+ * successful savepoint stays open until the next one at its place begins, or the enclosing one
+ * ends: this saves a round trip for each of many.
  */
 export async function inSavepoint<Transaction extends Open, Result>(
   tx: Transaction,
@@ -27,7 +27,7 @@ export async function inSavepoint<Transaction extends Open, Result>(
     return result;
   } catch (error) {
     at.left = 0;
-    // On a connection that is lost the whole transaction is, and its owner is told.
+    // If the connection is lost, so is the whole transaction, and its owner gets the error.
     await tx
       .text(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
       .catch(() => undefined);

@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { StoreAwayError } from '../store_away.ts';
 
-/** Sessions of which PostgreSQL said that it no longer waits for its synchronous standby. */
+/** Sessions for which PostgreSQL reported that it no longer waits for its synchronous standby. */
 const unconfirmed = new WeakSet<pg.ClientBase>();
 
 /**
- * A client that never ends its process when its server goes away, and that `ask` can hear. It
- * connects to `urlOf()`.
+ * Returns a client class that never ends its process when its server goes away, and that `ask` can
+ * observe. It connects to `urlOf()`.
  */
 export function clientsOf(urlOf: () => string): typeof pg.Client {
   return class extends pg.Client {
@@ -14,15 +14,15 @@ export function clientsOf(urlOf: () => string): typeof pg.Client {
       super({
         ...config,
         connectionString: urlOf(),
-        // Reports a machine that is gone to a caller who waits for its answer.
+        // Reports a lost machine to a caller who waits for its answer.
         keepAlive: true,
         keepAliveInitialDelayMillis: 10_000,
       });
-      // The pool listens on idle connections only. One that the server ends in the packet that
-      // greets it is nobody's yet, and would end this process; whoever gets it finds it broken.
+      // The pool only listens on idle connections. A connection that the server ends in its
+      // greeting has no owner yet, and would end this process; its next user finds it broken.
       this.on('error', () => {});
       // "The transaction has already committed locally, but might not have been replicated to the
-      // standby", in whatever language; the answer that follows is that of any commit.
+      // standby", in any language; the following answer looks like that of any commit.
       this.on('notice', ({ routine }) => {
         if (routine === 'SyncRepWaitForLSN') unconfirmed.add(this);
       });
@@ -43,7 +43,7 @@ export async function ask(client: pg.ClientBase, config: pg.QueryConfig): Promis
   return result;
 }
 
-/** Ends a connection at once, so that whoever waits for its answer is told. */
+/** Ends a connection at once, so that callers who wait for its answer get an error. */
 export function cutOff(client: pg.ClientBase): void {
   (
     client as unknown as { connection: { stream: { destroy(): void } } }

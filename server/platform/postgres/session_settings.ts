@@ -5,7 +5,7 @@ import { ControlStoreError } from './control_store_error.ts';
 /** Settings of a session, by their names in PostgreSQL. */
 type SessionSettings = Record<string, string>;
 
-/** On these the texts and the waits of every session depend, whatever role and database say. */
+/** The texts and the waits of every session depend on these, whatever role and database set. */
 const common: SessionSettings = {
   TimeZone: 'UTC',
   DateStyle: 'ISO, MDY',
@@ -18,8 +18,9 @@ const common: SessionSettings = {
 };
 
 /**
- * Sets what a session needs beside its own settings, and looks that the session has it: poolers
- * drop what a connection asks for as it opens. Rejects with a `ControlStoreError` where it has not.
+ * Applies the settings that a session needs in addition to its own, and checks them: poolers drop
+ * the settings that a connection requests when it opens. Rejects with a `ControlStoreError` if they
+ * are missing.
  */
 export async function settle(client: pg.ClientBase, own: SessionSettings): Promise<void> {
   const wanted = Object.entries({ ...common, ...own });
@@ -34,7 +35,9 @@ export async function settle(client: pg.ClientBase, own: SessionSettings): Promi
   if (wrong !== undefined) throw strangeSession(wrong[0], wrong[1], found.get(wrong[0]));
 }
 
-/** Lets a new session of the pool in, with its settings; its transactions may idle 2 minutes. */
+/**
+ * Admits a new session of the pool with its settings; its transactions may be idle for 2 minutes.
+ */
 export async function openSession(client: pg.ClientBase, primary: Primary): Promise<void> {
   const own = { idle_in_transaction_session_timeout: '2min' };
   await Promise.all([primary.admit(client), settle(client, own)]);
@@ -47,7 +50,7 @@ function strangeSession(name: string, wanted: string, found = 'nothing'): Contro
   );
 }
 
-/** The way out of a pooler that takes sessions apart. */
+/** The action for an operator whose pooler splits sessions. */
 export const what_to_do =
   'A pooler in between, such as pgbouncer with pool_mode = transaction or statement, gives ' +
   'each transaction another session. Sluice needs real sessions: set pool_mode = session for ' +

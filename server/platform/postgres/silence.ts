@@ -1,16 +1,16 @@
 import type pg from 'pg';
 import { cutOff } from './session.ts';
 
-/** After how many looks at a session that waits and hears nothing it is silent. */
+/** Number of checks without new bytes after which a waiting session counts as silent. */
 const looks = 5;
 
-/** Signs of life of a session: bytes read, and looks without any since. */
+/** Signs of life of a session: bytes read, and checks since the last ones. */
 type Heard = { bytes: number; looks: number };
 
 /**
- * Cuts sessions that wait for an answer while their server, asked by `answers`, answers nobody: it
- * is paused, or gone without a word. A long wait for a server that answers continues. Looks at
- * `sessions` only, so that a session is silent after `silence_ms` that this process has seen.
+ * Cuts sessions that wait for an answer while their server, probed by `answers`, answers nobody: it
+ * is paused, or gone without notice. A long wait for a server that answers continues. Only checks
+ * `sessions`, so that a session is silent after `silence_ms` of this process's running time.
  */
 export function cutSilent(
   sessions: () => Iterable<pg.ClientBase>,
@@ -33,7 +33,7 @@ export function cutSilent(
   return { close: () => clearInterval(timer) };
 }
 
-/** Counts the looks without new bytes since the session began to wait. */
+/** Counts the checks without new bytes since the session began to wait. */
 function listen(client: pg.ClientBase, heard: WeakMap<pg.ClientBase, Heard>): number {
   const { readyForQuery, connection } = client as unknown as {
     readyForQuery: boolean;

@@ -4,7 +4,7 @@ import { currentSpan, inSpan } from '../tracing/span.ts';
 /** Number of characters of a statement in its span. */
 const query_text_max = 2_000;
 
-/** A statement as a part of what is traced; only the text of a prepared one is free of values. */
+/** Runs a statement as a part of the trace; only a prepared statement's text contains no values. */
 export function traced<Result>(
   { name, text }: Pick<pg.QueryConfig, 'name' | 'text'>,
   work: () => Promise<Result>,

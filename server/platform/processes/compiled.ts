@@ -2,8 +2,8 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 
 /**
- * The environment by which a process or thread of our own code keeps its compiled modules where
- * this process does; empty where this one keeps none.
+ * Returns the environment that makes a process or thread of our own code use this one's compile
+ * cache; empty without a cache.
  */
 export function compiledModules(): Record<string, string> {
   const cache = getCompileCacheDir();

@@ -2,25 +2,28 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
- * Lets the API and PostgreSQL, which answer in milliseconds when they get the processor at once, go
- * before this process: to be called before it has created threads, which have what the first one
- * has. The higher the number (1 to 19), the further it stands back; alone on the machine it is as
- * fast as ever. A system that does not allow it does without.
+ * Gives priority to the API and PostgreSQL, which answer in milliseconds if they get the processor
+ * at once. Call it before this process creates threads, which inherit the first one's priority. The
+ * higher the number (1 to 19), the lower the priority; alone on the machine, it is as fast as
+ * before. If the system does not allow it, nothing changes.
  *
- * Linux may share the processor between sessions first (autogroups), and looks at the niceness of
- * threads within one only. A process that leads its session takes that back as a whole, by
- * `session_niceness`; a session that others began has others in it.
+ * Linux may first share the processor between sessions (autogroups), and then only compares the
+ * niceness of threads within one. A process that leads its session lowers the whole session by
+ * `session_niceness`; a session that others started contains other processes.
  */
 export function lowerPriority(niceness: number, session_niceness = niceness): void {
   try {
     setPriority(niceness);
     if (leadsSession()) lowerSession(session_niceness);
   } catch {
-    // Nothing depends on it but how long others wait.
+    // Only the waiting time of others depends on it.
   }
 }
 
-/** May this process raise the priority of a thread again? On Linux, that is `CAP_SYS_NICE`. */
+/**
+ * Returns true if this process may raise the priority of a thread again. On Linux, that is
+ * `CAP_SYS_NICE`.
+ */
 export function mayRaisePriority(): boolean {
   try {
     const [, held] = /^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))!;
@@ -34,7 +37,7 @@ const sysNice = 1n << 23n;
 
 function leadsSession(): boolean {
   const stat = readFileSync('/proc/self/stat', 'utf8');
-  // The name stands in parentheses and may hold any character; state, parent, group and session
+  // The name is in parentheses and may contain any character; state, parent, group and session
   // follow it.
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]) === process.pid;
 }
@@ -43,7 +46,7 @@ function lowerSession(niceness: number): void {
   try {
     writeFileSync('/proc/self/autogroup', String(niceness));
   } catch (error) {
-    // One change in a tenth of a second is what Linux takes of all users together.
+    // Linux accepts one change per tenth of a second from all users together.
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EAGAIN') setTimeout(() => lowerSession(niceness), 100).unref();
   }

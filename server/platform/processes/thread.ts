@@ -2,7 +2,7 @@ import { parentPort, Worker } from 'node:worker_threads';
 import { compiledModules } from './compiled.ts';
 
 /**
- * Time for which an unused thread is kept: it takes some 10 MB, and the memory of its last reading.
+ * How long an unused thread is kept: it occupies some 10 MB, and the memory of its last reading.
  */
 const idle_ms = 30_000;
 
@@ -13,18 +13,20 @@ type Running<Reply> = {
   idle: NodeJS.Timeout | undefined;
 };
 
-/** A thread of the process that answers questions beside the event loop. */
+/** A thread of the process that answers requests outside the event loop. */
 export type Thread<Question extends object, Reply extends object> = {
-  /** Asks the thread and waits for its answer. Transferred buffers are gone afterwards. */
+  /**
+   * Asks the thread and waits for its answer. Transferred buffers are no longer usable afterwards.
+   */
   ask(question: Question, transferred?: ArrayBuffer[]): Promise<Reply>;
-  /** Tells it something that has no answer; nothing when it does not run. */
+  /** Sends a message without an answer; does nothing if the thread does not run. */
   tell(question: Question): void;
 };
 
 /**
  * Opens a thread of the module, which answers by `answerQuestions`. It starts with the first
- * question, ends when nobody asked for half a minute, and keeps no process alive. When it dies, the
- * questions that it had are rejected, and the next one finds a new thread.
+ * request, ends after half a minute without one, and keeps no process alive. If it dies, its
+ * requests are rejected, and the next one starts a new thread.
  */
 export function openThread<Question extends object, Reply extends object>(
   module: URL,
@@ -73,7 +75,7 @@ export function openThread<Question extends object, Reply extends object>(
 }
 
 /**
- * The thread's own end: answers each question; messages without an answer get none. Buffers of a
+ * The thread's own side: answers each request; messages without an answer get none. Buffers of a
  * reply in `transferred` are moved instead of copied.
  */
 export function answerQuestions<Question extends object, Reply extends object>(
@@ -86,7 +88,7 @@ export function answerQuestions<Question extends object, Reply extends object>(
   });
 }
 
-/** The buffer behind the bytes, to be transferred, where nothing else lies in it. */
+/** Returns the buffer behind the bytes, for a transfer, if it contains nothing else. */
 export function wholeBuffer({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

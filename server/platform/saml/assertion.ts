@@ -13,15 +13,15 @@ import type { Provider, Service } from './parties.ts';
 import { quoted, refuse } from './refusal.ts';
 
 /**
- * Facts that the response has to fit: the id of the request that began the sign-in, the current
+ * Facts that the response must match: the id of the request that began the sign-in, the current
  * instant, and the tolerance for the provider's clock. Milliseconds.
  */
 export type Expectations = { request_id: string; now_ms: number; skew_ms: number };
 
 /**
  * Facts of a verified assertion, apart from attributes. `not_on_or_after_ms` is the instant
- * (without skew) from which responses with this assertion are refused, `session_not_on_or_after_ms`
- * the one until which the provider vouches for the session, if it says so.
+ * (without skew) from which responses with this assertion are refused; `session_not_on_or_after_ms`
+ * is the end of the session at the provider, if it names one.
  */
 export type AssertionFacts = {
   assertion_id: string;
@@ -33,15 +33,15 @@ export type AssertionFacts = {
 };
 
 const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
-/** Twice what SAML 2.0 Core 8.3.7 allows an identifier. */
+/** Twice the length that SAML 2.0 Core 8.3.7 allows for an identifier. */
 const name_id_characters_max = 512;
 const instant_form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
 /**
- * Checks the assertion by the Web Browser SSO profile (SAML 2.0 Profiles, 4.1.4) and gives what it
- * says. Guarantee: issued by the provider, for this service, for the bearer who comes to this
- * address with the answer to this request, valid now, with a person in it who was authenticated.
- * Throws `ResponseRefused`. `assertion` has to be the tree of verified bytes.
+ * Checks the assertion by the Web Browser SSO profile (SAML 2.0 Profiles, 4.1.4) and returns its
+ * facts. Guarantee: issued by the provider, for this service, for the bearer at this address in
+ * answer to this request, valid now, with an authenticated person in it. Throws `ResponseRefused`.
+ * `assertion` must be the tree of verified bytes.
  */
 export function readAssertion(
   assertion: Element,
@@ -49,8 +49,8 @@ export function readAssertion(
   service: Service,
   expectations: Expectations,
 ): AssertionFacts {
-  // The library has a parser of its own: what it verified is looked at anew, not taken for what the
-  // envelope showed.
+  // The library has its own parser, so its verified output is checked again, not trusted because of
+  // the envelope.
   if (!isNamed(assertion, 'saml:Assertion'))
     refuse('assertion_count', 'The signed element is not a SAML 2.0 assertion.');
   checkVersion(assertion);
@@ -90,15 +90,15 @@ function readSubject(subject: Element | undefined, service: Service, expectation
     (confirmation) => findAttribute(confirmation, 'Method') === bearer,
   );
   if (confirmations.length === 0) refuse('subject', 'The Subject has no bearer confirmation.');
-  // The profile is content with one that fits; a provider has no reason to sign one for somewhere
-  // else.
+  // The profile accepts one matching confirmation; a provider has no reason to sign one for another
+  // place.
   const ends = confirmations.map((confirmation) =>
     readConfirmation(confirmation, service, expectations),
   );
   return { name_id, name_id_format: findAttribute(name, 'Format'), end_ms: Math.min(...ends) };
 }
 
-/** The end of the confirmation. */
+/** Returns the end of the confirmation. */
 function readConfirmation(
   confirmation: Element,
   service: Service,
@@ -126,7 +126,7 @@ function readConfirmation(
   );
 }
 
-/** The end of the conditions; Infinity when they have none. */
+/** Returns the end of the conditions; Infinity without one. */
 function readConditions(
   conditions: Element | undefined,
   service: Service,
@@ -163,7 +163,7 @@ function readConditions(
   return checkEnd(conditions, 'NotOnOrAfter', expectations) ?? Infinity;
 }
 
-/** The earliest end of the session that the provider names. */
+/** Returns the earliest end of the session that the provider names. */
 function readSession(statements: Element[], expectations: Expectations): number | undefined {
   if (statements.length === 0)
     refuse(

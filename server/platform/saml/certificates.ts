@@ -3,8 +3,8 @@ import { isoInstant } from '../clock.ts';
 
 /**
  * A certificate of an identity provider. `fingerprint_sha256` is upper-case hex with colons,
- * `subject` one line, `not_before` and `not_after` are ISO instants. It may be expired: what counts
- * in SAML is the key, and a provider that forgot to renew should not lock people out; whoever shows
+ * `subject` one line, `not_before` and `not_after` are ISO instants. It may be expired: SAML only
+ * uses the key, and a provider that forgot to renew should not lock people out; the code that shows
  * it warns.
  */
 export type Certificate = {
@@ -25,10 +25,10 @@ const pem_block = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g;
 class CertificateRefused extends Error {}
 
 /**
- * The certificates in a field: one or several PEM blocks, or one certificate as bare base64, with
- * or without line breaks. Guarantee of what it gives: 1 to 10 different X.509 certificates with RSA
- * keys of 2048 to 8192 bits, in the order of the field, each PEM made anew from what was parsed.
- * Otherwise one sentence that says what to change, without a piece of the field.
+ * Reads the certificates in a field: one or several PEM blocks, or one certificate as bare base64,
+ * with or without line breaks. Guarantee of the result: 1 to 10 different X.509 certificates with
+ * RSA keys of 2048 to 8192 bits, in the order of the field, each PEM created from the parsed
+ * certificate. Otherwise returns a sentence with the needed change, without any part of the field.
  */
 export function readCertificates(
   text: string,
@@ -45,7 +45,7 @@ export function readCertificates(
   }
 }
 
-/** The base64 of each certificate in the field. */
+/** Returns the base64 of each certificate in the field. */
 function splitField(text: string): string[] {
   if (text.length > characters_max)
     throw new CertificateRefused(

@@ -4,34 +4,34 @@ import { isNamespaceWellFormed } from './namespaces.ts';
 import { refuse } from './refusal.ts';
 
 /**
- * A message as text without its XML declaration and with line ends as XML has them, and the root of
- * its tree.
+ * A message as text without its XML declaration and with normalized line ends, and the root of its
+ * tree.
  */
 export type XmlDocument = { text: string; root: Element };
 
 const bytes_max = 256 * 1024;
-// More than that is not even decoded; the difference is for line breaks.
+// Larger input is not even decoded; the reserve is for line breaks.
 const encoded_characters_max = Math.ceil((bytes_max / 3) * 4) + 16 * 1024;
-// Whoever began a sign-in can make us verify something; 2,000 elements take about 0.2 s for each
-// certificate.
+// Anybody who starts a sign-in can make us verify something; 2,000 elements take about 0.2 s for
+// each certificate.
 const elements_max = 2_000;
 const attributes_max = 5_000;
 const depth_max = 32;
-// Parsing and canonicalising take time with elements x namespaces in scope.
+// The time to parse and canonicalize grows with elements x namespaces in scope.
 const namespaces_max = 1_000;
 
 const declaration =
   /^<\?xml\s+version\s*=\s*(["'])1\.0\1(?:\s+encoding\s*=\s*(["'])utf-8\2)?(?:\s+standalone\s*=\s*(["'])(?:yes|no)\3)?\s*\?>/i;
-// Each character can be taken in one way only, so a tag that never ends takes time with its length
-// and not with its square.
+// Each character matches in only one way, so an unterminated tag takes time proportional to its
+// length and not its square.
 const tag = /<\/?[^\s"'<>/](?:"[^"<]*"|'[^'<]*'|[^"'<>])*>/g;
 const reference = /&(?:(?:amp|lt|gt|quot|apos);|#(\d{1,7});|#x([0-9a-fA-F]{1,6});)?/g;
 
 /**
- * The document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64 of
- * well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or processing instruction anywhere,
- * so it is a tree of elements and text; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000
- * namespaces; namespace-well-formed, so the parser had nothing to mend. Throws `ResponseRefused`.
+ * Returns the document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64
+ * of well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or processing instruction, so it
+ * is a tree of elements and text; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000
+ * namespaces; namespace-well-formed, so the parser had nothing to repair. Throws `ResponseRefused`.
  */
 export function readDocument(encoded: string): XmlDocument {
   const text = decodeText(decodeBase64(encoded))
@@ -41,8 +41,8 @@ export function readDocument(encoded: string): XmlDocument {
 }
 
 /**
- * The root of the XML text under the same rules. Throws `ResponseRefused`, without a piece of the
- * text.
+ * Parses the root of the XML text under the same rules. Throws `ResponseRefused`, without any part
+ * of the text.
  */
 export function parseStrictly(text: string): Element {
   checkMarkup(text);
@@ -72,7 +72,7 @@ function decodeBase64(encoded: string): Buffer {
     refuse('too_large', `The response has more than ${bytes_max} bytes.`);
   const plain = encoded.replaceAll(/[\r\n]/g, '');
   const bytes = Buffer.from(plain, 'base64');
-  // Encoding again finds everything that Node's lenient decoder passes over.
+  // Encoding again detects everything that Node's lenient decoder ignores.
   if (bytes.length === 0 || bytes.toString('base64') !== plain)
     refuse('not_base64', 'The field SAMLResponse is not base64 as RFC 4648 has it.');
   if (bytes.length > bytes_max)
@@ -89,8 +89,8 @@ function decodeText(bytes: Buffer): string {
 }
 
 /**
- * `<!` begins a DOCTYPE, an entity, a CDATA section and a comment, and can stand nowhere else in
- * well-formed XML; the same goes for `<?`.
+ * `<!` begins a DOCTYPE, an entity, a CDATA section and a comment, and cannot occur elsewhere in
+ * well-formed XML; the same applies to `<?`.
  */
 function checkMarkup(text: string): void {
   if (text.includes('<!'))
@@ -131,7 +131,7 @@ function checkCharacter(code: number): void {
     refuse('not_xml', 'The response holds or refers to a character that XML does not have.');
 }
 
-/** Counts on the text, because it is the parsing of something large and deep that takes long. */
+/** Counts in the text, because parsing large and deep text is what takes long. */
 function checkSize(text: string): void {
   let tags = 0;
   let elements = 0;
@@ -151,7 +151,7 @@ function checkSize(text: string): void {
     if (depth > depth_max)
       refuse('too_large', `The response nests elements more than ${depth_max} deep.`);
   }
-  // A `<` that begins no tag could hide from the counting what the parser takes for one.
+  // A `<` that begins no tag could hide a tag from the count that the parser sees.
   if (tags !== text.split('<').length - 1)
     refuse('not_xml', 'The response is not well-formed XML.');
   if (text.split('xmlns').length - 1 > namespaces_max)

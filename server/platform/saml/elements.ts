@@ -10,11 +10,11 @@ const namespaces = {
   ec: 'http://www.w3.org/2001/10/xml-exc-c14n#',
 };
 
-/** An element's name as the SAML specifications write it, whatever prefix the document uses. */
+/** An element's name as the SAML specifications write it, for any prefix in the document. */
 export type ElementName = `${keyof typeof namespaces}:${string}`;
 
-// From the first to the last character that is no white space. Looking for white space before the
-// end would take time with the square of a long run of it.
+// Matches from the first to the last character that is no white space. A search for white space
+// before the end would take quadratic time on a long run of it.
 const content = /[^ \t\r\n](?:[^]*[^ \t\r\n])?/;
 const identifier = /^[A-Za-z_][\w.-]{0,255}$/;
 
@@ -24,22 +24,22 @@ export function isNamed(element: Element, name: ElementName): boolean {
   return element.localName === local && element.namespaceURI === namespaces[prefix];
 }
 
-/** The child elements, in document order. */
+/** Returns the child elements, in document order. */
 export function listChildren(element: Element): Element[] {
   return [...element.childNodes].filter(
     (node): node is Element => node.nodeType === node.ELEMENT_NODE,
   );
 }
 
-/** The element and everything below it, in document order. */
+/** Returns the element and everything below it, in document order. */
 export function listElements(root: Element): Element[] {
   return [root, ...listChildren(root).flatMap(listElements)];
 }
 
 /**
- * The children by name. Guarantee: each of `once` is there at most once, in this order, and then
- * come only those of `repeated`, as many as there are; any other child is refused with the code. A
- * name that is absent has an empty list.
+ * Returns the children by name. Guarantee: each of `once` occurs at most once, in this order,
+ * followed only by any number of `repeated`; any other child is refused with the code. A name that
+ * is absent has an empty list.
  */
 export function readChildren<Name extends ElementName>(
   element: Element,
@@ -69,22 +69,22 @@ export function readChildren<Name extends ElementName>(
 }
 
 /**
- * The text of an element without child elements, without the white space around it; undefined for
- * one that has child elements.
+ * Returns the trimmed text of an element without child elements; undefined for one that has child
+ * elements.
  */
 export function readText(element: Element): string | undefined {
   if (listChildren(element).length > 0) return undefined;
   return content.exec(element.textContent ?? '')?.[0] ?? '';
 }
 
-/** The value of an attribute without namespace; undefined when it is absent. */
+/** Returns the value of an attribute without namespace; undefined if it is absent. */
 export function findAttribute(element: Element, name: string): string | undefined {
   return element.getAttributeNS(null, name) ?? undefined;
 }
 
 /**
- * The attribute's value as an XML identifier of at most 256 ASCII characters. Refused with the code
- * when it is absent or something else.
+ * Returns the attribute's value as an XML identifier of at most 256 ASCII characters. An absent or
+ * invalid one is refused with the code.
  */
 export function getIdentifier(element: Element, name: string, code: RefusalCode): string {
   const value = findAttribute(element, name);

@@ -11,7 +11,7 @@ import type { Provider, Service } from './parties.ts';
 import { quoted, refuse } from './refusal.ts';
 
 /**
- * The parts around the assertion. None of them is verified: they can only lead to a refusal.
+ * The parts around the assertion. They are unverified and can only lead to a refusal.
  * `response_signature` is undefined if only the assertion is signed.
  */
 export type Envelope = {
@@ -35,10 +35,10 @@ const assertion_parts = [
 const identifier_attributes = new Set(['id', 'assertionid', 'responseid', 'requestid']);
 
 /**
- * The parts of the response. Guarantee: one Response, at the root, of version 2.0, with status
- * Success, for this service's address, from this provider, in answer to the request; in the whole
- * document exactly one Assertion, a child of the root; at most one Signature in each of the two, as
- * a direct child, and none elsewhere; no identifier twice; nothing encrypted. Throws
+ * Returns the parts of the response. Guarantee: one Response, at the root, of version 2.0, with
+ * status Success, for this service's address, from this provider, in answer to the request; in the
+ * whole document exactly one Assertion, a child of the root; at most one Signature in each of the
+ * two, as a direct child, and none elsewhere; unique identifiers; nothing encrypted. Throws
  * `ResponseRefused`.
  */
 export function readEnvelope(
@@ -113,8 +113,8 @@ export function checkVersion(message: Element): void {
 }
 
 /**
- * Signatures point with identifiers, and what is an identifier depends on who reads: none of the
- * usual spellings may repeat a value.
+ * Signatures refer to identifiers, and parsers disagree on what an identifier is: values must be
+ * unique over all usual spellings.
  */
 function checkIdentifiers(elements: Element[]): void {
   const seen = new Set<string>();
@@ -170,8 +170,8 @@ function checkSignaturePlaces(elements: Element[], expected: (Element | undefine
 }
 
 /**
- * SAML 2.0 Bindings, 3.5.5.2: a signed message has to say where it was sent; an unsigned one may,
- * and then it has to be here.
+ * SAML 2.0 Bindings, 3.5.5.2: a signed message must name its destination; an unsigned one may, and
+ * then it must be this one.
  */
 function checkDestination(response: Element, service: Service, is_signed: boolean): void {
   const destination = findAttribute(response, 'Destination');

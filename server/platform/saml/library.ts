@@ -5,15 +5,15 @@ import { refuse } from './refusal.ts';
 
 const require = createRequire(import.meta.url);
 
-/** The package, loaded when it is used first: most servers never do, and it is a large one. */
+/** Returns the package, loaded on first use: it is large, and most servers never need it. */
 export function nodeSaml(): typeof NodeSaml {
   return require('@node-saml/node-saml') as typeof NodeSaml;
 }
 
 /**
- * node-saml for one provider. It writes requests and metadata and verifies signatures. It checks
- * neither times nor audience nor requests here: it would ask the wall clock and a store in memory,
- * so these rules are in `assertion.ts`.
+ * Opens node-saml for one provider. It writes requests and metadata and verifies signatures. It
+ * checks neither times nor audience nor requests here, because it would use the wall clock and a
+ * store in memory; `assertion.ts` has these rules.
  */
 export function openLibrary(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,
@@ -25,7 +25,7 @@ export function openLibrary(
     idpCert: provider.certificates,
     issuer: service.entity_id,
     callbackUrl: service.acs_url,
-    // Naming a way to sign in makes providers refuse people who used another one, such as a second
+    // Naming a sign-in method makes providers refuse people who used another one, such as a second
     // factor.
     disableRequestedAuthnContext: true,
     wantAssertionsSigned: true,
@@ -36,10 +36,10 @@ export function openLibrary(
 }
 
 /**
- * The assertion as it was signed: what the library read out of the canonical bytes whose digest the
- * signature holds, as text. Guarantee: the assertion's own signature, and the response's when it
- * has one, were made with the key of one of the provider's certificates. Throws `ResponseRefused`.
- * The text has to have passed `readEnvelope` and `checkSignatureForm`.
+ * Returns the signed assertion: the library's text of the canonical bytes whose digest the
+ * signature contains. Guarantee: the assertion's own signature, and the response's if it has one,
+ * were made with the key of one of the provider's certificates. Throws `ResponseRefused`. The text
+ * must have passed `readEnvelope` and `checkSignatureForm`.
  */
 export async function readVerifiedAssertion(
   text: string,

@@ -3,9 +3,9 @@ import { nodeSaml } from './library.ts';
 import type { Service } from './parties.ts';
 
 /**
- * The service's metadata as XML, for identity providers to import: its entity id, the address for
- * responses (HTTP-POST), that assertions have to be signed, that requests are not. The same text
- * for the same service.
+ * Returns the service's metadata as XML, for identity providers to import: its entity id, the
+ * address for responses (HTTP-POST), and that assertions must be signed while requests are not. The
+ * same service always gives the same text.
  */
 export function serviceMetadata(service: Service): string {
   const digest = createHash('sha256').update(JSON.stringify(service)).digest('hex');

@@ -3,14 +3,14 @@ import type * as Saxes from 'saxes';
 
 const require = createRequire(import.meta.url);
 
-// A part of a name that begins with what may only stand inside of one (XML 1.0, NameChar).
+// A part of a name that begins with a character only allowed later (XML 1.0, NameChar).
 const wrong_part = /:[-.\d\u00b7\u203f\u2040\p{M}]/u;
 
 /**
- * Is the text one well-formed XML document, and namespace-well-formed (Namespaces in XML 1.0, 7)?
- * Guarantee: no prefix is undeclared, taken away or bound to what XML keeps for itself, no name has
- * two colons, and no element has an attribute twice, also by two prefixes of one namespace. So two
- * parsers cannot read different names out of one text. The text has no DOCTYPE.
+ * Returns true if the text is one well-formed XML document, and namespace-well-formed (Namespaces
+ * in XML 1.0, 7). Guarantee: no prefix is undeclared, unset or bound to a reserved namespace, no
+ * name has two colons, and no element has an attribute twice, also not by two prefixes of one
+ * namespace. So two parsers cannot read different names from one text. The text has no DOCTYPE.
  */
 export function isNamespaceWellFormed(text: string): boolean {
   // Loaded here: most servers never read SAML.

@@ -1,7 +1,7 @@
 /**
- * The identity provider that a sign-in began with. `certificates` are PEM texts as
- * `readCertificates` gives them; one of them has to verify. Only addresses of `email_domain` (lower
- * case) are taken from it, so that a provider speaks for its own domain and no other.
+ * The identity provider of a sign-in. `certificates` are PEM texts from `readCertificates`; one of
+ * them must verify. It may only name addresses of `email_domain` (lower case), so that a provider
+ * speaks only for its own domain.
  */
 export type Provider = {
   entity_id: string;
@@ -11,7 +11,6 @@ export type Provider = {
 };
 
 /**
- * This service as identity providers know it: its entity id, and the address that takes their
- * responses.
+ * This service as identity providers know it: its entity id, and the address for their responses.
  */
 export type Service = { entity_id: string; acs_url: string };

@@ -44,8 +44,8 @@ const email_form =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
 
 /**
- * The attributes by name, in the order of the assertion, with all their values of plain text.
- * Values that are XML themselves are left out.
+ * Returns the attributes by name, in the order of the assertion, with all their values of plain
+ * text. XML values are omitted.
  */
 export function readAttributes(statements: Element[]): Map<string, string[]> {
   const attributes = new Map<string, string[]>();
@@ -68,9 +68,9 @@ export function readAttributes(statements: Element[]): Map<string, string[]> {
 }
 
 /**
- * The person's e-mail address, in lower case: from the usual attributes, else from a NameID of that
- * format. Guarantee: ASCII, one `@`, in exactly the given domain. Refused when the attributes hold
- * different addresses. Throws `ResponseRefused`.
+ * Returns the person's e-mail address, in lower case: from the usual attributes, or else from a
+ * NameID of that format. Guarantee: ASCII, one `@`, in exactly the given domain. Refused if the
+ * attributes contain different addresses. Throws `ResponseRefused`.
  */
 export function readEmail(
   attributes: Map<string, string[]>,
@@ -97,7 +97,7 @@ export function readEmail(
   return email;
 }
 
-/** The person's names as far as the attributes tell: one line each, at most 150 characters. */
+/** Returns the person's names from the attributes: one line each, at most 150 characters. */
 export function readNames(attributes: Map<string, string[]>): {
   first_name?: string;
   last_name?: string;
@@ -116,7 +116,7 @@ function listValues(attributes: Map<string, string[]>, names: ReadonlySet<string
   );
 }
 
-/** Lowers A to Z alone: `toLowerCase` makes an ASCII k of the Kelvin sign. */
+/** Only lowers A to Z: `toLowerCase` converts the Kelvin sign to an ASCII k. */
 function readAddress(text: string): string {
   const address = text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   if (address.length > email_characters_max || !email_form.test(address))
@@ -126,6 +126,6 @@ function readAddress(text: string): string {
 
 function cleanName(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ').trim();
-  // By characters, so that none is cut in two.
+  // By characters, so that none is split.
   return [...line].slice(0, name_characters_max).join('');
 }

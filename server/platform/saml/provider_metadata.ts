@@ -5,10 +5,10 @@ import { findAttribute, isNamed, listChildren, listElements, readText } from './
 import type { ElementName } from './elements.ts';
 import { refusalOf } from './refusal.ts';
 
-/** An identity provider as its metadata tells: its name, sign-on address and certificates. */
+/** An identity provider from its metadata: its name, sign-on URL and certificates. */
 export type ProviderFacts = { entity_id: string; sso_url: string; certificates: string };
 
-/** The binding by which this server sends people to a provider. */
+/** The binding that this server uses to redirect people to a provider. */
 const redirect_binding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
 
 const opening = /^\uFEFF?\s*(?:<\?xml\s[^?<>]{0,200}\?>)?/;
@@ -22,8 +22,8 @@ const not_xml =
 
 /**
  * Reads the metadata of one identity provider under the rules of `parseStrictly`: no DOCTYPE, no
- * entities, bounded in size and depth. Its own signature is not looked at: whoever pastes the text
- * vouches for it. If something is missing, returns a sentence without a piece of the text.
+ * entities, bounded in size and depth. Its own signature is ignored: the person who pastes the text
+ * vouches for it. If something is missing, returns a sentence without any part of the text.
  */
 export function readProviderMetadata(text: string): ProviderFacts | { detail: string } {
   let root: Element;

@@ -1,6 +1,6 @@
 /**
- * Why a response was refused, one word for each rule; docs/sign_in_refusals.md explains each.
- * Never shown to the person who signs in: they get one neutral sentence, so that a forger learns
+ * Why a response was refused, one word for each rule; docs/sign_in_refusals.md explains each. It is
+ * never shown to the person who signs in: they get one neutral sentence, so that a forger learns
  * nothing.
  */
 export type RefusalCode =
@@ -36,12 +36,12 @@ export type RefusalCode =
   | 'unsigned';
 
 /**
- * A response that is not accepted: the code of the rule, and a sentence for the log of an
- * administrator. Holds at most short printable pieces of the response.
+ * A refused response: the code of the rule, and a sentence for an administrator's log. Contains at
+ * most short printable pieces of the response.
  */
 export type Refusal = { refused: RefusalCode; detail: string };
 
-/** Carries a refusal up to where `refusalOf` makes a value of it; never leaves this folder. */
+/** Carries a refusal up to `refusalOf`, which converts it to a value; never leaves this folder. */
 class ResponseRefused extends Error {
   readonly code: RefusalCode;
   constructor(code: RefusalCode, detail: string) {
@@ -58,15 +58,15 @@ export function refuse(code: RefusalCode, detail: string): never {
   throw new ResponseRefused(code, detail);
 }
 
-/** The refusal as a value, out of what was caught. Throws on what is none: a fault of ours. */
+/** Returns the refusal of a caught error as a value. Rethrows other errors: bugs of ours. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof ResponseRefused) return { refused: error.code, detail: error.message };
   throw error;
 }
 
 /**
- * A piece of foreign text in quotes, fit for a log line: printable ASCII only, everything else as
- * `?`, at most 120 characters.
+ * Returns a piece of foreign text in quotes, safe for a log line: printable ASCII only, everything
+ * else as `?`, at most 120 characters.
  */
 export function quoted(text: string): string {
   const clean = text

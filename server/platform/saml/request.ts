@@ -3,8 +3,8 @@ import { openLibrary } from './library.ts';
 import type { Provider, Service } from './parties.ts';
 
 /**
- * Options of a request beside the parties: the state that the provider returns unchanged, the name
- * that it may show, and whether it has to ask for the password again.
+ * Options of a request besides the parties: the state that the provider returns unchanged, the name
+ * that it may show, and whether it must ask for the password again.
  */
 export type LoginOptions = {
   relay_state?: string;
@@ -16,11 +16,11 @@ const id_bytes = 20;
 const relay_state_bytes_max = 80;
 
 /**
- * Begins a sign-in: the address to send the browser to, which is the provider's with an
- * AuthnRequest (HTTP-Redirect binding, deflated, unsigned) that asks for an e-mail address as the
- * NameID and for a response by POST to this service; and the request's id, random, which the
- * response has to name, so that the caller keeps it. Throws RangeError for a relay state of more
- * than 80 bytes, which providers may cut.
+ * Starts a sign-in. Returns the URL for the browser: the provider's with an AuthnRequest
+ * (HTTP-Redirect binding, deflated, unsigned), which asks for an e-mail address as the NameID and
+ * for a response by POST to this service. Also returns the request's random id, which the response
+ * must name, so the caller stores it. Throws RangeError for a relay state of more than 80 bytes,
+ * which providers may cut.
  */
 export async function createLoginRequest(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,

@@ -30,11 +30,11 @@ export type SignIn = {
 export type ResponseForm = { SAMLResponse: string };
 
 /**
- * Reads a response to one request of ours. Guarantee of a sign-in: everything in it comes from
- * bytes that the provider signed, and all rules of docs/sign_in_refusals.md hold. **Not** seen to
- * here is that a request and an assertion are used once: the caller, in one transaction and before
- * it lets anybody in, uses up the request, and stores (provider, `assertion_id`) uniquely until
- * `not_on_or_after_ms` plus the skew. A refusal is a value; this throws only for faults of ours.
+ * Reads a response to one of our requests. Guarantee of a sign-in: everything in it comes from
+ * bytes that the provider signed, and all rules of docs/sign_in_refusals.md are met. **Not**
+ * checked here: that a request and an assertion are used once. In one transaction, before it lets
+ * anybody in, the caller uses up the request and stores (provider, `assertion_id`) uniquely until
+ * `not_on_or_after_ms` plus the skew. A refusal is a value; only our own bugs throw.
  */
 export async function readResponse(
   form: ResponseForm,
@@ -73,8 +73,8 @@ export async function readResponse(
 }
 
 /**
- * The id of the request that the response says it answers, or why it cannot be read. **Nothing is
- * verified yet**: use it only to find the request that was stored, and with it the provider for
+ * Returns the id of the request that the response claims to answer, or why it cannot be read.
+ * **Nothing is verified yet**: only use it to find the stored request, and with it the provider for
  * `readResponse`.
  */
 export function peekRequestId(form: ResponseForm): { request_id: string } | Refusal {

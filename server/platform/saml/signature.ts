@@ -17,7 +17,7 @@ const signature_algorithms = new Set([
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
   'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1',
 ]);
-// A verifier that looks for these below the signature, at any depth, has to find the ones that are
+// A verifier that searches these below the signature, at any depth, must find the ones that are
 // checked here.
 const verified_parts = new Set([
   'Signature',
@@ -36,9 +36,9 @@ const digest_algorithms = new Set([
 ]);
 
 /**
- * Refuses a signature of another form than SAML 2.0 Core 5.4 has: enveloped in the element that it
+ * Refuses a signature of another form than SAML 2.0 Core 5.4: enveloped in the element that it
  * signs, one Reference to that element's ID, the transforms enveloped-signature and exclusive
- * canonicalisation, an empty Object, and algorithms from the list. KeyInfo is allowed and never
+ * canonicalization, an empty Object, and algorithms from the list. KeyInfo is allowed and never
  * read. Guarantee: each part that a verifier looks up by name exists once. Does not verify the
  * signature itself.
  */

@@ -17,26 +17,26 @@ const presentFile = (folder: string) => join(folder, 'secret_key');
 const formerFile = (folder: string) => join(folder, 'secret_key.previous');
 
 /**
- * The secret keys that the data folder keeps: the present one, created on the first call, and while
- * it is being exchanged the former one.
+ * Returns the secret keys in the data folder: the present one, created on the first call, and the
+ * former one during a rotation.
  */
 export function keptSecretKeys(folder: string): SecretKeys {
-  // The present one first: where an exchange begins between the two reads, that one is still
-  // accepted afterwards.
+  // The present one first: if a rotation begins between the two reads, it is still accepted
+  // afterwards.
   const present = readKept(presentFile(folder)) ?? keptSecretKey(folder);
   const former = readKept(formerFile(folder));
   return former === undefined || former === present ? [present] : [present, former];
 }
 
-/** True while a former secret key is kept: an exchange was begun and is not over. */
+/** Returns true while a former secret key is stored: a rotation has begun and not ended. */
 export function isExchangingKept(folder: string): boolean {
   return keptSecretKeys(folder).length > 1;
 }
 
 /**
- * Puts a new secret key in the place of the kept one, which stays beside it as the former one; does
- * nothing while an exchange is under way. Guarantee: whenever the process is killed, every secret
- * key under which something may be sealed is in the folder.
+ * Replaces the stored secret key by a new one and keeps the old one as the former key; does nothing
+ * during a rotation. Guarantee: after a kill at any point, the folder has every secret key under
+ * which something may be sealed.
  */
 export function exchangeKeptSecretKey(folder: string): void {
   if (isExchangingKept(folder)) return;
@@ -44,12 +44,12 @@ export function exchangeKeptSecretKey(folder: string): void {
   replaceFile(folder, presentFile(folder), randomBytes(32).toString('base64url'));
 }
 
-/** Ends an exchange: the former secret key is gone for good. Harmless when there is none. */
+/** Ends a rotation: the former secret key is deleted for good. Does nothing without one. */
 export function forgetFormerSecretKey(folder: string): void {
   rmSync(formerFile(folder), { force: true });
 }
 
-/** Keeps these secret keys in a folder that has none, the present one first. */
+/** Stores these secret keys in a folder that has none, the present one first. */
 export function writeKeptSecretKeys(folder: string, [present, former]: readonly string[]): void {
   if (former !== undefined) replaceFile(folder, formerFile(folder), former);
   if (present !== undefined) replaceFile(folder, presentFile(folder), present);
@@ -58,7 +58,7 @@ export function writeKeptSecretKeys(folder: string, [present, former]: readonly 
 /** The last text read from each file, and the version of the file. */
 const lastRead = new Map<string, { version: string; text: string }>();
 
-/** Read again only where the file is another one: each seal asks, and a stat is much less. */
+/** Only read again if the file has changed: each seal asks, and a stat is much cheaper. */
 function readKept(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (stat === undefined) return undefined;
@@ -75,7 +75,10 @@ function readKept(path: string): string | undefined {
   }
 }
 
-/** The file is there with all of the text or as it was; a power cut does not undo it. */
+/**
+ * The file has either all of the new text or all of the old one; a power failure does not undo the
+ * change.
+ */
 function replaceFile(folder: string, path: string, text: string): void {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, text, { mode: 0o600, flush: true });

@@ -3,8 +3,8 @@ import type { Database } from '../postgres/database.ts';
 import type { Secrets } from './secrets.ts';
 
 /**
- * A column of envelopes: `id` names its rows, and `owner` the row that their context is made of,
- * which is the same unless another column is named.
+ * A column of envelopes: `id` names its rows, and `owner` the row of their context, by default the
+ * same column.
  */
 export type SealedField = {
   table: string;
@@ -15,18 +15,18 @@ export type SealedField = {
 };
 
 /**
- * The result of a column. `unreadable` names the rows that none of the accepted secret keys opens;
- * they stay unchanged.
+ * The result of a column. `unreadable` lists the rows that no accepted secret key opens; they stay
+ * unchanged.
  */
 export type Rewrapped = { table: string; field: string; rewrapped: number; unreadable: string[] };
 
-/** Number of envelopes in a lot; each lot is a statement of its own. */
+/** Number of envelopes in a batch; each batch is a statement of its own. */
 const lot_rows = 500;
 
 /**
  * Wraps the data key of every envelope of the column under the present secret key. Guarantees: an
- * envelope that somebody replaces meanwhile is left alone; what is done is done when the process is
- * killed, and the next call goes on with the rest; no content is decrypted.
+ * envelope that changes meanwhile is skipped; finished work survives a kill, and the next call
+ * continues with the rest; no content is decrypted.
  */
 export async function rewrapField(
   db: Database,

@@ -12,33 +12,34 @@ import {
 } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-/** Uses of the server's secret key and of its own keys. Every use has a key of its own. */
+/** Uses of the server's secret key and of its own keys. Every use has its own key. */
 export type Secrets = {
   /**
-   * HMAC-SHA-256 of a text; the same text gives the same 32 bytes on every process of the server.
+   * Returns the HMAC-SHA-256 of a text; the same text gives the same 32 bytes in every process of
+   * the server.
    */
   hash(text: string): Buffer;
   /**
-   * HMAC-SHA-256 of a text of the activity log. Its key hashes nothing else: an address or a token
-   * that somebody has hashed by `hash` can never be a forged entry.
+   * Returns the HMAC-SHA-256 of a text of the activity log. Its key hashes nothing else: an address
+   * or a token hashed by `hash` can never be a forged entry.
    */
   chain(text: string): Buffer;
   /**
-   * AES-256-GCM under a fresh data key that is itself wrapped under the server's key. `context`
+   * Seals with AES-256-GCM under a new data key, which the server's key wraps. `context`
    * (table:row:field) is authenticated: the envelope opens nowhere else.
    */
   seal(plain: string, context: string): Buffer;
   /**
-   * Opens what `seal` created under any of the secret keys; throws when the envelope was changed,
-   * moved to another row or sealed under another one.
+   * Opens an envelope of `seal` under any of the secret keys; throws if the envelope was changed,
+   * moved to another row or sealed under another key.
    */
   open(envelope: Buffer, context: string): string;
   /**
-   * The envelope with its data key wrapped under the present secret key, its content untouched;
-   * undefined when it is so already. Throws where `open` does for want of the key.
+   * Returns the envelope with its data key wrapped under the present secret key and its content
+   * untouched; undefined if it already is. Throws like `open` without the key.
    */
   rewrap(envelope: Buffer, context: string): Buffer | undefined;
-  /** Ed25519 signature in base64. */
+  /** Returns an Ed25519 signature in base64. */
   sign(text: string): string;
   /** The Ed25519 public key, SPKI in base64, that checks signatures of `sign`. */
   public_key: string;
@@ -53,21 +54,18 @@ const header_bytes = 1 + iv_bytes + tag_bytes + key_bytes;
 // PKCS #8 header of an Ed25519 private key; the 32 seed bytes follow (RFC 8410).
 const ed25519_header = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/**
- * The secret keys that are accepted, the present one first: what is sealed is sealed under that
- * one.
- */
+/** The accepted secret keys, the present one first, which seals. */
 export type SecretKeys = readonly [string, ...string[]];
 
 /**
- * The keys by which hashes, the activity log and receipts are created: 32 bytes each. They outlive
- * a change of the secret key.
+ * The keys for hashes, the activity log and receipts: 32 bytes each. They survive a rotation of the
+ * secret key.
  */
 export type OwnKeys = { hash: Buffer; chain: Buffer; signature: Buffer };
 
 /**
- * The own keys of a server that has had this secret key from its beginning. The same secret always
- * gives the same keys.
+ * Returns the own keys of a server that has had this secret key from its beginning. The same secret
+ * always gives the same keys.
  */
 export function ownKeysOf(secretKey: string): OwnKeys {
   return {
@@ -78,14 +76,13 @@ export function ownKeysOf(secretKey: string): OwnKeys {
 }
 
 /**
- * Opens the uses of the keys. `secretKeys` is asked again before anything is sealed and when
- * something cannot be opened, so that a key that is exchanged where it is kept is taken up without
- * a restart.
+ * Opens the uses of the keys. `secretKeys` is called again before each seal and after a failed
+ * opening, so that a rotated key is used without a restart.
  */
 export function openSecrets(secretKeys: string | (() => SecretKeys), given?: OwnKeys): Secrets {
   const keysNow = typeof secretKeys === 'string' ? (): SecretKeys => [secretKeys] : secretKeys;
   const own = given ?? ownKeysOf(keysNow()[0]);
-  // A key object once: creating one for every HMAC costs more than the HMAC.
+  // Created once: a key object for every HMAC costs more than the HMAC.
   const hashKey = createSecretKey(own.hash);
   const chainKey = createSecretKey(own.chain);
   const signingKey = createPrivateKey({
@@ -106,8 +103,8 @@ export function openSecrets(secretKeys: string | (() => SecretKeys), given?: Own
 }
 
 /**
- * True when `signature` (base64) was made over `text` by the holder of the Ed25519 key `publicKey`
- * (SPKI, base64).
+ * Returns true if the holder of the Ed25519 key `publicKey` (SPKI, base64) made `signature`
+ * (base64) over `text`.
  */
 export function isSigned(text: string, signature: string, publicKey: string): boolean {
   let key: KeyObject;
@@ -173,7 +170,7 @@ function openWrapping(keysNow: () => SecretKeys): Pick<Secrets, 'seal' | 'open' 
   };
 }
 
-/** The data key of an envelope, or undefined when it is wrapped under another key. */
+/** Returns the data key of an envelope, or undefined if another key wraps it. */
 function unwrapped(wrapKey: Buffer, envelope: Buffer, context: string): Buffer | undefined {
   if (envelope[0] !== envelope_version) throw new Error('The envelope has an unknown version.');
   try {

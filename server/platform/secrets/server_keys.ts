@@ -6,7 +6,7 @@ import type { OwnKeys, SecretKeys, Secrets } from './secrets.ts';
 /** Context that seals the row of the server's own keys. */
 export const server_keys_context = 'server_keys:1:sealed';
 
-/** None of the accepted secret keys opens the server's own keys; the message says what to do. */
+/** Thrown if no accepted secret key opens the server's own keys; the message names the action. */
 export class WrongSecretKeyError extends Error {
   constructor() {
     super(
@@ -19,10 +19,10 @@ export class WrongSecretKeyError extends Error {
 }
 
 /**
- * The secrets of the server whose database this is. Guarantee: hashes, the activity log and
- * receipts hold whatever secret key the server has by now, because their keys are created once and
- * kept sealed in the database. The first process creates them from its oldest secret key, so that
- * what was created before there was a place for them goes on to hold. Throws `WrongSecretKeyError`.
+ * Opens the secrets of the server that owns this database. Guarantee: hashes, the activity log and
+ * receipts stay valid after rotations of the secret key, because their keys are created once and
+ * stored sealed in the database. The first process derives them from its oldest secret key, so that
+ * earlier hashes and receipts stay valid. Throws `WrongSecretKeyError`.
  */
 export async function openServerSecrets(
   db: Database,
@@ -51,7 +51,7 @@ async function findSealed(db: Database): Promise<Buffer | undefined> {
     ?.sealed;
 }
 
-/** Gives what stands there afterwards: another process may have been first. */
+/** Returns the stored keys: another process may have been first. */
 async function insertSealed(db: Database, secrets: Secrets, own: OwnKeys): Promise<Buffer> {
   const text = JSON.stringify({
     hash: own.hash.toString('base64'),

@@ -2,7 +2,7 @@ import type { Attributes, Span } from './span.ts';
 
 const failed_status = 2;
 
-/** The spans as one request of OTLP in its JSON form. */
+/** Returns the spans as one request of OTLP in its JSON form. */
 export function otlpText(
   resource: Attributes,
   scope: { name: string; version: string },
@@ -33,7 +33,7 @@ function otlpSpan(span: Span): Record<string, unknown> {
   };
 }
 
-/** Whole microseconds are exact in a number, nanoseconds of today are not. */
+/** A number holds whole microseconds exactly, but not today's nanoseconds. */
 function nanoseconds(milliseconds: number): string {
   return `${Math.round(milliseconds * 1000)}000`;
 }

@@ -1,4 +1,4 @@
-/** The samplers of the OpenTelemetry specification that this server knows. */
+/** The samplers of the OpenTelemetry specification that this server supports. */
 export const samplers = [
   'always_on',
   'always_off',
@@ -8,12 +8,12 @@ export const samplers = [
   'parentbased_traceidratio',
 ] as const;
 
-/** Says whether a trace is exported: by its id, and the flag of whoever called, if anybody did. */
+/** Decides whether a trace is exported: by its id, and the caller's flag, if any. */
 export type Sampler = (trace_id: string, parent: { is_sampled: boolean } | undefined) => boolean;
 
 /**
  * Opens a sampler. Guarantee: every process with the same ratio decides alike on the same trace,
- * since the decision hangs on the random half of its id alone.
+ * since the decision only depends on the random half of its id.
  */
 export function openSampler(name: string, ratio: number): Sampler {
   const threshold = 2 ** 52 * ratio;

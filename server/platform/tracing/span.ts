@@ -1,18 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomFillSync } from 'node:crypto';
 
-/** Attributes of a span. Never a value that a person wrote: it may hold secrets. */
+/** Attributes of a span. Never a value that a person wrote: it may contain secrets. */
 export type Attributes = Record<string, string | number | boolean>;
 
 /**
- * The kind of work: internal (1), asked for by a request (2), or a request to another server (3).
+ * The kind of work: internal (1), the server side of a request (2), or a request to another server
+ * (3).
  */
 export type SpanKind = 1 | 2 | 3;
 
 /** The parts that all spans of a trace in this process share. */
 export type Trace = {
   trace_id: string;
-  /** Only a sampled trace is exported; of any other one nothing is known but its id. */
+  /** Only a sampled trace is exported; of others, only the id exists. */
   is_sampled: boolean;
   /** Milliseconds of the wall clock when `performance.now()` was 0. */
   origin_ms: number;
@@ -22,7 +23,7 @@ export type Trace = {
 const id_bytes = Buffer.alloc(8_192);
 let id_at = id_bytes.length;
 
-/** Random bytes in hex: 16 for a trace, 8 for a span. */
+/** Returns random bytes in hex: 16 for a trace, 8 for a span. */
 export function newId(bytes: 8 | 16): string {
   if (id_at + bytes > id_bytes.length) {
     randomFillSync(id_bytes);
@@ -56,13 +57,13 @@ export class Span {
     this.attributes = { ...options.attributes };
   }
 
-  /** A part of this work; of a trace that is not sampled it is the span itself. */
+  /** Returns a part of this work; in an unsampled trace, it is the span itself. */
   child(name: string, attributes: Attributes, kind: SpanKind = 1): Span {
     if (!this.trace.is_sampled) return this;
     return new Span(this.trace, name, { parent_id: this.span_id, kind, attributes });
   }
 
-  /** Notes that the work failed, and with what kind of error: its words may hold secrets. */
+  /** Records that the work failed, with the kind of the error: its message may contain secrets. */
   fail(error: unknown): void {
     this.has_failed = true;
     const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
@@ -70,7 +71,7 @@ export class Span {
     this.attributes['error.type'] = kind.slice(0, 100);
   }
 
-  /** The work is over; a second end changes nothing. */
+  /** Ends the work; a second end changes nothing. */
   end(): void {
     if (this.ended_at !== undefined || !this.trace.is_sampled) return;
     this.ended_at = performance.now();
@@ -80,22 +81,22 @@ export class Span {
 
 const spans = new AsyncLocalStorage<Span>();
 
-/** The span that the present work is a part of; undefined without one, as while traces are off. */
+/** Returns the span of the present work; undefined without one, as while traces are off. */
 export function currentSpan(): Span | undefined {
   return spans.getStore();
 }
 
-/** Whatever `work` begins is a part of the span. */
+/** Runs `work` and everything that it starts as part of the span. */
 export function asPartOf<Result>(span: Span, work: () => Result): Result {
   return spans.run(span, work);
 }
 
-/** Runs `work` outside of all spans: it serves many. */
+/** Runs `work` outside of all spans, because it serves many. */
 export function outsideOfSpans<Result>(work: () => Result): Result {
   return spans.exit(work);
 }
 
-/** Does the work as the span, which ends with it. */
+/** Runs the work as the span, which ends with it. */
 export async function doAs<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   try {
     return await spans.run(span, work);
@@ -107,7 +108,9 @@ export async function doAs<Result>(span: Span, work: () => Promise<Result>): Pro
   }
 }
 
-/** Does the work as a part of the present span; without one, or unsampled, it is just done. */
+/**
+ * Runs the work as a part of the present span; without one, or if it is unsampled, it simply runs.
+ */
 export function inSpan<Result>(
   name: string,
   attributes: Attributes,
@@ -118,7 +121,7 @@ export function inSpan<Result>(
   return span?.trace.is_sampled === true ? doAs(span.child(name, attributes, kind), work) : work();
 }
 
-/** The fields by which a line of the log is found from its trace, and the other way round. */
+/** Returns the fields that link a log line and its trace. */
 export function traceFields(): { trace_id?: string; span_id?: string } {
   const span = spans.getStore();
   return span === undefined ? {} : { trace_id: span.trace.trace_id, span_id: span.span_id };

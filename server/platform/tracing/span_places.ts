@@ -6,7 +6,7 @@ import type { Sent } from './span_queue.ts';
 /** A receiver of spans, as texts of OTLP. Never rejects. */
 export type SpanPlace = (text: string) => Promise<Sent>;
 
-/** A collector: where it takes traces, the headers that it wants, and how long it may take. */
+/** A collector: its URL for traces, the headers that it needs, and its time limit. */
 export type Collector = { url: string; headers: Record<string, string>; timeout_ms: number };
 
 const file_bytes_max = 64 * 1024 * 1024;
@@ -14,8 +14,8 @@ const may_be_mended = new Set([429, 502, 503, 504]);
 const told_ms = 60_000;
 
 /**
- * Sends texts to a collector by OTLP over HTTP. The log reports failures once a minute, by the
- * status or the code of the error alone.
+ * Sends texts to a collector by OTLP over HTTP. Failures are logged once a minute, only with the
+ * status or the code of the error.
  */
 export function collectorPlace(collector: Collector, outbound: Outbound, log: Logger): SpanPlace {
   const tell = onceAMinute(log);
@@ -51,8 +51,8 @@ function refusedOf(text: string): number {
 }
 
 /**
- * Adds texts to a file, one a line. At 64 MiB the file is put aside under its name and `.1`, which
- * replaces the one before.
+ * Appends texts to a file, one per line. At 64 MiB the file is renamed with the suffix `.1`, which
+ * replaces the previous one.
  */
 export function filePlace(path: string, log: Logger): SpanPlace {
   const tell = onceAMinute(log);

@@ -2,19 +2,18 @@ import { outsideOfSpans } from './span.ts';
 import type { Span } from './span.ts';
 
 /**
- * The outcome of a batch: `later` may succeed on another try. `refused`: the number of refused
- * spans.
+ * The outcome of a batch: `later` may succeed in a retry. `refused`: the number of refused spans.
  */
 export type Sent = { outcome: 'sent'; refused?: number } | { outcome: 'later' | 'refused' };
 
 /** The outcome of a span, as the metric counts it. */
 export type SpanOutcome = 'sent' | 'queue_full' | 'refused' | 'failed';
 
-/** Spans on their way out of the process. */
+/** Spans that wait to be sent. */
 export type SpanQueue = {
-  /** Takes a span, or drops it at once; waits for nothing. */
+  /** Adds a span, or drops it at once; never waits. */
   add(span: Span): void;
-  /** Sends what waits, for so long at most, and drops the rest. */
+  /** Sends waiting spans, for at most this long, and drops the rest. */
   close(wait_ms: number): Promise<void>;
 };
 
@@ -24,8 +23,8 @@ const delay_ms = 5_000;
 const tries_max = 5;
 
 /**
- * Opens a queue of 2,048 spans. Guarantees: `add` never waits, what has no room is dropped; each
- * span is counted once, with what it came to; a batch that could not be taken is tried five times
+ * Opens a queue of 2,048 spans. Guarantees: `add` never waits, and spans without room are dropped;
+ * each span is counted once, with its outcome; a batch that could not be sent is tried five times
  * with growing pauses, one batch at a time. `send` never rejects.
  */
 export function openSpanQueue(

@@ -1,14 +1,14 @@
 import { currentSpan } from './span.ts';
 import type { Span } from './span.ts';
 
-/** The span of somebody else that a request is a part of. */
+/** The remote span that a request belongs to. */
 export type RemoteParent = { trace_id: string; parent_id: string; is_sampled: boolean };
 
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /**
- * The header `traceparent` of W3C Trace Context; undefined for what it calls invalid: that is as if
- * it had not been sent. A version that is not known yet is read by the fields of this one.
+ * Reads the header `traceparent` of W3C Trace Context; undefined for an invalid one, which counts
+ * as absent. An unknown later version is read by the fields of this one.
  */
 export function readTraceparent(text: string | string[] | undefined): RemoteParent | undefined {
   const [, version, trace_id, parent_id, flags, more] =
@@ -19,14 +19,14 @@ export function readTraceparent(text: string | string[] | undefined): RemotePare
   return { trace_id, parent_id, is_sampled: (Number.parseInt(flags!, 16) & 1) === 1 };
 }
 
-/** The header's text for what the span asks of others. */
+/** Returns the header's text for the span's requests to others. */
 export function traceparentOf({ trace, span_id }: Span): string {
   return `00-${trace.trace_id}-${span_id}-${trace.is_sampled ? '01' : '00'}`;
 }
 
 /**
- * The headers of a request to others, with the one that makes it a part of the present trace; as
- * they are while nothing is traced, and where they have one of their own.
+ * Returns the headers of a request to others, with the one that adds it to the present trace;
+ * unchanged while nothing is traced, and if they already have one.
  */
 export function tracedHeaders(headers: Record<string, string>): Record<string, string> {
   const span = currentSpan();

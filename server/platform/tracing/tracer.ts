@@ -15,7 +15,7 @@ import { openSpanQueue } from './span_queue.ts';
 import type { SpanQueue } from './span_queue.ts';
 import type { RemoteParent } from './traceparent.ts';
 
-/** The requests to trace and the receiver; without a collector and a file nothing is traced. */
+/** The requests to trace and the receiver; without a collector and a file, nothing is traced. */
 export type TracingOptions = {
   collector: Collector | undefined;
   file: string | undefined;
@@ -27,17 +27,17 @@ export type TracingOptions = {
 
 type Beginning = { kind?: SpanKind; attributes?: Attributes; parent?: RemoteParent | undefined };
 
-/** Begins traces, and hands their spans over. */
+/** Starts traces, and exports their spans. */
 export type Tracer = {
-  /** A span of its own trace, of the present span, or else of the remote one. */
+  /** Starts a span of its own trace, of the present span, or else of the remote one. */
   begin(name: string, beginning?: Beginning): Span;
-  /** Does the work as such a span, which ends with it. */
+  /** Runs the work as such a span, which ends with it. */
   during<Result>(
     name: string,
     attributes: Attributes,
     work: (span: Span) => Promise<Result>,
   ): Promise<Result>;
-  /** Hands over what waits, for three seconds at most. */
+  /** Sends waiting spans, for three seconds at most. */
   close(): Promise<void>;
 };
 
@@ -51,8 +51,8 @@ type TracerDeps = {
 const farewell_ms = 3_000;
 
 /**
- * Opens the tracer of a process; undefined where traces are off. Guarantee: no work waits for a
- * collector or a file, whatever these do.
+ * Opens the tracer of a process; undefined if traces are off. Guarantee: no work waits for a
+ * collector or a file.
  */
 export function openTracer(options: TracingOptions, deps: TracerDeps): Tracer | undefined {
   const { collector, file } = options;
@@ -67,7 +67,7 @@ export function openTracer(options: TracingOptions, deps: TracerDeps): Tracer | 
     'telemetry.sdk.language': 'nodejs',
     'telemetry.sdk.version': version,
   };
-  // The operator names the collector, so every address may be reached.
+  // The operator names the collector, so every address is allowed.
   const outbound = openOutbound({
     allow: ['0.0.0.0/0', '::/0'],
     ...(proxies === undefined ? {} : { proxies }),

@@ -26,13 +26,13 @@ import { countLiveTokens, deleteToken, findToken, insertToken, listTokens } from
 
 const list = `${directory_url}tokens/`;
 const one = `${list}:token_id/`;
-/** Two, so that the directory gets the next one while the present one works. */
+/** Two, so that the directory can get a new token while the current one works. */
 const tokens_max = 2;
 const day_ms = 24 * 3_600_000;
 const days_usual = 365;
 const days_max = 731;
 
-/** The tokens of a directory: list, create, retrieve, revoke. */
+/** Routes of a directory's tokens: list, create, retrieve, revoke. */
 export function tokenRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
   createRoute(app, deps);
@@ -60,7 +60,7 @@ function readRoutes(app: FastifyInstance, { db }: Deps): void {
     url: list,
     config: reading,
     summary: 'List the tokens of a directory, newest first',
-    description: 'With those that have expired, until the next one is created.',
+    description: 'Includes expired tokens, until the next one is created.',
     answer: Token,
     rows: async (request) => {
       const { domain_id, organization } = await placeOf(db, request);
@@ -126,8 +126,8 @@ function refuseUnproved({ is_verified }: ManagedPlace): void {
   throw invalid(
     null,
     'verification_required',
-    'The directory speaks for the addresses of the domain, so the domain has to be ' +
-      'verified first: have its TXT record looked up.',
+    'The directory manages the addresses of the domain, so the domain must be verified ' +
+      'first: start the check of its TXT record.',
   );
 }
 
@@ -141,7 +141,7 @@ function refuseTooMany(live: number): void {
   );
 }
 
-/** The token that the path names; throws 404 without one. */
+/** Returns the token of the path; throws 404 if it does not exist. */
 async function tokenOf(
   db: Queryable,
   request: FastifyRequest,

@@ -39,10 +39,7 @@ function openStore(config: AzureBlobConfig, deps: DestinationDeps): Promise<Obje
   return openContainer(config, deps.outbound, deps.signal);
 }
 
-/**
- * The account that a connection string leads to; its key may change without the data lying
- * elsewhere.
- */
+/** Returns the account of a connection string; its key may change without a move of the data. */
 function endpointIn(connection_string: string): string {
   const access = readConnectionString(connection_string);
   return typeof access === 'string' ? '' : access.endpoint;

@@ -34,10 +34,10 @@ export const azureblob_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type AzureBlobConfig = Static<typeof azureblob_config>;
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function azureblobViolations(config: AzureBlobConfig): ConfigViolation[] {
   const found = fileViolations(config);
   if (!/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$|^\$(root|web)$/.test(config.container_name))

@@ -7,9 +7,9 @@ export type Access =
   | { endpoint: string; account?: undefined; sas: string };
 
 /**
- * Reads an Azure connection string, or returns a sentence about its fault that contains nothing of
- * the string. Our own reader instead of the SDK's, so that it can be checked before anything is
- * stored and without loading the SDK.
+ * Reads an Azure connection string, or returns a sentence about its fault that contains no part of
+ * the string. Our own reader instead of the SDK's: it can check a string before it is stored and
+ * without loading the SDK.
  */
 export function readConnectionString(text: string): Access | string {
   const parts = partsOf(text);
@@ -35,7 +35,7 @@ export function readConnectionString(text: string): Access | string {
   return { endpoint, account: { name, key } };
 }
 
-/** Names in lower case with their values. Keys and signatures hold equals signs themselves. */
+/** Returns names in lower case with their values. Keys and signatures contain equals signs too. */
 function partsOf(text: string): Map<string, string> | undefined {
   const parts = new Map<string, string>();
   for (const part of text.split(';').filter((one) => one.trim() !== '')) {

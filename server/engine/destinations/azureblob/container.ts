@@ -19,7 +19,7 @@ import { accessOf } from './config.ts';
 import type { AzureBlobConfig } from './config.ts';
 import { azureblob_faults, isNamed } from './faults.ts';
 
-// Azure takes only letters, digits and underscores here.
+// Azure only accepts letters, digits and underscores here.
 const mark_name = 'sluice_upload';
 const retry_delay_milliseconds = 200;
 const retry_delay_milliseconds_max = 5_000;
@@ -28,10 +28,10 @@ const retry_delay_milliseconds_max = 5_000;
 type Access = { container: ContainerClient; options: { abortSignal: AbortSignal } };
 
 /**
- * Opens the container of a config with its own credentials only, through the outbound guard. Each
- * request is tried three times by the SDK, each try in bounded time. An upload is the blocks whose
- * ids begin with its id: Azure keeps blocks that are not committed unseen, and discards them a week
- * after the last one.
+ * Opens the container of a config with only its own credentials, through the outbound guard. The
+ * SDK tries each request three times, each try in bounded time. An upload consists of the blocks
+ * whose ids begin with its id: Azure hides uncommitted blocks, and discards them a week after the
+ * last one.
  */
 export async function openContainer(
   config: AzureBlobConfig,
@@ -68,7 +68,7 @@ async function openClient(config: AzureBlobConfig, outbound: Outbound): Promise<
   );
 }
 
-/** Sends each request over the agents of the guard, in the time that its body may take. */
+/** Sends each request through the guard's agents, with a time limit for its body. */
 function throughGuard(outbound: Outbound): RequestPolicyFactory {
   return {
     create: (next) => ({
@@ -101,7 +101,7 @@ function objectsOf(
     });
   };
   return {
-    // Not the container's properties: signatures for a container may list, but not ask for these.
+    // Not the container's properties: signatures for a container may list, but not read these.
     find: async () =>
       void (await container.listBlobsFlat(options).byPage({ maxPageSize: 1 }).next()),
     put: (key, content) => put(key, content),
@@ -137,7 +137,7 @@ function objectsOf(
   };
 }
 
-/** Lists give a tag without the quotes that it has as a header. */
+/** Lists return a tag without the quotes of its header. */
 const quotedTag = (etag: string | undefined) => `"${`${etag}`.replaceAll('"', '')}"`;
 
 function factsOf({ name, properties }: Pick<BlobItem, 'name' | 'properties'>): ListedObject {
@@ -180,8 +180,8 @@ function uploadsOf(
         metadata: { [mark_name]: mark },
       };
       try {
-        // Azure looks for each block among the waiting and the committed ones, so a repeat commits
-        // the same object again.
+        // Azure searches each block among the uncommitted and the committed ones, so a repeat
+        // commits the same object again.
         await container.getBlockBlobClient(key).commitBlockList(ids, { ...options, ...kept });
         return true;
       } catch (error) {
@@ -189,8 +189,8 @@ function uploadsOf(
         throw error;
       }
     },
-    // Blocks are discarded for a whole object only, which may hold another attempt's: the next
-    // commit of the object does it, or `endUploads`.
+    // Blocks are only discarded for a whole object, which may have another attempt's: the next
+    // commit of the object discards them, or `endUploads`.
     endUpload: async () => undefined,
     endUploads: (prefix, kept, isOurs) => discardUnseen(access, prefix, kept, isOurs),
     listParts: (key, uploadId) => listBlocks(container.getBlockBlobClient(key), uploadId, options),
@@ -218,9 +218,9 @@ async function listBlocks(
 }
 
 /**
- * Asks Azure to drop objects that only have uncommitted blocks. Objects visible by now stay: the
- * visible names are listed last. If Azure answers that there is no such object, it discards the
- * blocks by itself.
+ * Asks Azure to drop objects that only have uncommitted blocks. Objects that are visible by now
+ * stay: the visible names are listed last. If Azure reports a missing object, it has discarded the
+ * blocks itself.
  */
 async function discardUnseen(
   { container, options }: Access,

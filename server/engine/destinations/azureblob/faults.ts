@@ -73,7 +73,7 @@ const by_status: Record<number, Fault> = { 401: credentials, 403: denied, 404: c
 /** Fields of the SDK's errors. */
 type SdkError = Error & { statusCode?: number; details?: { errorCode?: string } };
 
-/** Azure's code of an error, or the system's. */
+/** Returns Azure's code of an error, or the system's. */
 function namesOf(error: Error): string[] {
   const { details } = error as SdkError;
   return [
@@ -92,14 +92,14 @@ export const azureblob_faults: StoreFaults = {
     explainFault(error, { by_name, by_status }, (known) => ({
       names: namesOf(known),
       status: statusOf(known),
-      // The lines behind the first are the id and the time of the request.
+      // The lines after the first are the id and the time of the request.
       said: known.message.split('\n', 1)[0] ?? '',
     })),
   isUnavailable: (error) =>
     [403, 405, 501].includes(statusOf(error) ?? 0) && !isNamed(error, 'AuthenticationFailed'),
 };
 
-/** True when the error has one of Azure's codes. */
+/** Returns true if the error has one of Azure's codes. */
 export function isNamed(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && namesOf(error).some((name) => codes.includes(name));
 }

@@ -5,7 +5,7 @@ import type { BigQueryConfig } from './config.ts';
 import { factsOf } from './faults.ts';
 
 /**
- * A column of a table as the API describes it; `type` has the API's spelling (`INTEGER`, `FLOAT`,
+ * A column of a table as the API describes it; `type` uses the API's names (`INTEGER`, `FLOAT`,
  * `BOOLEAN`).
  */
 export type Field = { name: string; type: string; mode?: string; defaultValueExpression?: string };
@@ -18,15 +18,13 @@ export type NewTable = {
   expirationTime?: string;
 };
 
-/** A table as it is; `numRows` is a number as text. */
+/** An existing table; `numRows` is a number as text. */
 export type Table = { type: string; schema?: { fields?: Field[] }; numRows?: string };
 
-/**
- * A dataset that deliveries go to, and the client that reaches it. Jobs must name its `location`.
- */
+/** The dataset of a delivery, and its client. Jobs must name its `location`. */
 export type Dataset = { client: GoogleClient; config: BigQueryConfig; location: string };
 
-/** Signs in and looks for the dataset. Throws when it is not there or may not be seen. */
+/** Signs in and finds the dataset. Throws if it does not exist or is not accessible. */
 export async function openDataset(
   config: BigQueryConfig,
   deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
@@ -39,7 +37,7 @@ export async function openDataset(
   return { client, config, location };
 }
 
-/** The path of a project in the API. */
+/** Returns the path of a project in the API. */
 export function projectPath(config: BigQueryConfig): string {
   return `/bigquery/v2/projects/${encodeURIComponent(config.project_id)}`;
 }
@@ -57,12 +55,12 @@ export function tableReference(
   return { projectId: config.project_id, datasetId: config.dataset_id, tableId: table };
 }
 
-/** The table of this name, or undefined when there is none. */
+/** Finds the table of this name; undefined if it does not exist. */
 export function findTable({ client, config }: Dataset, table: string): Promise<Table | undefined> {
   return unlessStatus(404, () => client.json<Table>('GET', tablesPath(config, table)));
 }
 
-/** Creates a table; one that is there already is left as it is. */
+/** Creates a table; an existing one stays unchanged. */
 export async function createTable(
   { client, config }: Dataset,
   table: string,
@@ -76,7 +74,7 @@ export async function createTable(
   );
 }
 
-/** Removes a table with what is in it; one that is gone already is no error. */
+/** Removes a table with its rows. A missing table is no error. */
 export async function dropTable(
   { client, config }: Dataset,
   table: string,
@@ -88,8 +86,8 @@ export async function dropTable(
 }
 
 /**
- * Names of the tables of the dataset that begin so. The API cannot be asked for them alone, so all
- * names are read, a thousand at a time.
+ * Lists the dataset's tables with this prefix. The API has no filter for names, so it reads all
+ * names, a thousand at a time.
  */
 export async function listTables({ client, config }: Dataset, prefix: string): Promise<string[]> {
   const names: string[] = [];
@@ -110,7 +108,7 @@ export async function listTables({ client, config }: Dataset, prefix: string): P
   return names.filter((name) => name.startsWith(prefix));
 }
 
-/** The outcome of `work`, or undefined when Google answers with this status. */
+/** Returns the result of `work`, or undefined if Google answers with this status. */
 export async function unlessStatus<Result>(
   status: number,
   work: () => Promise<Result>,

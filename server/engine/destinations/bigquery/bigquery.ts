@@ -9,8 +9,8 @@ import { slice_encoding } from './stage.ts';
 import { bigQueryColumnFaults } from './table.ts';
 
 /**
- * A table in Google BigQuery; slices are loaded into tables of their own and shown with their
- * receipt by one transaction.
+ * A table in Google BigQuery; slices are loaded into separate tables and shown with their receipt
+ * by one transaction.
  */
 export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   type: 'BigQuery',
@@ -19,7 +19,7 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   secrets: secret_keys,
   where: ['project_id', 'token_uri'],
   connection: ['project_id', ...secret_keys, 'token_uri'],
-  // All projects have one address; the quotas, and who pays for the jobs, are the project's.
+  // All projects share one address; each project has its own quotas and bill.
   host: ({ project_id }) => `${project_id}.${URL.parse(api_origin)!.hostname}`,
   column_set: 'tables',
   is_settled_by_abort: true,

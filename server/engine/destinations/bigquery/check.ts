@@ -22,8 +22,8 @@ import { counted } from '../../../platform/counted.ts';
 type Session = Dialect & { dataset: Dataset };
 
 /**
- * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
- * one, which is removed again; the table of the export is looked at and not created.
+ * Tries a delivery's steps, up to reading the values back, with a scratch table beside the real
+ * one, which is then removed. It checks the export's table and does not create it.
  */
 export function checkBigQuery(
   config: BigQueryConfig,
@@ -105,8 +105,8 @@ function requireRows(done: string, found: number, expected: number): void {
 }
 
 /**
- * The scratch table has the types that stages have, so nothing about the table of the export can
- * mend what is changed here.
+ * The scratch table has the types of stage tables, so no change of the export's table can fix an
+ * altered value.
  */
 function changedError(changed: string): NonRetryableError {
   return new NonRetryableError(

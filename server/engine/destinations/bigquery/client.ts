@@ -6,8 +6,8 @@ import { api_origin, privateKeyOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 
 /**
- * One request to Google; `path` holds the query, or is the whole address of an upload. A signal
- * counts instead of the client's, for what has to be tidied up after a stop.
+ * One request to Google; `path` contains the query, or is the whole URL of an upload. `signal`
+ * replaces the client's, for clean-up after a stop.
  */
 type ClientRequest = Omit<GoogleRequest, 'url' | 'signal' | 'validateStatus'> & {
   path: string;
@@ -18,8 +18,8 @@ type ClientRequest = Omit<GoogleRequest, 'url' | 'signal' | 'validateStatus'> & 
 export type GoogleAnswer = { status: number; text: string; headers: Headers };
 
 /**
- * Sends requests as the service account of a config. Throws faults as the library's own errors; an
- * aborted signal ends every request at once.
+ * Sends requests as the service account of a config. Throws the library's own errors; aborting the
+ * signal ends every request at once.
  */
 export type GoogleClient = {
   signal: AbortSignal;
@@ -33,7 +33,7 @@ export type GoogleClient = {
   ): Promise<Data>;
 };
 
-/** Opens a client. Nothing is sent yet; tokens are asked for at `token_uri`. */
+/** Opens a client. It sends nothing yet, and requests tokens at `token_uri`. */
 export async function openGoogleClient(
   config: BigQueryConfig,
   deps: Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'>,
@@ -51,7 +51,7 @@ export async function openGoogleClient(
         { ...request, url, signal: stop, validateStatus: isTaken },
         'text',
       );
-      // Being told that a job is still at work is no progress.
+      // An answer that a job is still running is no progress.
       if (request.method !== 'GET') deps.noteProgress?.();
       return { status, text: data, headers };
     } catch (error) {

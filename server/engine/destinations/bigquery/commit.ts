@@ -25,11 +25,11 @@ import type { Staged } from './statements.ts';
 type Receipt = { outcomes: SliceOutcome[]; manifest: Manifest };
 
 /**
- * Shows the staged rows with their receipt, once and no more however many attempts there are at the
- * same time. BigQuery has no locks, but it takes each name of a job once: the attempts of a
- * delivery number their jobs from 0, and the next number is only used when the job of the one
- * before has ended without a receipt. So whoever comes second finds the other's job and waits for
- * it. Gives whether the receipt holds our text; otherwise an earlier attempt has shown the rows.
+ * Shows the staged rows with their receipt, exactly once even if several attempts run at the same
+ * time. BigQuery has no locks, but it accepts each job name once. The attempts of a delivery number
+ * their jobs from 0, and use the next number only when the previous job has ended without a
+ * receipt. So the second attempt finds the first one's job and waits for it. Returns true if the
+ * receipt has our text; otherwise an earlier attempt has shown the rows.
  */
 export async function showRows(
   dataset: Dataset,
@@ -62,8 +62,8 @@ export async function showRows(
 }
 
 /**
- * Judges the error of a commit: of a job that has ended only the receipt tells how; one that was
- * refused and is not there has never begun. Any other goes on without us.
+ * Judges the error of a commit: only the receipt shows the result of an ended job. A refused job
+ * that does not exist has never begun. Any other job continues without us.
  */
 async function answerOf(dataset: Dataset, id: string, error: unknown): Promise<CommitAnswer> {
   if (error instanceof JobError) return 'ended';
@@ -96,8 +96,8 @@ function receiptParameters(
 }
 
 /**
- * Ends a job of the delivery that is about to show rows. When this returns no job of the delivery
- * is under way.
+ * Ends a job of the delivery that may be about to show rows. When this returns, no job of the
+ * delivery is running.
  */
 export async function endCommits(dataset: Dataset, delivery: Delivery): Promise<void> {
   for (let number = 0; ; number += 1) {

@@ -34,7 +34,7 @@ export const bigquery_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type BigQueryConfig = Static<typeof bigquery_config>;
 
 /** Keys that are encrypted and never shown, not even in an answer of Google that repeats one. */
@@ -48,10 +48,10 @@ export const secret_keys = [
 /** Origin of every request except the one for a token. */
 export const api_origin = 'https://bigquery.googleapis.com';
 
-/** Beginning of the names of all tables that deliveries create for a while. */
+/** Prefix of all temporary tables of deliveries. */
 export const stage_prefix = 'sluice_stage_';
 
-/** The target's quoted name, that of the receipts, and how users are told of it. */
+/** Returns the target's quoted name, that of the receipts, and the name for users. */
 export function targetOf(config: BigQueryConfig): Target {
   const table = config.table_id ?? 'events';
   return {
@@ -62,22 +62,22 @@ export function targetOf(config: BigQueryConfig): Target {
   };
 }
 
-/** A table's name, quoted, with project and dataset of the config. */
+/** Returns a table's quoted name, with project and dataset of the config. */
 export function inDataset(config: BigQueryConfig, table: string): string {
   return [config.project_id, config.dataset_id, table].map(quoted).join('.');
 }
 
-/** A name as a quoted identifier of GoogleSQL, whose escapes are those of its strings. */
+/** Returns a name as a quoted identifier of GoogleSQL, with the escapes of its strings. */
 export function quoted(name: string): string {
   return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }
 
-/** The private key in PEM, with real line breaks. */
+/** Returns the private key in PEM, with real line breaks. */
 export function privateKeyOf(config: BigQueryConfig): string {
   return config.private_key.replaceAll('\\n', '\n');
 }
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   const refuse = (attr: string, detail: string) => found.push(violation(attr, detail));

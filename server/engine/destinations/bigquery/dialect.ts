@@ -11,7 +11,7 @@ import { newReceipts, newTable, requireColumns, textOf, typeOf, whole_types } fr
 
 type TextRow = Record<string, string | null>;
 
-/** The words of BigQuery, for a dataset. There are no sessions. */
+/** BigQuery's dialect, for a dataset. It has no sessions. */
 export function bigQueryDialect(dataset: Dataset): Dialect {
   const { config } = dataset;
   const target = targetOf(config);
@@ -57,12 +57,12 @@ export function bigQueryDialect(dataset: Dataset): Dialect {
       async function* rows() {
         for await (const row of queryRows<TextRow>(dataset, query)) yield Object.values(row);
       },
-    // The connections belong to the outbound guard and stay open.
+    // The outbound guard owns the connections, which stay open.
     close: async () => undefined,
   };
 }
 
-/** Looks for the dataset, to speak of it. */
+/** Finds the dataset and opens its dialect. */
 export async function openBigQuery(
   config: BigQueryConfig,
   deps: DestinationDeps,

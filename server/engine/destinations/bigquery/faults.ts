@@ -5,7 +5,7 @@ import { secret_keys, stage_prefix } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 import { parseJson } from '../../../platform/json/parse_json.ts';
 
-/** The end of a job that failed, with Google's reason and message. */
+/** Thrown for a failed job, with Google's reason and message. */
 export class JobError extends Error {
   readonly reason: string;
   constructor(reason: string, message: string) {
@@ -44,8 +44,8 @@ const value = lasting(
 );
 
 /**
- * Faults that Google tells in words only; they come before its reasons. `%` is replaced by the
- * words.
+ * Faults that only Google's message identifies; they are checked before its reasons. `%` is
+ * replaced by the message.
  */
 const by_message: [RegExp, Fault][] = [
   [
@@ -93,7 +93,7 @@ const by_message: [RegExp, Fault][] = [
   ],
 ];
 
-/** By the reason that an answer or a job gives, or the error of the token service. */
+/** By the reason of an answer or a job, or the error of the token service. */
 const by_reason: Record<string, Fault> = {
   invalid_grant: credentials,
   invalid_client: credentials,
@@ -152,7 +152,7 @@ const by_name: Record<string, Fault> = {
   ),
 };
 
-// Google's own answers have a reason, so these come from what stands before it.
+// Google's own answers have a reason, so these come from a server in front of it.
 const by_status: Record<number, Fault> = {
   401: credentials,
   403: lasting(
@@ -188,7 +188,7 @@ export function factsOf(
   };
 }
 
-/** An error's body: an object of the API, or the name that the token service gives. */
+/** Reads an error's body: an object of the API, or the name from the token service. */
 function readError(
   data: unknown,
 ): { message?: string; errors?: { reason?: string }[] } | undefined {
@@ -203,8 +203,8 @@ function readError(
 }
 
 /**
- * A fault of BigQuery or the way to it as an error that says what to do, without the config's
- * secrets; others stay as they are.
+ * Translates a fault of BigQuery or its connection into an error that says what to do, without the
+ * config's secrets; other errors stay unchanged.
  */
 export function bigQueryError(error: unknown, config: BigQueryConfig): unknown {
   const facts = factsOf(error);
@@ -223,14 +223,14 @@ function faultOf(reason: string, message: string): Fault | undefined {
   return said ?? (Object.hasOwn(by_reason, reason) ? by_reason[reason] : undefined);
 }
 
-/** Google's messages name the account that they speak of. */
+/** Google's messages contain the account's name. */
 function withoutSecrets(text: string, config: BigQueryConfig): string {
   return secret_keys.reduce((rest, key) => rest.replaceAll(config[key], '[hidden]'), text);
 }
 
 /**
- * Opens the translation of errors into `bigQueryError`; once the work is to stop, errors stay
- * unchanged, because they say no more than that.
+ * Opens the translation of errors by `bigQueryError`; after a stop, errors stay unchanged, because
+ * they only report the stop.
  */
 export function bigQueryErrors(
   config: BigQueryConfig,

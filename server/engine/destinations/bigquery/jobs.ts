@@ -15,7 +15,7 @@ export type Job = {
 /** The work of a job: one of `load`, `query`, `copy`, in the API's form. */
 export type JobConfiguration = Partial<Record<'load' | 'query' | 'copy', unknown>>;
 
-/** The parameters of a statement, by name; integers are given as numbers. */
+/** The parameters of a statement, by name; integers are numbers. */
 export type QueryParameters = Record<string, string | number>;
 
 const pause_milliseconds_first = 250;
@@ -23,8 +23,8 @@ const pause_milliseconds_max = 5_000;
 const rows_per_page = 1_000;
 
 /**
- * The body that asks for a job under a name of ours. Google takes each name once, for six months,
- * and says so when it comes again.
+ * Returns the body that requests a job under our own name. Google accepts each name once, for six
+ * months, and reports a repeat.
  */
 export function jobBody(
   { config, location }: Dataset,
@@ -34,7 +34,7 @@ export function jobBody(
   return { jobReference: { projectId: config.project_id, jobId: id, location }, configuration };
 }
 
-/** Starts a job, or finds the one that was started under this name before; `is_new` says which. */
+/** Starts a job, or finds the one that was started under this name before; `is_new` tells which. */
 export async function startJob(
   dataset: Dataset,
   id: string,
@@ -58,26 +58,26 @@ function getJob(dataset: Dataset, id: string): Promise<Job> {
   return dataset.client.json<Job>('GET', jobPath(dataset, id));
 }
 
-/** The job of this name, or undefined when there was none. */
+/** Finds the job of this name; undefined if there was none. */
 export function findJob(dataset: Dataset, id: string): Promise<Job | undefined> {
   return unlessStatus(404, () => getJob(dataset, id));
 }
 
-/** Asks Google to end a job; one that has ended or was never there is no error. */
+/** Asks Google to end a job. An ended or missing job is no error. */
 export async function cancelJob(dataset: Dataset, id: string, signal?: AbortSignal): Promise<void> {
   await unlessStatus(404, () =>
     dataset.client.json('POST', jobPath(dataset, id, '/cancel'), undefined, signal),
   );
 }
 
-/** Has the job come to its end, well or not? */
+/** Returns true if the job has succeeded or failed. */
 export function isEnded(job: Job): boolean {
   return job.status?.state === 'DONE';
 }
 
 /**
- * The job when it has come to its end, well or not; asked for with growing pauses, until the signal
- * of the client is aborted.
+ * Waits until the job has succeeded or failed, with growing pauses, until the client's signal
+ * aborts.
  */
 export async function endOf(dataset: Dataset, job: Job): Promise<Job> {
   const { signal } = dataset.client;
@@ -95,7 +95,7 @@ export async function endOf(dataset: Dataset, job: Job): Promise<Job> {
   return current;
 }
 
-/** The job when it has come to a good end; throws `JobError` when it failed. */
+/** Waits until the job has succeeded; throws `JobError` if it failed. */
 export async function resultOf(dataset: Dataset, job: Job): Promise<Job> {
   const ended = await endOf(dataset, job);
   const failure = ended.status?.errorResult;
@@ -105,8 +105,8 @@ export async function resultOf(dataset: Dataset, job: Job): Promise<Job> {
 }
 
 /**
- * The configuration of a query in GoogleSQL. Answers of the cache are left out: what is asked is
- * what is there now.
+ * Returns the configuration of a query in GoogleSQL. It bypasses the cache, so the result is
+ * current.
  */
 export function queryConfiguration(
   statement: string,
@@ -148,8 +148,8 @@ type ResultPage = {
 };
 
 /**
- * The rows of a query, page by page, so that they need not fit into memory. Every value is text, as
- * the API gives it, or null.
+ * Yields the rows of a query page by page, so that they need not fit into memory. Every value is
+ * text, as the API returns it, or null.
  */
 export async function* queryRows<Row extends Record<string, string | null>>(
   dataset: Dataset,

@@ -23,7 +23,7 @@ import { dropStages, isStaged, joinedStages, stageSlice } from './stage.ts';
 import type { StageState } from './stage.ts';
 import { jsonColumns } from './table.ts';
 
-/** One attempt at a delivery. `json_columns` are known when the tables are prepared. */
+/** One attempt at a delivery. `json_columns` are set when the tables are prepared. */
 type Session = {
   dataset: Dataset;
   dialect: Dialect;
@@ -32,7 +32,7 @@ type Session = {
   json_columns: ReadonlySet<string>;
 };
 
-/** Opens an attempt: signs in; nothing is changed yet, but that what is there is tidied up. */
+/** Opens an attempt: signs in; it changes nothing yet, except for the removal of leftovers. */
 export async function openBigQuerySink(
   config: BigQueryConfig,
   delivery: Delivery,
@@ -62,13 +62,13 @@ export async function openBigQuerySink(
     commit: (outcomes, manifest) => commit(session, outcomes, manifest),
     abort: () => abort(session),
     tidyUp: () => dropStages(dataset, delivery, new Set()),
-    // The connections belong to the outbound guard and stay open.
+    // The outbound guard owns the connections, which stay open.
     close: async () => undefined,
   };
   return openStagedSink(work, explained, deps.log);
 }
 
-/** Leftovers of dead attempts are removed, except for the slices that are kept. */
+/** Removes the leftovers of dead attempts, except for the slices to keep. */
 async function recover(
   { dataset, delivery }: Session,
   outcomes: SliceOutcome[],
@@ -106,7 +106,7 @@ async function show(
   try {
     return await showRows(dataset, standing, rows, { outcomes, manifest });
   } catch (error) {
-    // The script ends where a later generation came meanwhile.
+    // The script stops if a later generation came meanwhile.
     if (!standing.may_show) await find();
     throw error;
   }
@@ -114,8 +114,8 @@ async function show(
 
 async function abort(session: Session): Promise<void> {
   const { dataset, delivery } = session;
-  // Without its stage tables a script that begins later shows nothing; then one that has begun is
-  // waited for.
+  // Without its stage tables, a script that begins later shows nothing; the code below waits for
+  // one that has begun.
   await dropStages(dataset, delivery, new Set());
   if (!session.standing.is_delivered) await endCommits(dataset, delivery);
 }

@@ -19,22 +19,22 @@ export type StageState = { table: string; job_id: string };
 /** Encoding of a slice; `loadFile` accepts no other. */
 export const slice_encoding: Encoding = { format: 'Parquet', compression: 'zstd', is_flat: true };
 
-/** Lifetime of temporary tables that nobody removes: longer than all attempts of a run take. */
+/** Lifetime of temporary tables that nobody removes: longer than all attempts of a run. */
 const stage_milliseconds = 7 * 24 * 60 * 60 * 1000;
 /**
- * Wait of a failed or stopped write for the removal of its leftovers; the next attempt or `abort`
- * removes the rest.
+ * How long a failed or stopped write waits for the removal of its leftovers; the next attempt or
+ * `abort` removes the rest.
  */
 const tidy_milliseconds = 5_000;
 /**
- * More tables than this are copied together first: a query may read a thousand, and its text may
+ * More tables than this are first copied together: a query may read a thousand, and its text may
  * have 1 MB.
  */
 const joined_tables_max = 100;
-/** Tables that one copy job is given; it may have 1,200. */
+/** Most tables of one copy job, which may have 1,200. */
 const copied_tables_max = 1_000;
 
-/** Creates a table that BigQuery removes by itself after a week. */
+/** Creates a table that BigQuery removes after a week. */
 export async function createScratchTable(
   dataset: Dataset,
   table: string,
@@ -47,8 +47,8 @@ export async function createScratchTable(
 }
 
 /**
- * The configuration of a job that loads a file into an empty table that is there. It never creates
- * one, so what was removed to stop an attempt stays away.
+ * Returns the configuration of a job that loads a file into an existing empty table. It never
+ * creates one, so a table that was removed to stop an attempt stays removed.
  */
 export function loadConfiguration(
   dataset: Dataset,
@@ -67,8 +67,8 @@ export function loadConfiguration(
 }
 
 /**
- * Creates a table for a while and loads a file of `slice_encoding` with these columns into it.
- * Gives the number of rows that BigQuery took.
+ * Creates a temporary table and loads a file of `slice_encoding` with these columns into it.
+ * Returns the number of rows that BigQuery loaded.
  */
 export async function loadFile(
   dataset: Dataset,
@@ -92,14 +92,14 @@ function loadJob(table: string): string {
   return `load_${table}`;
 }
 
-/** The beginning of the names of all stage tables of a delivery, whoever created them. */
+/** Returns the prefix of all stage tables of a delivery, of any attempt. */
 function prefixOf(delivery: Delivery): string {
   return `${stage_prefix}${delivery.delivery_id.replaceAll('-', '')}_`;
 }
 
 /**
- * The stage table of one attempt alone, so that a worker that was believed dead cannot write into
- * ours. `part` tells its tables apart.
+ * Returns the name of a stage table of this attempt only, so that a worker that was believed dead
+ * cannot write to it. `part` distinguishes its tables.
  */
 function stageName(delivery: Delivery, part: string): string {
   const attempt = createHash('sha256')
@@ -110,8 +110,8 @@ function stageName(delivery: Delivery, part: string): string {
 }
 
 /**
- * Loads a slice's Parquet file into a table of its own. Rejects when it did not become as many rows
- * as were counted; then the table is gone again.
+ * Loads a slice's Parquet file into its own table. Rejects if the row count differs from the
+ * source's; the table is then removed.
  */
 export async function stageSlice(
   dataset: Dataset,
@@ -135,7 +135,10 @@ export async function stageSlice(
   }
 }
 
-/** Is the slice there and whole: its job took the very bytes, and the table still has all rows? */
+/**
+ * Returns true if the slice is complete: its job loaded exactly these bytes, and the table still
+ * has all rows.
+ */
 export async function isStaged(dataset: Dataset, outcome: SliceOutcome): Promise<boolean> {
   const state = outcome.state as StageState | null;
   if (state === null) return false;
@@ -146,8 +149,8 @@ export async function isStaged(dataset: Dataset, outcome: SliceOutcome): Promise
 }
 
 /**
- * Removes the stage tables of a delivery but for the kept ones, whoever created them: an attempt
- * that was believed dead can show nothing any more without its own.
+ * Removes the stage tables of a delivery, of any attempt, except for the given ones: an attempt
+ * that was believed dead can show nothing without its own.
  */
 export async function dropStages(
   dataset: Dataset,
@@ -159,8 +162,8 @@ export async function dropStages(
 }
 
 /**
- * The tables that hold all slices in their order: their own, or, where these are many, copies of
- * them together, which BigQuery creates without reading a row.
+ * Returns the tables that contain all slices in order: their own, or, if there are many, joint
+ * copies of them, which BigQuery creates without reading a row.
  */
 export async function joinedStages(
   dataset: Dataset,

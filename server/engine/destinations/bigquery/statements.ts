@@ -9,15 +9,15 @@ import type { BigQueryConfig } from './config.ts';
 
 /**
  * The sources of shown rows: the stage tables in the order of the slices, and the columns of the
- * target that have the type JSON.
+ * target with the type JSON.
  */
 export type Staged = { tables: string[]; json_columns: ReadonlySet<string> };
 
 /**
- * Rows and receipt in one multi-statement transaction: readers see both or neither, and a script
- * that ends before its COMMIT is rolled back by BigQuery. Parameters: `delivery_id`,
- * `batch_export_id`, `run_id`, `table_name`, `records`, `manifest`, and the instant of a
- * generation. Without stage tables there is the receipt alone.
+ * Rows and receipt in one multi-statement transaction: readers see both or neither, and BigQuery
+ * rolls a script back that ends before its COMMIT. Parameters: `delivery_id`, `batch_export_id`,
+ * `run_id`, `table_name`, `records`, `manifest`, and the instant of a generation. Without stage
+ * tables, it only writes the receipt.
  */
 export function showScript(
   config: BigQueryConfig,
@@ -38,8 +38,8 @@ export function showScript(
 }
 
 /**
- * Empties the table, unless it has a later generation: then the script ends with an error. Of two
- * scripts at the same time BigQuery ends one, because both change the same table.
+ * Empties the table, unless it has a later generation: then the script ends with an error. BigQuery
+ * ends one of two concurrent scripts, because both change the same table.
  */
 function replaceStatements(config: BigQueryConfig): string[] {
   const { quoted: table, receipts } = targetOf(config);
@@ -69,14 +69,14 @@ function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: St
 const came = (name: string) => `incoming.${quoted(name)}`;
 const there = (name: string) => `existing.${quoted(name)}`;
 
-/** The text of all values, which has an order where JSON has none. */
+/** Returns the text of all values as a tie-breaker, because JSON has no order. */
 function tie(names: string[], value: (name: string) => string): string {
   return names.map((name) => `TO_JSON_STRING(${value(name)})`).join(" || ',' || ");
 }
 
 /**
- * Merges rows: a row of the table is replaced only by a greater one. Of several rows of one key in
- * the stage only the greatest counts: a MERGE with two would fail.
+ * Merges rows: only a greater row replaces a row of the table. Of several staged rows of one key,
+ * only the greatest counts: a MERGE with two would fail.
  */
 function mergeStatement(
   config: BigQueryConfig,
@@ -88,7 +88,7 @@ function mergeStatement(
   const update = changed.map((name) => `${quoted(name)} = ${came(name)}`).join(', ');
   return [
     `MERGE INTO ${targetOf(config).quoted} AS existing`,
-    // Ranked as the table holds them: JSON of other spelling is the same there.
+    // Ranks the stored values: JSON in another notation is the same there.
     `USING (SELECT * FROM (SELECT ${valuesOf(layout.columns, staged)}\nFROM ` +
       `${unionOf(config, staged)})\nWHERE TRUE QUALIFY ${rank} = 1) AS incoming`,
     `ON ${key.map((name) => `${there(name)} = ${came(name)}`).join(' AND ')}`,
@@ -111,7 +111,7 @@ function valuesOf(columns: Column[], { json_columns }: Staged): string {
 }
 
 /**
- * JSON that the type cannot hold without loss (numbers beyond a double, more than 500 levels)
+ * JSON that the type cannot store without loss (numbers beyond a double, more than 500 levels)
  * becomes a JSON string with the same text; SQL's NULL stays NULL.
  */
 function jsonValue(text: string): string {

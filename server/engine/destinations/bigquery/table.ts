@@ -7,8 +7,8 @@ import { targetOf } from './config.ts';
 import { requireNoneMissing } from '../sql_tables/fitting.ts';
 
 /**
- * The types of a column that a value of the export goes into unchanged, in the API's spelling and
- * that of SQL; the first one is that of new tables.
+ * The column types that store a value of the export unchanged, as the API and SQL name them; new
+ * tables use the first one.
  */
 const types: Record<ColumnType, readonly [string, ...string[]]> = {
   uuid: ['STRING'],
@@ -23,12 +23,12 @@ const types: Record<ColumnType, readonly [string, ...string[]]> = {
 };
 
 const columns_max = 10_000;
-/** A file's columns may have these names and no others, though tables may. */
+/** A file's columns only allow these names, though tables allow more. */
 const column_name = /^[A-Za-z_][A-Za-z0-9_]{0,299}$/;
 const reserved_name =
   /^(?:_TABLE_|_FILE_|_PARTITION|_ROW_TIMESTAMP|__ROOT__|_COLIDENTIFIER|_CHANGE_TYPE$|_CHANGE_SEQUENCE_NUMBER$)/i;
 
-/** Lists the columns of a query that BigQuery cannot take. Its names have no letter case. */
+/** Lists the columns of a query that BigQuery cannot store. Its names ignore case. */
 export function bigQueryColumnFaults(columns: Column[]): string[] {
   const faults: string[] = [];
   const names = new Set<string>();
@@ -54,25 +54,25 @@ export function bigQueryColumnFaults(columns: Column[]): string[] {
     : faults;
 }
 
-/** The columns of a stage table: those of the files, where JSON is text. */
+/** Returns the columns of a stage table: those of the files, with JSON as text. */
 export function stageFields(columns: Column[]): Field[] {
   return columns.map((column) => ({ name: column.name, type: types[column.type][0] }));
 }
 
-/** The type of a column of a table that the export creates, in the spelling of SQL. */
+/** Returns the type of a column of a table that the export creates, in SQL's notation. */
 export function typeOf({ type }: Column, useJsonType: boolean): string {
   return type === 'json' && useJsonType ? 'JSON' : (sql_names[types[type][0]] ?? types[type][0]);
 }
 
 const sql_names: Record<string, string> = { INTEGER: 'INT64', FLOAT: 'FLOAT64', BOOLEAN: 'BOOL' };
 
-/** Types that hold every value of a typed column whole. */
+/** Types that store every value of a typed column completely. */
 export const whole_types = Object.fromEntries(
   Object.entries(types).map(([type, names]) => [type, new RegExp(`^(?:${names.join('|')})$`)]),
 ) as Record<ColumnType, RegExp>;
 
 /**
- * The table of an export: events with partitions by day of `timestamp`, merged rows are
+ * Returns the table of an export: events are partitioned by day of `timestamp`, merged rows are
  * clustered by their key.
  */
 export function newTable(layout: Layout, useJsonType: boolean): NewTable {
@@ -105,12 +105,12 @@ const receipt_fields: Field[] = [
   { name: 'delivered_at', type: 'TIMESTAMP' },
 ];
 
-/** The table of receipts. */
+/** Returns the table of receipts. */
 export function newReceipts(): NewTable {
   return { schema: { fields: receipt_fields }, clustering: { fields: ['delivery_id'] } };
 }
 
-/** The columns of an export that have the type JSON in the table. */
+/** Returns the columns of an export that have the type JSON in the table. */
 export function jsonColumns(
   columns: readonly Pick<Column, 'name'>[],
   found: Pick<Field, 'name' | 'type'>[],
@@ -121,8 +121,8 @@ export function jsonColumns(
 }
 
 /**
- * The text of a column's value. Instants are in UTC, where a cast would take the time zone that the
- * project has for it.
+ * Returns the text of a column's value. Instants are in UTC; a cast would use the project's time
+ * zone.
  */
 export function textOf(column: Column, name: string, type: string | undefined): string {
   if (type === 'JSON') return `TO_JSON_STRING(${name})`;
@@ -131,10 +131,7 @@ export function textOf(column: Column, name: string, type: string | undefined): 
     : `CAST(${name} AS STRING)`;
 }
 
-/**
- * Refuses a table that cannot take the export, and names all columns that are missing or have
- * another type.
- */
+/** Refuses an unsuitable table, and lists all columns that are missing or have another type. */
 export function requireColumns(dataset: Dataset, layout: Layout, table: Table | undefined): void {
   const { name } = targetOf(dataset.config);
   if (table === undefined)

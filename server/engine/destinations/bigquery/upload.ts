@@ -9,19 +9,19 @@ import { factsOf } from './faults.ts';
 import { jobBody } from './jobs.ts';
 import type { Job, JobConfiguration } from './jobs.ts';
 
-/** Pieces must be multiples of 256 KiB but for the last one. */
+/** Pieces must be multiples of 256 KiB except for the last one. */
 const piece_bytes = 8 * 1024 * 1024;
 const faults_max = 5;
 const pause_milliseconds = 500;
 
-/** A piece of a stream: where it begins, and the length of the whole when it is the last one. */
+/** A piece of a stream: its offset, and the total length if it is the last one. */
 type Piece = { bytes: Buffer; offset: number; total: number | undefined };
 
 /**
- * Starts a load job with the bytes of a stream as its file, by a resumable upload. Guarantees:
- * there is no job before the last byte has arrived; a piece whose answer is lost is asked for and
- * sent on from where Google has it; memory is bounded by a few pieces. Rejects with the stream's
- * error as it is.
+ * Starts a load job with the bytes of a stream as its file, by a resumable upload. Guarantees: no
+ * job exists before the last byte has arrived; after a lost answer, it asks how much of a piece has
+ * arrived and continues from there; a few pieces bound the memory. Rejects with the stream's error
+ * unchanged.
  */
 export async function uploadJob(
   dataset: Dataset,
@@ -67,8 +67,8 @@ async function startSession(
 }
 
 /**
- * The last piece is held back until the stream has ended, because it must be sent with the length
- * of the whole.
+ * The last piece is held back until the stream has ended, because it must be sent with the total
+ * length.
  */
 async function* inPieces(bytes: Readable): AsyncGenerator<Piece> {
   let held: Buffer[] = [];
@@ -88,7 +88,7 @@ async function* inPieces(bytes: Readable): AsyncGenerator<Piece> {
   yield { bytes: Buffer.concat(held), offset, total: offset + size };
 }
 
-/** Sends a piece until Google has all of it. Gives the job that the last piece starts. */
+/** Sends a piece until Google has all of it. Returns the job that the last piece starts. */
 async function sendPiece(
   client: GoogleClient,
   session: string,
@@ -131,7 +131,7 @@ function put(
   bytes: Buffer,
   range: string,
 ): Promise<GoogleAnswer> {
-  // Not tried again by the library: after a fault it has to be asked first how much has arrived.
+  // The library must not retry it: after a fault, the code first has to ask how much has arrived.
   return client.send({
     method: 'PUT',
     path: session,
@@ -142,13 +142,13 @@ function put(
   });
 }
 
-/** The bytes that are sent; none is the question how many have arrived, or the end of what has. */
+/** Returns the range of sent bytes; an empty one asks how many have arrived, or ends the upload. */
 function rangeOf(bytes: Buffer, from: number, total: number | undefined): string {
   const span = bytes.length === 0 ? '*' : `${from}-${from + bytes.length - 1}`;
   return `bytes ${span}/${total ?? '*'}`;
 }
 
-/** `Range: bytes=0-N` says how many bytes have arrived; it is left out when none have. */
+/** `Range: bytes=0-N` tells how many bytes have arrived; it is absent if none have. */
 function receivedBytes({ headers }: GoogleAnswer): number {
   const last = /^(?:bytes=)?0-(\d+)$/.exec(headers.get('range') ?? '')?.[1];
   return last === undefined ? 0 : Number(last) + 1;
@@ -159,7 +159,7 @@ function isPassing(error: unknown): boolean {
   return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
-/** An upload that Google has forgotten is not a thing that the user could mend. */
+/** An upload that Google has lost is nothing that the user could fix. */
 function lostSession(error: unknown): unknown {
   const status = factsOf(error)?.status;
   if (status !== 404 && status !== 410) return error;

@@ -30,8 +30,8 @@ import type { Table } from './table.ts';
 type Session = Dialect & { connection: Connection };
 
 /**
- * Tries what a delivery does with a scratch table like the real one, which is removed again; the
- * table of the export is looked at and not created.
+ * Tries a delivery's steps with a scratch table like the real one, which is then removed. It checks
+ * the export's table and does not create it.
  */
 export function checkClickHouse(
   config: ClickHouseConfig,
@@ -77,7 +77,7 @@ export function checkClickHouse(
   );
 }
 
-/** Exchanges two scratch tables and deletes no row of one, as a delivery that replaces does. */
+/** Exchanges two scratch tables and deletes no row of one, like a delivery that replaces. */
 function exchangeStep(config: ClickHouseConfig, scratch: string) {
   const [one, other] = [scratch, `${scratch}_next`].map((table) => inDatabase(config, table));
   const run = async (session: Session) => {
@@ -105,7 +105,7 @@ function grantOf(config: ClickHouseConfig): string {
   );
 }
 
-/** The views that a delivery passes by, as it links its parts into the table. */
+/** Lists the views that a delivery bypasses, because it links its parts into the table. */
 function passedBy({ views }: Table): string {
   if (views.length === 0) return '';
   return (
@@ -114,7 +114,7 @@ function passedBy({ views }: Table): string {
   );
 }
 
-/** A row in the scratch table, which is created like another one. */
+/** Writes a row to the scratch table, which is created like another one. */
 async function writeRow(
   connection: Connection,
   scratch: string,

@@ -9,8 +9,8 @@ import { openClickHouseSink } from './sink.ts';
 import { clickHouseColumnFaults } from './table.ts';
 
 /**
- * A table in the user's ClickHouse; a delivery is staged in a table of its own and shown by linking
- * its parts.
+ * A table in the user's ClickHouse; a delivery is staged in its own table and shown by linking its
+ * parts.
  */
 export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   type: 'ClickHouse',
@@ -25,8 +25,7 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   erases: 'by_key',
   validate: clickHouseViolations,
   columnFaults: clickHouseColumnFaults,
-  // A server reads JSON in it in two thirds of the time that it needs for CSV, which doubles each
-  // of its quotes.
+  // A server reads JSON in it in two thirds of the time for CSV, which doubles each of its quotes.
   encoding: () => ({
     format: 'TabSeparated',
     compression: 'zstd',

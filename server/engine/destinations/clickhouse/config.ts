@@ -33,11 +33,12 @@ export const clickhouse_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type ClickHouseConfig = Static<typeof clickhouse_config>;
 
 /**
- * The target's parts, its quoted name, that of the table of receipts, and how users are told of it.
+ * Returns the target's parts, its quoted name, that of the table of receipts, and the name for
+ * users.
  */
 export function targetOf(config: ClickHouseConfig): Target & { database: string } {
   const database = config.database ?? 'default';
@@ -51,19 +52,19 @@ export function targetOf(config: ClickHouseConfig): Target & { database: string 
   };
 }
 
-/** A table's name, quoted, with the database of the config. */
+/** Returns a table's quoted name, with the database of the config. */
 export function inDatabase(config: ClickHouseConfig, table: string): string {
   return `${identifier(config.database ?? 'default')}.${identifier(table)}`;
 }
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function clickHouseViolations(config: ClickHouseConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!isPlainBase(config.url))
     found.push(
       violation('url', 'The url must be an http or https address without user, query or fragment.'),
     );
-  // The client takes a path for the name of a database, and asks the server at its top.
+  // The client reads a path as the name of a database, and sends requests to the root.
   else if (new URL(config.url).pathname !== '/')
     found.push(
       violation('url', 'The url must have no path: put the name of the database into database.'),

@@ -19,38 +19,38 @@ import { answerError, tooOld } from './faults.ts';
 type Parameters = Record<string, string>;
 
 /**
- * The user's server. Every call rejects at once when the connection is lost or the signal that it
- * was opened with is aborted; the server stops a query that is left.
+ * The user's server. Every call rejects at once if the connection is lost or its signal aborts; the
+ * server then stops the query.
  */
 export type Connection = Calls & {
-  /** The config of the connection, and the table that it names. */
+  /** The config of the connection, and its table. */
   config: ClickHouseConfig;
   target: ReturnType<typeof targetOf>;
 };
 
 type Calls = {
-  /** All rows of a query with a small answer; 64-bit integers are numbers. */
+  /** Returns all rows of a query with a small answer; 64-bit integers are numbers. */
   rows<Row>(query: string, parameters?: Parameters): Promise<Row[]>;
-  /** The rows of a query whose columns are texts, in bounded memory. */
+  /** Streams the rows of a query whose columns are texts, in bounded memory. */
   stream(query: string): AsyncIterable<ValueRow>;
   command(query: string, parameters?: Parameters): Promise<void>;
   /**
-   * Streams the bytes behind `INSERT INTO ... FORMAT ...`, and gives the rows that the server says
-   * it wrote, 0 if it does not say. Rejects with the error of `bytes` when they fail; then a part
-   * of them may be in the table.
+   * Streams the bytes of `INSERT INTO ... FORMAT ...`, and returns the rows that the server reports
+   * as written, 0 without a report. Rejects with the error of `bytes` if they fail; a part of them
+   * may then be in the table.
    */
   insert(statement: string, bytes: Readable, options?: { encoding?: 'zstd' }): Promise<number>;
   close(): Promise<void>;
 };
 
-/** Releases before this one lack settings that an insert needs. */
+/** Earlier releases lack settings that an insert needs. */
 const oldest_server = '22.8';
-/** For everything up to the answer to the first statement. */
+/** Covers everything up to the answer to the first statement. */
 const start_timeout_milliseconds = 60_000;
 /** Longest silence of the server. */
 const silence_milliseconds = 3_600_000;
 
-/** Waits of the server for us, in seconds: the source may take its time between two pieces. */
+/** How long the server waits for us, in seconds: the source may pause between two pieces. */
 const patient: ClickHouseSettings = {
   http_receive_timeout: 3_600,
   http_send_timeout: 3_600,
@@ -58,13 +58,13 @@ const patient: ClickHouseSettings = {
 };
 
 /**
- * Text as our source writes it and nothing else; what a column cannot hold is an error and not a
+ * Only the text that our source writes; a value that a column cannot store is an error instead of a
  * default.
  */
 const insert_settings: ClickHouseSettings = {
   ...patient,
   async_insert: 0,
-  // Equal slices of two deliveries are both wanted.
+  // Equal slices of two deliveries are both needed.
   insert_deduplicate: 0,
   date_time_input_format: 'best_effort',
   format_tsv_null_representation: '\\N',
@@ -75,15 +75,15 @@ const insert_settings: ClickHouseSettings = {
   input_format_skip_unknown_fields: 0,
   input_format_allow_errors_num: '0',
   input_format_allow_errors_ratio: 0,
-  // The months of a table of the user's own: instants of events may lie anywhere.
+  // The months of the user's own table: instants of events may lie anywhere.
   max_partitions_per_insert_block: '0',
 };
 
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
- * says otherwise; a redirect is not followed; the server has answered as a ClickHouse within 60
- * seconds or the call rejects. `begin` asks the first statement in place of that for the version,
- * which it gives too.
+ * says otherwise; no redirects; the server answers as a ClickHouse within 60 seconds, or the call
+ * rejects. `begin` runs the first statement in place of the version query, and returns the version
+ * too.
  */
 export async function connect(
   config: ClickHouseConfig,
@@ -124,13 +124,13 @@ export async function connect(
     if (isOlder(version, oldest_server)) throw tooOld(version, oldest_server);
   } catch (error) {
     await close();
-    // An answer that is no JSON, or not ours.
+    // The answer is no JSON, or not in our form.
     throw error instanceof SyntaxError ? answerError(error) : error;
   }
   return heeding(signal);
 }
 
-/** Gives the version also of a server that refuses the first statement because it is too old. */
+/** Returns the version even if the server refuses the first statement because it is too old. */
 async function beginWith(
   begin: (connection: Connection) => Promise<string | undefined>,
   connection: Connection,
@@ -146,7 +146,7 @@ async function beginWith(
   }
 }
 
-/** Asks with no setting at all: a server that is too old refuses those that it does not know. */
+/** Sends no settings: a server that is too old refuses those that it does not know. */
 async function askVersion(
   client: ClickHouseClient,
   abort_signal: AbortSignal,
@@ -231,7 +231,7 @@ function connectionOf(
   };
 }
 
-/** Reads the rows out of what the server says of a statement that it has ended. */
+/** Reads the row count from the server's summary of an ended statement. */
 function writtenRows(summary: unknown): number {
   return typeof summary === 'string'
     ? Number((JSON.parse(summary) as { written_rows?: string }).written_rows ?? 0)
@@ -273,8 +273,8 @@ async function rows<Row>(
 }
 
 /**
- * The client's own error for a stop says only that somebody has aborted the request; its errors
- * without a code hold what another program answered.
+ * The client's own error for a stop only says that the request was aborted; its errors without a
+ * code contain another program's answer.
  */
 async function unlessStopped<Result>(
   signal: AbortSignal,

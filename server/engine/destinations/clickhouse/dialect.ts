@@ -8,7 +8,7 @@ import type { Connection } from './connection.ts';
 import { clickHouseError } from './faults.ts';
 import { checkTable, findColumns, tableStatement, typeOf } from './table.ts';
 
-/** Types that hold every value of a typed column whole, and its NULL. */
+/** Types that store every value of a typed column completely, including NULL. */
 const whole_types: Record<ColumnType, RegExp> = {
   uuid: /^Nullable\(UUID\)$/,
   text: /^(?:LowCardinality\()?Nullable\(String\)\)?$/,
@@ -21,7 +21,7 @@ const whole_types: Record<ColumnType, RegExp> = {
   decimal: /^Nullable\(Decimal\(38, 9\)\)$/,
 };
 
-/** The words of ClickHouse, for a server. There are no sessions and no transactions. */
+/** ClickHouse's dialect, for a server. It has no sessions and no transactions. */
 export function clickHouseDialect(connection: Connection): Dialect {
   const { target } = connection;
   return {
@@ -58,7 +58,7 @@ export function clickHouseDialect(connection: Connection): Dialect {
             written_at DateTime64(6, 'UTC') DEFAULT now64(6))
             ENGINE = MergeTree ORDER BY delivery_id`,
         ),
-      // The other lines say which stages were about to be shown.
+      // The other rows record stages that were about to be shown.
       condition: "manifest != ''",
       order: 'ORDER BY written_at DESC LIMIT 1',
     },
@@ -78,7 +78,7 @@ export function clickHouseDialect(connection: Connection): Dialect {
   };
 }
 
-/** Reaches a server, to speak to it. */
+/** Connects to a server and opens its dialect. */
 export async function reachClickHouse(
   config: ClickHouseConfig,
   deps: DestinationDeps,

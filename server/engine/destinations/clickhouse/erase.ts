@@ -6,9 +6,9 @@ import { inDatabase } from './config.ts';
 import type { Session } from './session.ts';
 
 /**
- * Deletes rows of the table by the column of the erased keys, and waits until none is there. The
- * keys lie in a table of the delivery's attempt meanwhile: the server keeps the text of such a
- * statement for long. May be repeated; what a kill leaves is removed with the stages of the
+ * Deletes rows of the table by the column of the erased keys, and waits until none is left.
+ * Meanwhile a table of the delivery's attempt holds the keys: the server stores the text of such a
+ * statement for long. May be repeated; leftovers of a kill are removed with the stages of the
  * delivery.
  */
 export async function eraseRows(session: Session, erased: ErasedRows): Promise<void> {

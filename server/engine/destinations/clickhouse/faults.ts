@@ -36,7 +36,7 @@ const not_clickhouse = lasting(
 );
 
 /**
- * By the name of ClickHouse's error or the error code of Node. `%` stands for what the server said.
+ * By the name of ClickHouse's error or the error code of Node. `%` stands for the server's message.
  */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
@@ -121,18 +121,19 @@ const faults: Record<string, Fault> = {
 };
 
 /**
- * A fault of the server or the way to it as an error that says what to do; others stay as they are.
+ * Translates a fault of the server or its connection into an error that says what to do; others
+ * stay unchanged.
  */
 export function clickHouseError(error: unknown): unknown {
   return explain(error, ({ type, code }: Error & { type?: string; code?: unknown }) => {
     const fault = faults[type ?? ''] ?? faults[typeof code === 'string' ? code : ''];
-    // ClickHouse has some seven hundred errors: others than these are taken for its own.
+    // ClickHouse has some seven hundred errors: all others count as its own.
     if (fault !== undefined || type === undefined) return fault;
     return passing('server_fault', `The server reported ${type} (%).`);
   });
 }
 
-/** The error of a server that is older than the oldest release that exports can use. */
+/** Returns the error for a server older than the oldest supported release. */
 export function tooOld(version: string, oldest: string): Error {
   const sentence =
     `ClickHouse % is too old: an export needs ${oldest} or newer. Update the server or choose ` +
@@ -141,15 +142,15 @@ export function tooOld(version: string, oldest: string): Error {
 }
 
 /**
- * The error for an answer that is none of ClickHouse's, such as a page of a proxy or one that
- * cannot be read; the client gives its whole text as the message, which is not for users.
+ * Returns the error for an answer of another program, such as a page of a proxy, or an unreadable
+ * one; the client has its whole text as the message, which is not for users.
  */
 export function answerError(answer: Error): Error {
   if (answer.message.startsWith('Timeout error'))
     return faultError(passing('timed_out', 'The server said nothing for an hour.'), '', answer);
   if (answer instanceof SyntaxError || answer.message.includes('is for clickhouse-client'))
     return faultError(not_clickhouse, answer.message, answer);
-  // Releases before 21.x name no type of the error, so the client does not recognize it.
+  // Releases before 21.x send no error type, so the client does not recognize the error.
   const [, said] =
     /^Code: \d+[,.].*?DB::Exception: (.*?)(?:, e\.what\(\) = .*)?$/s.exec(answer.message) ?? [];
   if (said !== undefined)

@@ -8,8 +8,8 @@ import { table_facts } from './table.ts';
 import type { Table } from './table.ts';
 
 /**
- * A database before a delivery: the server's version, the columns of its tables, the target, stages
- * that wait, and the stage of the delivery that is there already.
+ * A database before a delivery: the server's version, the columns of its tables, the target,
+ * waiting stages, and the stage of an existing delivery.
  */
 export type Look = {
   version: string | undefined;
@@ -30,7 +30,9 @@ type Line = Table & {
 const no_facts = `'' AS engine, '' AS engine_full, '' AS sorting_key, '' AS storage_policy,
   '' AS definition, CAST([], 'Array(String)') AS views`;
 
-/** Reads all that a delivery asks about the server and its tables in one statement. */
+/**
+ * Reads everything that a delivery needs to know about the server and its tables in one statement.
+ */
 export async function lookAround(connection: Connection, delivery: Delivery): Promise<Look> {
   const lines = await readLines(connection, delivery);
   const of = (kind: Line['kind']) => lines.filter((line) => line.kind === kind);

@@ -3,18 +3,18 @@ import type { Delivery } from '../../model/destination/destination.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * A line of the table of receipts. One with an empty manifest says that a stage is about to be
- * shown, one with a manifest that its rows are there.
+ * A row of the table of receipts. An empty manifest means that a stage is about to be shown, a
+ * manifest that its rows are there.
  */
 type ReceiptLine = { stage_id: string; records: number; manifest: string };
 
-/** Finds the receipt of the delivery `id`, of several the one that counts. */
+/** Finds the valid one of the receipts of the delivery `id`. */
 export const newest_receipt =
   "WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1";
 
 /**
- * The newest receipt of a delivery, with the stage by which its rows came, or undefined when the
- * delivery was not completed.
+ * Finds the newest receipt of a delivery, with the stage of its rows; undefined if the delivery was
+ * not completed.
  */
 export async function findReceipt(
   connection: Connection,
@@ -27,7 +27,7 @@ export async function findReceipt(
   return line;
 }
 
-/** The stages that attempts of the delivery were about to show. */
+/** Lists the stages that attempts of the delivery were about to show. */
 export async function listIntendedStages(
   connection: Connection,
   delivery: Delivery,
@@ -40,7 +40,7 @@ export async function listIntendedStages(
   return found.map((row) => row.stage_id);
 }
 
-/** Adds a line; it is one block and so is there whole or not at all. */
+/** Adds a row; it is one block and so is written completely or not at all. */
 export async function writeReceipt(
   connection: Connection,
   delivery: Delivery,

@@ -1,8 +1,8 @@
-// ClickHouse has no transactions: EXCHANGE TABLES is the one statement that shows a generation, and
-// the comment of the table goes with it, so the table itself says which generation it has. Of two
-// runs the older one never comes last: each creates its next table first, then removes those of
-// older generations, then looks for newer ones, and exchanges at the end. Whoever is older sees the
-// other's table or generation, or no longer has a table to exchange.
+// ClickHouse has no transactions: EXCHANGE TABLES is the one statement that shows a generation. The
+// comment of the table moves with it, so the table itself names its generation. The older of two
+// runs never comes last: each first creates its next table, then removes those of older
+// generations, then looks for newer ones, and finally exchanges. The older run sees the other's
+// table or generation, or no longer has a table to exchange.
 import { createHash, randomUUID } from 'node:crypto';
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery } from '../../model/destination/destination.ts';
@@ -24,19 +24,19 @@ function noteOf({ generation, delivery_id }: Delivery): string {
   return `Sluice: generation ${generation} of delivery ${delivery_id}`;
 }
 
-/** The beginning of the names of all tables that are about to take the place of the target. */
+/** Returns the prefix of all tables that may replace the target. */
 function prefixOf({ target }: Connection): string {
   const hash = createHash('md5').update(target.table).digest('hex');
   return `sluice_next_${hash.slice(0, 16)}_`;
 }
 
-/** The part of such a name that grows with the generation, and that of the delivery. */
+/** Returns the part of such a name that grows with the generation, and that of the delivery. */
 function namesOf({ generation, delivery_id }: Delivery): { generation: string; delivery: string } {
   const instant = String(Date.parse(generation!)).padStart(15, '0');
   return { generation: instant, delivery: delivery_id.replaceAll('-', '') };
 }
 
-/** Has this very delivery taken the place of the table's rows, and none since? */
+/** Returns true if this very delivery has replaced the table's rows, and none since. */
 export async function isStanding({ connection, delivery }: Session): Promise<boolean> {
   return (await findStanding(connection))?.delivery_id === delivery.delivery_id;
 }
@@ -57,9 +57,9 @@ async function findStanding(
 }
 
 /**
- * Puts the rows of this attempt's stage in the place of the target, in one statement. Throws
- * `superseded` where the table has a later generation, `table_shared` where rows of others are in
- * it, and `slice_lost` where another attempt has taken the delivery over.
+ * Replaces the target by the rows of this attempt's stage, in one statement. Throws `superseded` if
+ * the table has a later generation, `table_shared` if it contains rows of others, and `slice_lost`
+ * if another attempt has claimed the delivery.
  */
 export async function replaceTable(session: Session, partitions: Partition[]): Promise<void> {
   const { connection, delivery, stage } = session;
@@ -83,7 +83,7 @@ export async function replaceTable(session: Session, partitions: Partition[]): P
   }
 }
 
-/** Removes what older runs were about to exchange, then refuses where a newer one is, or was. */
+/** Removes the next tables of older runs, then refuses if a newer one exists, or existed. */
 async function requireLatest(
   connection: Connection,
   delivery: Delivery,
@@ -97,7 +97,7 @@ async function requireLatest(
       throw new RetryableError('conflict', 'A later run is about to replace the table.');
     await connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
   }
-  // After the list: a newer table that is in it no longer may be the target by now.
+  // Read after the list: a newer table in the list may be the target by now.
   const standing = await findStanding(connection);
   if (standing !== undefined && standing.generation > delivery.generation!) throw supersededError();
 }
@@ -118,7 +118,7 @@ export async function removeReplaced({ connection, delivery }: Session): Promise
     );
 }
 
-/** Removes what attempts of the delivery have left: replaced rows, or rows that wait. */
+/** Removes leftovers of the delivery's attempts: replaced rows, or waiting rows. */
 export async function dropNext({ connection, delivery }: Session): Promise<void> {
   if (!isGeneration(delivery)) return;
   const id = namesOf(delivery).delivery;
@@ -127,7 +127,7 @@ export async function dropNext({ connection, delivery }: Session): Promise<void>
       await connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)}`);
 }
 
-/** Refuses a table that cannot change places with another one at every replica. */
+/** Refuses a table that cannot be exchanged on every replica. */
 export async function requireExchange(connection: Connection): Promise<void> {
   const { database, name, table } = connection.target;
   const [found] = await connection.rows<{ engine: string }>(

@@ -5,11 +5,11 @@ import type { Table } from './table.ts';
 
 /**
  * One attempt at a delivery. `stage` is its own table, which nobody else writes to, and the id that
- * its rows carry; `delivered_stage_id` names the stage whose rows are in the target with a receipt;
- * `target` is the table as it is, once it is prepared, and `stages` are the tables of the delivery
- * that were there right before; `has_slices` says that slices wait in tables of their own and not
- * in the stage. `look` is the first one, until it is used. `written` counts the rows of the one
- * INSERT into the stage, as the server says it; it is 0 after a second one.
+ * its rows have. `delivered_stage_id` is the stage whose rows are in the target with a receipt.
+ * `target` is the prepared table, and `stages` are the delivery's tables right before.
+ * `has_slices`: slices wait in separate tables instead of the stage. `look` is the first one, until
+ * it is used. `written` counts the rows of the only INSERT into the stage, as the server reports
+ * it; it is 0 after a second one.
  */
 export type Session = {
   connection: Connection;

@@ -44,7 +44,7 @@ import { createStage } from './stage.ts';
 import { checkTable } from './table.ts';
 import type { Session } from './session.ts';
 
-/** Opens an attempt; nothing is changed yet, but that what is there already is tidied up. */
+/** Opens an attempt; it changes nothing yet, except for the removal of leftovers. */
 export async function openClickHouseSink(
   config: ClickHouseConfig,
   delivery: Delivery,
@@ -85,14 +85,14 @@ export async function openClickHouseSink(
 async function prepare(session: Session, deps: DestinationDeps): Promise<void> {
   const { connection, delivery } = session;
   const dialect = clickHouseDialect(connection);
-  // An attempt that was aborted looks once more.
+  // An aborted attempt reads the state again.
   const look = session.look ?? (await lookAround(connection, delivery));
   session.look = undefined;
   const asked = new Set<string>();
   let is_changed = false;
   const checking: Dialect = {
     ...dialect,
-    // A table is asked for twice where it was created or altered meanwhile.
+    // A table that was created or altered meanwhile is read again.
     findColumns: async (table) => {
       is_changed ||= asked.has(table);
       if (asked.has(table)) return dialect.findColumns(table);
@@ -123,7 +123,7 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
     session.has_slices = true;
     return writeSlice(session, slice, bytes);
   }
-  // A lone slice is repeated after a crash in any case, so it needs no table beside the stage.
+  // A single slice is always repeated after a crash, so it needs no table beside the stage.
   const isFirst = session.written === undefined;
   session.written = 0;
   const written = await insertSlice(session, session.stage.table, bytes);
@@ -160,7 +160,7 @@ async function commit(
   session.delivered_stage_id = stage_id;
 }
 
-/** Brings the rows of a delivery that is not there into one stage, and gives its partitions. */
+/** Moves the rows of an uncommitted delivery into one stage, and returns its partitions. */
 async function stageToShow(
   session: Session,
   outcomes: SliceOutcome[],
@@ -177,7 +177,9 @@ async function stageToShow(
   return { stage_id, is_shown: true, partitions: [] };
 }
 
-/** Errors after which the server, or another one of its cluster, may go on with the statement. */
+/**
+ * Errors after which the server, or another one of its cluster, may still execute the statement.
+ */
 const unknown_ends = new Set([
   'ABORTED',
   'ALL_CONNECTION_TRIES_FAILED',
@@ -189,15 +191,15 @@ const unknown_ends = new Set([
 ]);
 
 /**
- * Judges the error of a statement that shows rows: ClickHouse has no transactions, so after an
- * error of its own the rows and the receipt are looked for.
+ * Judges the error of a statement that shows rows: ClickHouse has no transactions, so after its own
+ * error, the code looks for the rows and the receipt.
  */
 function answerOfCommit(error: unknown): CommitAnswer {
   const { type } = error as { type?: unknown };
   return typeof type === 'string' && !unknown_ends.has(type) ? 'ended' : 'nothing';
 }
 
-/** Removes what the delivery waited in: this attempt's stage, or that of one that was killed. */
+/** Removes the stage of the delivery: this attempt's, or that of a killed one. */
 async function tidyUp(session: Session): Promise<void> {
   await (session.target === undefined || session.has_slices
     ? dropStages(session, [])

@@ -14,14 +14,13 @@ import { findTable, listTables, stage_column } from './table.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /**
- * The state that finds a finished slice again: the stage named in its rows, and the bytes that it
- * was made of.
+ * The state that finds a finished slice again: the stage named in its rows, and its size in bytes.
  */
 type SliceState = { stage_id: string; slice_bytes: number };
 
 /**
  * The place of an attempt; `stage.table` is its own table, from which rows are shown, and the
- * tables of its slices have its name with their number behind.
+ * tables of its slices append their number to this name.
  */
 type Place = Pick<Session, 'connection' | 'delivery' | 'stage'>;
 
@@ -29,9 +28,9 @@ type Place = Pick<Session, 'connection' | 'delivery' | 'stage'>;
 export type Partition = { id: string; records: number };
 
 /**
- * Writes a slice into a table of its own, which outlives the attempt, and gives what finds it
- * again. Throws `slice_lost` when another attempt has taken the delivery over: then nobody else
- * would remove the table.
+ * Writes a slice to its own table, which outlives the attempt, and returns the state that finds it
+ * again. Throws `slice_lost` if another attempt has claimed the delivery: then nobody else would
+ * remove the table.
  */
 export async function writeSlice(
   place: Session,
@@ -53,7 +52,7 @@ export async function writeSlice(
   return { stage_id: stage.id, slice_bytes };
 }
 
-/** Inserts a slice into an empty table of the attempt, and gives what `insert` gives. */
+/** Inserts a slice into an empty table of the attempt, and returns the result of `insert`. */
 export async function insertSlice(
   { connection, delivery }: Pick<Place, 'connection'> & { delivery: Pick<Delivery, 'columns'> },
   table: string,
@@ -68,10 +67,10 @@ export async function insertSlice(
 }
 
 /**
- * Renames the tables of finished slices of an earlier attempt, removes every other table of the
- * delivery, and gives those of the outcomes that are there and whole. From here on the earlier
- * attempt can show nothing more: it finds none of the slices that it would have to join, and what
- * it has joined is gone. The attempt's stage becomes that which their rows say they came by.
+ * Renames the tables of an earlier attempt's finished slices, removes every other table of the
+ * delivery, and returns the outcomes whose tables are complete. From here on, the earlier attempt
+ * can show nothing: it no longer finds the slices to join, and its joined table is gone. The
+ * attempt's stage becomes the one that the rows name.
  */
 export async function takeSlicesOver(
   place: Place & Pick<Session, 'stages'>,
@@ -98,7 +97,7 @@ export async function takeSlicesOver(
     );
     taken.push(outcome);
   }
-  // After the new names: what an earlier attempt could join until then is removed here.
+  // After the renaming: this removes everything that an earlier attempt could join until then.
   await dropStages(place, taken, stage_id === undefined ? place.stages : undefined);
   if (stage_id === undefined || taken.length === 0) return [];
   if (await mayShowAgain(place, stage_id, recordsIn(outcomes))) {
@@ -110,8 +109,8 @@ export async function takeSlicesOver(
 }
 
 /**
- * Joins the slices in the attempt's own stage, from where they can be shown at once; nothing is
- * copied. Throws `slice_lost` when another attempt has taken one over.
+ * Joins the slices in the attempt's own stage, which can show them at once; nothing is copied.
+ * Throws `slice_lost` if another attempt has claimed one.
  */
 export async function joinSlices(
   { connection, stage }: Place,
@@ -125,8 +124,8 @@ export async function joinSlices(
 }
 
 /**
- * Gives the partitions of the attempt's own stage. Throws `count_mismatch` when it does not hold
- * all rows. A table without partitions is not asked if the server has said what it wrote.
+ * Returns the partitions of the attempt's own stage. Throws `count_mismatch` if it lacks rows. A
+ * table without partitions is not queried if the server has reported the written rows.
  */
 export async function wholeStage(
   { connection, stage, target, written }: Session,
@@ -153,7 +152,7 @@ function partitionsOf(connection: Connection, table: string): Promise<Partition[
 }
 
 /**
- * Links the parts of a table of the attempt into another one; those of one partition appear at
+ * Links the parts of a table of the attempt into another one; the parts of one partition appear at
  * once. `target` is quoted.
  */
 export async function attach(
@@ -171,10 +170,10 @@ export async function attach(
 }
 
 /**
- * Removes all tables of the delivery's attempts but for those of the kept slices of this one. The
- * fence against an attempt that was believed dead: without its stage table it can show nothing any
- * more. SYNC waits until nothing uses the table, so what it was showing at this moment is there or
- * not when this returns, and stays so.
+ * Removes all tables of the delivery's attempts except those of this attempt's kept slices. This
+ * fences off an attempt that was believed dead: without its stage table, it can show nothing. SYNC
+ * waits until nothing uses the table, so rows that it was showing at this moment are visible or not
+ * when this returns, and that does not change.
  */
 export async function dropStages(
   { connection, delivery, stage }: Place,
@@ -196,7 +195,7 @@ export function dropTable(connection: Connection, table: string): Promise<void> 
   return connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
 }
 
-/** Counts the rows of a table, a quoted name. */
+/** Counts the rows of a table, given by its quoted name. */
 export async function countRows(connection: Connection, name: string): Promise<number> {
   const [row] = await connection.rows<{ records: number }>(
     `SELECT count() AS records FROM ${name}`,
@@ -227,9 +226,9 @@ async function isWhole(
 }
 
 /**
- * False where a server that was killed has shown a part of these very parts: once they have been
- * removed, a replicated table would take them for ones that it has had. All slices are known where
- * an attempt was about to show them.
+ * Returns false if a killed server has shown a part of these very parts: after their removal, a
+ * replicated table would treat them as duplicates. All slices are known if an attempt was about to
+ * show them.
  */
 async function mayShowAgain(
   { connection, delivery }: Place,

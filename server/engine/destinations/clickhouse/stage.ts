@@ -10,8 +10,8 @@ import type { Table } from './table.ts';
 import { keyClauses } from './table_keys.ts';
 
 /**
- * Creates an empty table that fits the target part by part, whose rows say which stage they came
- * by, and how they are ordered among those of their key.
+ * Creates an empty table that matches the target part by part, whose rows contain their stage and
+ * their order among the rows of their key.
  */
 export async function createStage(
   connection: Connection,
@@ -43,12 +43,12 @@ export async function createStage(
   await connection.command(`ALTER TABLE ${name} ${changes.join(', ')}`);
 }
 
-/** A column of ours with its type, and where its value comes from. */
+/** A column of ours with its type, and the source of its value. */
 type OwnColumn = { column: string; value: string };
 
 /**
- * Gives the columns of a table as the server describes them, with other values in ours; undefined
- * if the description is another one than that of a table that an export creates.
+ * Returns the columns of a table as the server describes them, with other values in ours; undefined
+ * if the description differs from that of a table created by an export.
  */
 function withValues({ definition, engine_full }: Table, own: OwnColumn[]): string | undefined {
   const from = definition.indexOf(' (`');
@@ -65,13 +65,13 @@ function withValues({ definition, engine_full }: Table, own: OwnColumn[]): strin
 }
 
 const bits = 256;
-/** A version of 64 bits, and one bit that says that it is not NULL. */
+/** A version of 64 bits, and one bit for not NULL. */
 const version_bits = 65;
 const hash_bits = 64;
 
 /**
- * The value of `version_column`: each version as a number that grows with it, the first one on top,
- * and below them as much of a hash of the other values as there is room for.
+ * Returns the value of `version_column`: each version as a number that grows with it, the first one
+ * on top, and below them as much of a hash of the other values as fits.
  */
 function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
   const types = new Map(layout.columns.map(({ name, type }) => [name, type]));
@@ -92,7 +92,7 @@ function versionExpression(layout: Layout, { key, versions }: MergeKeys): string
 }
 
 /**
- * Returns the values of a column that a hash takes. The table's own column may be Nullable, or of
+ * Returns the values of a column for a hash. The table's own column may be Nullable, or have
  * another type.
  */
 function hashedValues({ name, type, nullable }: Column): string[] {

@@ -11,14 +11,14 @@ import { requireNoneMissing } from '../sql_tables/fitting.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 
 /**
- * Holds, in every row, which stage table it came by: so it can be told whether a commit whose
- * answer was lost has happened.
+ * Names, in every row, its stage table: so the next attempt can tell whether a commit with a lost
+ * answer has happened.
  */
 export const stage_column = 'sluice_stage_id';
 
 /**
- * Orders the rows of a key: their versions, then a hash of their other values. The engine takes one
- * version, and of equal ones the row that came last.
+ * Orders the rows of a key: by their versions, then by a hash of their other values. The engine
+ * only compares one version, and prefers the last of equal rows.
  */
 export const version_column = 'sluice_version';
 
@@ -46,7 +46,7 @@ export type Table = {
   storage_policy: string;
   /** The statement that creates it. */
   definition: string;
-  /** Materialized views that take what is inserted into it, with their databases. */
+  /** Materialized views on its inserts, with their databases. */
   views: string[];
 };
 
@@ -63,8 +63,8 @@ const own_columns = new Set([
 ]);
 
 /**
- * Lists the columns of a query that ClickHouse cannot take: names that its tables or ours have
- * already.
+ * Lists the columns of a query that ClickHouse cannot store, because its tables or ours already use
+ * their names.
  */
 export function clickHouseColumnFaults(columns: Column[]): string[] {
   return columns
@@ -73,22 +73,24 @@ export function clickHouseColumnFaults(columns: Column[]): string[] {
 }
 
 /**
- * The statement that creates the table of an export. It has no partitions, so that a delivery is
- * shown in one step; rows are merged by key and version.
+ * Returns the statement that creates the table of an export. It has no partitions, so that a
+ * delivery is shown in one step; rows are merged by key and version.
  */
 export function tableStatement(target: string, layout: Layout): string {
   const { key = [] } = mergeOf(layout) ?? {};
   const columns = layout.columns.map(
     (column) => `${identifier(column.name)} ${typeOf(column, key)}`,
   );
-  // MATERIALIZED keeps it out of SELECT *.
+  // MATERIALIZED excludes it from SELECT *.
   columns.push(`${identifier(stage_column)} UUID MATERIALIZED toUUID(${literal(no_stage)})`);
   if (key.length > 0) columns.push(`${identifier(version_column)} UInt256 MATERIALIZED 0`);
   return `CREATE TABLE IF NOT EXISTS ${target} (${columns.join(', ')}) ENGINE =
     ${engineOf(layout)}`;
 }
 
-/** The type of a column of a table that the export creates, where rows are merged by `key`. */
+/**
+ * Returns the type of a column of a table that the export creates, whose rows are merged by `key`.
+ */
 export function typeOf(column: Column, key: readonly string[] = []): string {
   return column.nullable && !key.includes(column.name)
     ? `Nullable(${types[column.type]})`
@@ -108,12 +110,12 @@ function engineOf(layout: Layout): string {
   return `MergeTree ORDER BY (${order.join(', ')})`;
 }
 
-/** The facts of a table that `system.tables` tells. */
+/** The facts about a table from `system.tables`. */
 export const table_facts =
   'engine, engine_full, sorting_key, storage_policy, create_table_query AS definition, ' +
   "arrayMap((at, one) -> concat(at, '.', one), dependencies_database, dependencies_table) AS views";
 
-/** The table of this name, or undefined when there is none that the user may see. */
+/** Finds the table of this name; undefined if the user cannot see one. */
 export async function findTable(connection: Connection, table: string): Promise<Table | undefined> {
   const { database } = connection.target;
   const [found] = await connection.rows<Table>(
@@ -124,7 +126,7 @@ export async function findTable(connection: Connection, table: string): Promise<
   return found;
 }
 
-/** Names of the tables of the database that begin so, in order. */
+/** Lists the database's tables with this prefix, in order. */
 export async function listTables(connection: Connection, prefix: string): Promise<string[]> {
   const { database } = connection.target;
   const found = await connection.rows<{ name: string }>(
@@ -135,7 +137,7 @@ export async function listTables(connection: Connection, prefix: string): Promis
   return found.map((row) => row.name);
 }
 
-/** The columns of a table, or undefined when there is none that the user may see. */
+/** Finds the columns of a table; undefined if the user cannot see it. */
 export async function findColumns(
   connection: Connection,
   table: string,
@@ -149,7 +151,7 @@ export async function findColumns(
   return found.length === 0 ? undefined : found;
 }
 
-/** The table of the export, once it is prepared. */
+/** Returns the prepared table of the export. */
 export async function getTable(connection: Connection): Promise<Table> {
   const { table, name } = connection.target;
   const found = await findTable(connection, table);
@@ -162,8 +164,8 @@ export async function getTable(connection: Connection): Promise<Table> {
 }
 
 /**
- * Refuses a table that cannot take the export: engine, sorting key of persons, and columns, of
- * which all that are missing are named. Gives the table.
+ * Refuses an unsuitable table: by its engine, by its sorting key of persons, and by its columns, of
+ * which it lists all missing ones. Returns the table.
  */
 export async function checkTable(
   connection: Connection,
@@ -186,8 +188,8 @@ export async function checkTable(
 }
 
 /**
- * Persons may go on to a table of an earlier release, whose engine takes the first version alone;
- * that is exact for them, because no two rows of a person share it.
+ * Persons may continue to use a table of an earlier release, whose engine only compares the first
+ * version; that is exact for them, because no two rows of a person share it.
  */
 function checkMerging(name: string, table: Table, layout: Layout): void {
   const merge = mergeOf(layout);

@@ -1,6 +1,6 @@
 /**
- * Returns the columns of a sorting key as the server describes it: names in backticks where they
- * need them, and of newer servers a single one in parentheses. An expression stays as it is.
+ * Returns the columns of a sorting key as the server describes it: names in backticks if needed,
+ * and on newer servers a single one in parentheses. An expression stays unchanged.
  */
 export function sortingColumns(key: string): string[] {
   const inside = /^\((.*)\)$/s.exec(key)?.[1] ?? key;

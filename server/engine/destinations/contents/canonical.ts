@@ -1,9 +1,9 @@
 import type { ColumnType } from '../../model/models/column.ts';
 
 /**
- * Returns one text for all spellings that a store may give a value: instants in UTC with six
+ * Returns one text for all notations that a store may use for a value: instants in UTC with six
  * digits, JSON with sorted keys and without blanks, numbers by their value. Documented changes of
- * some destinations count as equal everywhere: NUL is left out, a number that is none is null, and
+ * some destinations count as equal everywhere: NUL is removed, a number that is none is null, and
  * JSON with numbers beyond a double equals a JSON string with its text.
  */
 export function canonicalValue(type: ColumnType, text: string | null): string | null {
@@ -12,7 +12,7 @@ export function canonicalValue(type: ColumnType, text: string | null): string | 
     case 'text':
       return text.replaceAll('\0', '');
     case 'json': {
-      // A JSON line has one null for both.
+      // A JSON line uses the same null for both.
       const json = canonicalJson(text);
       return json === 'null' ? null : json;
     }
@@ -42,7 +42,7 @@ function canonicalInstant(text: string): string {
   return day === undefined ? text : `${day}T${time}.${fraction.padEnd(6, '0').slice(0, 6)}Z`;
 }
 
-/** A decimal number in its digits, without zeros at their ends. */
+/** Returns the digits of a decimal number, without outer zeros. */
 function canonicalDecimal(text: string): string {
   const [, sign = '', whole, fraction = ''] =
     /^([+-]?)0*(\d+)(?:\.(\d*?)0*)?$/.exec(text.trim()) ?? [];
@@ -71,12 +71,12 @@ const parseWithSource = JSON.parse as (
   reviver: (key: string, value: unknown, context: Context) => unknown,
 ) => unknown;
 
-// Only such texts can hold a number that JavaScript rounds, or that no double holds.
+// Only such texts can contain a number that JavaScript rounds, or that exceeds a double.
 const long_number = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 
 /**
- * Numbers are compared as integers of 64 bits where they are such, else as doubles, which is what
- * the least exact of the destinations holds of them.
+ * Numbers are compared as integers of 64 bits if possible, otherwise as doubles, which the least
+ * exact destination stores.
  */
 function exactNumber(source: string): unknown {
   if (/^-?\d{16,20}$/.test(source)) {
@@ -88,7 +88,7 @@ function exactNumber(source: string): unknown {
   return isBeyond ? new ExactNumber(decimalText(source)) : value;
 }
 
-/** A decimal number as its digits without zeros at their ends and its exponent. */
+/** Returns a decimal number as its digits without outer zeros, and its exponent. */
 function decimalText(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];
@@ -106,8 +106,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Does it hold a number of which a double loses something, or more levels than some stores take?
- * Some stores hold such JSON as text.
+ * Returns true if it contains a number that a double rounds, or more levels than some stores
+ * accept. Some stores keep such JSON as text.
  */
 function isBeyondStores(text: string): boolean {
   let isBeyond = false;
@@ -151,7 +151,7 @@ function isHeldAsText(text: string): boolean {
 }
 
 function numberText(value: number): string {
-  // String(-0) is 0, which is what stores make of it that know no other zero.
+  // String(-0) is 0, which is also the result of stores without a negative zero.
   return String(value).replace('e+', 'e');
 }
 
@@ -172,8 +172,8 @@ function jsonText(value: unknown): string {
 }
 
 /**
- * JSON text as the analytics store prints it but for the order of keys, or undefined where it has a
- * number that the store cannot read.
+ * Returns JSON text as the analytics store prints it except for the order of keys, or undefined if
+ * it has a number that the store cannot read.
  */
 export function printedJson(text: string): string | undefined {
   const canonical = canonicalJson(text);
@@ -194,7 +194,7 @@ export function printedJson(text: string): string | undefined {
     : printed.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
 
-/** Does JSON text have a whole number beyond 64 bits? */
+/** Returns true if JSON text has a whole number beyond 64 bits. */
 function hasLargeInteger(text: string): boolean {
   if (!/\d{19}/.test(text)) return false;
   const outside = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');

@@ -10,18 +10,18 @@ import { openKeyFilter } from './key_filter.ts';
 import { listDifferences } from './list_differences.ts';
 
 /**
- * Two sets of rows that should be equal. Both are read once, and a second time where they differ;
- * their order says nothing.
+ * Two sets of rows that should be equal. Both are read once, and a second time if they differ;
+ * their order does not matter.
  */
 export type ComparedRows = {
-  /** The table or file, as users know it. */
+  /** The table or file, by its name for users. */
   name: string;
   columns: Pick<Column, 'name' | 'type'>[];
-  /** The columns that tell rows apart; without any they can only be told by all their values. */
+  /** The columns that identify rows; without any, only all values together do. */
   key: readonly string[];
-  /** True where rows of others are there too, which cannot be told from added ones. */
+  /** True if rows of others are there too, which look like added ones. */
   is_shared: boolean;
-  /** About how many rows there are. */
+  /** Approximate number of rows. */
   records: number;
   expected: () => AsyncIterable<ValueRow>;
   found: () => AsyncIterable<ValueRow>;
@@ -30,20 +30,20 @@ export type ComparedRows = {
 };
 
 /**
- * Rows are summed by the hash of their key in so many places: whatever their number, this is the
- * memory.
+ * Rows are summed by the hash of their key in this many buckets, which bounds the memory for any
+ * number of rows.
  */
 const places = 1 << 18;
 /**
- * Number of rows, and of their characters, that are held of each side to tell them apart; at least
- * one row.
+ * Most rows, and most characters of them, that are held of each side for a detailed comparison; at
+ * least one row.
  */
 const held_rows_max = 20_000;
 const held_characters_max = 32 * 1024 * 1024;
 
 /**
- * Compares expected rows with found rows: up to 1,000 differences of a kind by key and column, the
- * others as a number. Memory does not grow with the rows.
+ * Compares expected rows with found rows: names up to 1,000 differences of a kind by key and
+ * column, and counts the others. Memory does not grow with the rows.
  */
 export async function compareRows(compared: ComparedRows): Promise<Difference[]> {
   const counts = new Int32Array(places);
@@ -76,7 +76,7 @@ export async function compareRows(compared: ComparedRows): Promise<Difference[]>
   }
 }
 
-/** Gives a row's values in their canonical form, and what it is told apart by. */
+/** Returns a row's values in their canonical form, and its identity. */
 function reader({
   columns,
   key,
@@ -94,7 +94,7 @@ function placeOf(key: string): number {
   return crc32(key) & (places - 1);
 }
 
-/** A text that two rows share only when all their values are equal. */
+/** Returns a text that two rows share only if all their values are equal. */
 export function rowText(values: ValueRow): string {
   let text = '';
   for (const value of values) text += value === null ? '-' : `${value.length}:${value}`;
@@ -102,8 +102,7 @@ export function rowText(values: ValueRow): string {
 }
 
 /**
- * Reads both sides again and compares the rows of the places that differ, as many of them as may be
- * held.
+ * Reads both sides again and compares the rows of the differing buckets, up to the memory limit.
  */
 async function tellApart(compared: ComparedRows, differing: Set<number>): Promise<Difference[]> {
   const rows_a_place = 1 + compared.records / places;

@@ -5,14 +5,13 @@ import { canonicalValue, printedJson } from './canonical.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 
 /**
- * A sum over rows in any order, which the analytics store computes of the same rows as
- * `digestExpression` says.
+ * A sum over rows in any order; `digestExpression` lets the analytics store compute the same sum.
  */
 export type RowDigest = {
-  /** Adds a row with the values of the columns in any spelling of theirs. */
+  /** Adds a row with the values of the columns in any notation. */
   add(row: ValueRow): void;
   records(): number;
-  /** 32 hexadecimal digits. */
+  /** Returns 32 hexadecimal digits. */
   value(): string;
 };
 
@@ -21,10 +20,10 @@ const field_end = '\x1f';
 const null_mark = '\x1e';
 /** Replaces JSON with a number that the analytics store cannot read. */
 export const unreadable_json = 'x';
-/** Cuts in JSON text: its structure, and characters that writers escape or not as they like. */
+/** Cuts in JSON text: its structure, and characters that writers may or may not escape. */
 export const json_separators = '{}[]:,\\/';
 
-/** A digest of no rows yet. */
+/** Opens a digest of no rows. */
 export function openRowDigest(columns: Pick<Column, 'type'>[]): RowDigest {
   let sum = 0n;
   let records = 0;
@@ -42,7 +41,7 @@ export function openRowDigest(columns: Pick<Column, 'type'>[]): RowDigest {
   };
 }
 
-/** The sum without some of its rows. */
+/** Returns the sum without some of its rows. */
 export function withoutRows(
   sum: string,
   columns: Pick<Column, 'type'>[],
@@ -53,7 +52,7 @@ export function withoutRows(
   return digestHex((BigInt(`0x${sum}`) - BigInt(`0x${digest.value()}`)) & modulus_mask);
 }
 
-/** The sum as the receipt has it. */
+/** Returns the sum as the receipt has it. */
 export function digestHex(sum: bigint): string {
   return sum.toString(16).padStart(32, '0');
 }
@@ -72,8 +71,8 @@ function floatBits(text: string): string {
 }
 
 /**
- * A sum of its names and scalar values, wherever they stand: so neither the order of keys nor
- * blanks matter, nor what of two values stands where.
+ * Returns a sum of its names and scalar values, wherever they are: so neither the order of keys nor
+ * blanks matter, nor which value has which place.
  */
 function jsonDigest(text: string): string {
   const printed = printedJson(text);

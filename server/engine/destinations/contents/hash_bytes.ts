@@ -1,6 +1,6 @@
 /**
  * The state of a hash of 64 bits: two lanes of 32, because JavaScript has no faster integers. The
- * hash finds what changes by chance. It does not resist an attacker who makes up bytes.
+ * hash detects random changes. It does not resist an attacker who crafts bytes.
  */
 export type Lanes = Int32Array;
 
@@ -12,7 +12,7 @@ const [first_length, second_length] = [0x27d4eb2f | 0, 0x165667b1 | 0];
 const [ones, highs, spaces] = [0x01010101, 0x80808080 | 0, 0x20202020];
 const [quotes, backslashes] = [0x22222222, 0x5c5c5c5c];
 
-/** The bytes with a view of their words, which is made once for many hashes. */
+/** Returns the bytes with a view of their words, created once for many hashes. */
 export function wordsOf(bytes: Buffer): Words {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
 }
@@ -26,8 +26,8 @@ export function hashWord(lanes: Lanes, word: number): void {
 }
 
 /**
- * Adds the bytes up to a control character, or to a quote where `isQuoted`, and gives its position.
- * Gives -1 and an undefined hash if a backslash comes before it, or the last bytes.
+ * Adds the bytes up to a control character, or to a quote if `isQuoted`, and returns its position.
+ * Returns -1 with an undefined hash if a backslash comes first, or the last bytes.
  */
 export function hashText(lanes: Lanes, { view }: Words, from: number, isQuoted: boolean): number {
   const last = view.byteLength - 4;
@@ -38,11 +38,12 @@ export function hashText(lanes: Lanes, { view }: Words, from: number, isQuoted: 
     const word = view.getInt32(at, true);
     const found = word ^ wanted;
     const slash = word ^ backslashes;
-    // The lowest byte of zero, or below 0x20, leaves its highest bit, and so may those above it.
+    // The lowest byte that is zero, or below 0x20, leaves its highest bit, and higher bytes may
+    // too.
     const ended =
       (((found - ones) & ~found) | ((slash - ones) & ~slash) | ((word - spaces) & ~word)) & highs;
     if (ended !== 0) {
-      // Without a branch for each byte: that would be guessed wrong at the end of most texts.
+      // Without a branch for each byte, which would be mispredicted at the end of most texts.
       const bits = 24 - (Math.clz32(ended & -ended) & 24);
       const end = at + (bits >>> 3);
       if (((word >>> bits) & 0xff) === 0x5c) return -1;
@@ -57,7 +58,7 @@ export function hashText(lanes: Lanes, { view }: Words, from: number, isQuoted: 
   return -1;
 }
 
-/** Adds the bytes between two positions, as `hashText` does. */
+/** Adds the bytes between two positions, like `hashText`. */
 export function hashSpan(lanes: Lanes, { bytes, view }: Words, from: number, to: number): void {
   let one = lanes[0]!;
   let other = lanes[1]!;
@@ -74,7 +75,7 @@ export function hashSpan(lanes: Lanes, { bytes, view }: Words, from: number, to:
   addRest(lanes, one, other, rest, to - from);
 }
 
-/** Adds the last bytes, less than four, and how many all are. */
+/** Adds the last bytes, less than four, and the total number. */
 function addRest(lanes: Lanes, one: number, other: number, rest: number, length: number): void {
   const first = Math.imul(one ^ rest ^ Math.imul(length, first_length), first_factor);
   const second = Math.imul((other + rest + Math.imul(length, second_length)) | 0, second_factor);
@@ -82,7 +83,7 @@ function addRest(lanes: Lanes, one: number, other: number, rest: number, length:
   lanes[1] = second ^ (second >>> 13);
 }
 
-/** A lane of 32 bits of both, each bit of which depends on all of them. */
+/** Returns 32 bits of both lanes; each bit depends on all of them. */
 export function finish(one: number, other: number): number {
   let hash = one ^ ((other << 16) | (other >>> 16));
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

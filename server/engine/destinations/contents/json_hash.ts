@@ -2,9 +2,9 @@ import { finish, hashSpan, hashText, hashWord } from './hash_bytes.ts';
 import type { Lanes, Words } from './hash_bytes.ts';
 
 /**
- * The text to hash: `field` lies in a line of tab-separated text, `plain` in bytes of its own, and
- * `canonical` was printed by us. In the first two, JSON that may have another spelling is left to
- * the caller. A byte that JSON never holds must follow each.
+ * The text to hash: `field` is in a line of tab-separated text, `plain` in separate bytes, and
+ * `canonical` was printed by us. In the first two, the caller handles JSON that may have another
+ * notation. A byte that JSON never contains must follow each.
  */
 type JsonForm = 'field' | 'plain' | 'canonical';
 
@@ -17,31 +17,31 @@ const string_tag = 0x737472;
 const scalar_tag = 0x73636c;
 const entry_tag = 0x656e74;
 
-/** A double holds so many digits exactly, and prints them as they were. */
+/** A double holds this many digits exactly, and prints them unchanged. */
 const digits_max = 15;
 /** JavaScript prints smaller numbers with an exponent. */
 const zeros_max = 5;
-/** Larger objects and deeper values are left to the caller. */
+/** The caller handles larger objects and deeper values. */
 const keys_max = 64;
 const levels_max = { field: 50, plain: 50, canonical: 2_000 };
 
 const none = -1;
 
 /**
- * Hashes JSON text whose first byte is at `at` into the lanes, and gives the position behind it.
- * The order of the keys of an object and blanks between tokens do not matter. Gives -1 and an
- * undefined hash where the text is no JSON, or may have another spelling: with escapes that may be
- * left out, numbers of another form, a key that stands twice.
+ * Hashes JSON text whose first byte is at `at` into the lanes, and returns the position after it.
+ * The order of the keys of an object and blanks between tokens do not matter. Returns -1 with an
+ * undefined hash if the text is no JSON, or may have another notation: with optional escapes,
+ * numbers in another form, or a repeated key.
  */
 export function hashJson(lanes: Lanes, words: Words, at: number, form: JsonForm): number {
   const first = words.bytes[at];
-  // A scalar is as rare as a blank in front.
+  // A scalar is as rare as a leading blank.
   if (form !== 'canonical' && first !== open_brace && first !== open_bracket) return none;
   keys_used = 0;
   return hashValue(lanes, words, at, form, levels_max[form]);
 }
 
-/** The hashes of the keys of all objects that are open, to find one that stands twice. */
+/** The hashes of the keys of all open objects, to find repeated ones. */
 const keys = new Int32Array(keys_max * (levels_max.field + 1));
 let keys_used = 0;
 
@@ -65,7 +65,7 @@ function hashValue(lanes: Lanes, words: Words, at: number, form: JsonForm, level
   }
 }
 
-/** The sum of its entries, each of which has its key before its value. */
+/** The sum of its entries, each hashed as its key and then its value. */
 function hashObject(
   lanes: Lanes,
   words: Words,
@@ -87,7 +87,7 @@ function hashObject(
       at = hashString(lanes, words, at + 1, form);
       if (at === none) return none;
       if (form !== 'canonical') {
-        // Most keys differ by five bits of their hashes already.
+        // Most keys already differ by five bits of their hashes.
         const bit = 1 << (lanes[0] & 31);
         if ((bits & bit) !== 0 && isThere(keys_before, lanes[0])) return none;
         if (keys_used - keys_before === keys_max) return none;
@@ -140,7 +140,7 @@ function hashArray(
   return at + 1;
 }
 
-/** Hashes a string as it is printed; gives the position behind its last quote. */
+/** Hashes a string in its printed form; returns the position after its last quote. */
 function hashString(lanes: Lanes, words: Words, from: number, form: JsonForm): number {
   const one = lanes[0]!;
   const other = lanes[1]!;
@@ -157,7 +157,7 @@ function hashEscaped(lanes: Lanes, words: Words, from: number, form: JsonForm): 
   for (;;) {
     const byte = bytes[at]!;
     if (byte === quote) break;
-    // Also behind the last byte.
+    // Also true after the last byte.
     if (!(byte >= 0x20)) return none;
     if (byte === backslash) {
       if (form === 'field' || (form === 'plain' && !isShort(bytes[at + 1]!))) return none;
@@ -168,7 +168,7 @@ function hashEscaped(lanes: Lanes, words: Words, from: number, form: JsonForm): 
   return at + 1;
 }
 
-/** Is it an escape that every writer spells so: of quote, backslash, or b, f, n, r, t? */
+/** Returns true for an escape that every writer uses: of quote, backslash, or b, f, n, r, t. */
 function isShort(byte: number): boolean {
   return (
     byte === quote ||
@@ -181,7 +181,7 @@ function isShort(byte: number): boolean {
   );
 }
 
-/** Is the hash of a key of the object whose keys begin at `from`? */
+/** Returns true if the object whose keys begin at `from` has a key with this hash. */
 function isThere(from: number, hash: number): boolean {
   for (let at = from; at < keys_used; at += 1) if (keys[at] === hash) return true;
   return false;
@@ -193,7 +193,7 @@ function blanksEnd(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** The position behind a number, true, false or null. */
+/** Returns the position after a number, true, false or null. */
 function scalarEnd(bytes: Buffer, from: number, form: JsonForm): number {
   switch (bytes[from]) {
     case 0x74:
@@ -228,7 +228,7 @@ function printedNumberEnd(bytes: Buffer, from: number): number {
   }
 }
 
-/** The position behind a number that JavaScript prints as it stands, or -1 for another. */
+/** Returns the position after a number that JavaScript prints unchanged, or -1 for another one. */
 function plainNumberEnd(bytes: Buffer, from: number): number {
   const isNegative = bytes[from] === minus;
   const whole = isNegative ? from + 1 : from;

@@ -2,7 +2,7 @@ import type { Difference } from '../../model/destination/difference.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
 
-/** A row in canonical texts, and what it is told apart by. */
+/** A row in canonical texts, and its identity. */
 export type RowTexts = { key: string; values: ValueRow };
 
 /** The place of a comparison, as `compareRows` gets it. */
@@ -15,14 +15,13 @@ type Place = {
 
 const shown_characters = 80;
 /**
- * Number of rows with one key that are paired by their likeness; further rows are paired in their
- * order.
+ * Number of rows with one key that are paired by their likeness; further rows are paired in order.
  */
 const paired_max = 32;
 
 /**
  * Lists the differences between the rows of one key: one for each column of each row with other
- * values, and one for rows that exist too often or not often enough.
+ * values, and one for rows that occur too often or not often enough.
  */
 export function differencesOfKey(
   place: Place,
@@ -115,7 +114,7 @@ function columnDifferences(
   });
 }
 
-/** A value around the place where it begins to differ, in quotes, clipped at both sides. */
+/** Returns a value around its first difference, in quotes, clipped on both sides. */
 function shown(value: string | null, from: number): string {
   if (value === null) return 'null';
   const start = from < shown_characters / 2 ? 0 : from - shown_characters / 4;

@@ -1,18 +1,15 @@
 import { hash } from 'node:crypto';
 
-/**
- * A set of keys that may take others for its own, one in a million of them, in four bytes a key.
- */
+/** A set of keys with false positives, one in a million, in four bytes per key. */
 export type KeyFilter = { add(key: string): void; mayHave(key: string): boolean };
 
 const bits_a_key = 32;
 /**
- * 256 MiB: beyond 64 million keys more others are taken for own, which then costs time and no
- * answer.
+ * 256 MiB: beyond 64 million keys, false positives grow, which costs time but changes no result.
  */
 const bits_max = 2 ** 31;
 
-/** An empty set with room for so many keys. */
+/** Opens an empty set with room for this many keys. */
 export function openKeyFilter(keys: number): KeyFilter {
   const bits = Math.min(bits_max, Math.max(2 ** 16, keys * bits_a_key));
   const words = new Uint32Array(Math.ceil(bits / 32));

@@ -1,12 +1,12 @@
 import type { Difference } from '../../model/destination/difference.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** More differences of one kind than this are counted, not named. */
+/** Further differences of one kind are counted, not named. */
 const named_max = 1_000;
 
 /**
- * The first 1,000 differences of each kind, and sentences about how many more there are. `unnamed`
- * is how many others there are at least that nobody has looked at.
+ * Returns the first 1,000 differences of each kind, and sentences about the number of others.
+ * `unnamed` is a lower bound of further differences that nobody has checked.
  */
 export function listDifferences(
   name: string,

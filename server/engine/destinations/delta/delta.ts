@@ -29,8 +29,8 @@ import { compareTable, findForeign, sealTable, shownReceipts } from './verify.ts
 import { openWorld } from '../lake/delta_log/world.ts';
 
 /**
- * Defines the destination of Delta tables, with their files in one of these places. Guarantee:
- * whatever a place promises for files holds for those of tables.
+ * Defines the destination of Delta tables, with their files in one of these places. Guarantee: a
+ * place's promises for files also apply to those of tables.
  */
 export function defineDelta(places: readonly LakePlace[]): DestinationDefinition {
   return {
@@ -38,11 +38,11 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
     label: 'Delta Lake',
     config: configSchema(places),
     ...ofPlaces(places),
-    // The layout of files says not where rows are: they stay in their table.
+    // The layout of files does not decide where rows are: they stay in their table.
     ways: Object.keys(layout_keys),
     columnFaults: (columns) => nestedFaults(columns, 'A Delta table'),
     erases: 'in_table',
-    // The version that a request on its way could write is taken.
+    // The version that a pending request could write is taken.
     is_settled_by_abort: true,
     changes_rows: true,
     validate: (config, rules) => tableViolations(places, config, rules),
@@ -92,7 +92,7 @@ export function defineDelta(places: readonly LakePlace[]): DestinationDefinition
   };
 }
 
-/** A test knows no project: it writes to the folder above those of projects. */
+/** A test knows no project: it writes to the folder above the projects' folders. */
 async function check(
   place: LakePlace,
   config: Config,

@@ -24,11 +24,11 @@ import { fieldsNow, unsuitable } from '../lake/delta_log/table.ts';
 import { nameInTable } from '../lake/delta_log/world.ts';
 import type { World } from '../lake/delta_log/world.ts';
 
-/** A table that is prepared for a delivery. */
+/** A prepared table of a delivery. */
 type Found = {
   fields: readonly TableField[];
   columns: MergedColumn[];
-  /** The schema of the table at that time; undefined: there was none. */
+  /** The schema of the table at that time; undefined: it did not exist. */
   schema: string | undefined;
 };
 
@@ -80,7 +80,7 @@ export function openMergedTable(
       const file = await fetchFile(place, await readData(world, path), name, columns, {
         by_name: true,
       });
-      // The log of a file goes before its content.
+      // The log's values for a file override its content.
       const values = valuesBeside(add, columns);
       const names = new Map([...file.names].filter(([id]) => !values.has(id)));
       return { ...file, names, values };
@@ -99,7 +99,7 @@ export function openMergedTable(
   };
 }
 
-/** The columns of the rows as a merge reads and writes them. */
+/** Returns the columns of the rows as a merge reads and writes them. */
 function mergedColumns(world: World, fields: ReturnType<typeof rowFields>): MergedColumn[] {
   return fields.map(({ name, type }, index) => {
     const merged = mergedType(icebergType(type));
@@ -114,8 +114,8 @@ function mergedColumns(world: World, fields: ReturnType<typeof rowFields>): Merg
 }
 
 /**
- * The live files by their partitions. Throws `table_unsuitable` where another writer has added rows
- * without the value of a column that Sluice has made for a partition: their keys may be anywhere.
+ * Returns the live files by partition. Throws `table_unsuitable` if another writer has added rows
+ * without the value of a column that Sluice computed for a partition: their keys may be anywhere.
  */
 function baseOf(
   world: World,

@@ -8,8 +8,8 @@ import { unsuitable } from '../lake/delta_log/table.ts';
 import type { World } from '../lake/delta_log/world.ts';
 
 /**
- * Returns the fields by which the rows of a delivery are parted: those that its export names, else
- * those of the table, else those of a new one. A merge needs all rows of a part at once.
+ * Returns the partition fields of a delivery's rows: those of its export, else those of the table,
+ * else those of a new one. A merge needs all rows of a partition at once.
  */
 export async function partsOfRows(
   world: World,
@@ -33,7 +33,7 @@ export async function partsOfRows(
   return { fields, is_whole };
 }
 
-/** The fields of a new table, unless the export has a column of such a name. */
+/** Returns the fields of a new table, unless the export has a column of such a name. */
 function newFields(delivery: Delivery, is_row_wise: boolean): TableField[] {
   const fields = usualFields(delivery, is_row_wise);
   const made = partitionFields(fields, delivery.columns).map(({ name }) => name.toLowerCase());

@@ -4,9 +4,9 @@ import type { SmallFiles } from '../lake/place.ts';
 import { joined } from '../lake/table_places.ts';
 
 /**
- * Writes two files of one name, and throws unless the store refuses the second: some stores take
- * the header that asks for it and ignore it. Writers of a table would then write over each other's
- * entries of the log.
+ * Writes two files of one name, and throws unless the store refuses the second: some stores accept
+ * the header for it and ignore it. Writers of a table would then overwrite each other's log
+ * entries.
  */
 export async function requirePutIfAbsent(files: SmallFiles, folder: string): Promise<void> {
   const name = joined(folder, '_sluice', `probe-${randomUUID()}`);

@@ -31,7 +31,7 @@ import { filesIn } from './verify.ts';
 import { nameInTable } from '../lake/delta_log/world.ts';
 import type { World } from '../lake/delta_log/world.ts';
 
-/** A slice as it is stored: `file` is how its place finds it again. */
+/** A slice as it is stored: `file` lets its place find it again. */
 type State = {
   file: Json;
   statistics: FileStatistics;
@@ -40,13 +40,13 @@ type State = {
   partition?: (string | null)[];
 };
 
-/** A delivery in the hands of one attempt. */
+/** A delivery that one attempt holds. */
 type Opened = {
   world: World;
   delivery: Delivery;
   files: Sink;
   load(): Promise<OpenTable>;
-  /** Finds what would refuse the rows before they are written. */
+  /** Checks for refusals before the rows are written. */
   prepared(fields: readonly TableField[]): Promise<void>;
 };
 
@@ -115,7 +115,7 @@ function openMerge(
     commit: (outcomes, manifest) =>
       withCertainty(
         async () => {
-          // The log alone shows the rows; the run ends afterwards.
+          // Only the log shows the rows; the run ends afterwards.
           await sink.commit(outcomes, manifest, async () => undefined);
           await keepLog(world, (await load()).state);
         },
@@ -130,12 +130,12 @@ async function isThere({ world, delivery, load }: Opened): Promise<boolean> {
   return isShown(state, delivery);
 }
 
-/** Removes the files of a delivery that is not there, and keeps it from being shown later. */
+/** Removes the files of a missing delivery, and keeps it from being shown later. */
 async function abort(opened: Opened, outcomes: SliceOutcome[]): Promise<void> {
   const { world, delivery, files, load } = opened;
   const { state } = await load();
   if (await isThere(opened)) return;
-  // The receipt is stored before the entry, so with it a request may be on its way.
+  // The receipt is stored before the entry, so a stored one means that a request may be pending.
   if (await files.isCommitted()) {
     if (await fence(world, delivery, state)) return;
     await removeFiles(world, outcomes);
@@ -143,7 +143,7 @@ async function abort(opened: Opened, outcomes: SliceOutcome[]): Promise<void> {
   await files.abort(outcomes);
 }
 
-/** Finds what would refuse the rows before they are written; tries the store at the first use. */
+/** Checks for refusals before the rows are written; tests the store at the first use. */
 async function prepare(
   world: World,
   state: OpenTable['state'],

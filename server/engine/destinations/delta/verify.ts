@@ -42,9 +42,9 @@ export function filesIn({ adds }: State): ListedFiles {
 type Moved = { delivery_id: string; outcome: SliceOutcome; successor: Successor | null };
 
 /**
- * Lists differences of the table and of the data files of deliveries, which `compare` reads: those
- * whose rows maintenance has moved are looked for where they are now. A merge writes all
- * files of a delivery again: there the rows of the table are compared.
+ * Lists differences of the table and of deliveries' data files, which `compare` reads. Rows that
+ * maintenance has moved are searched in their new files. A merge rewrites all files of a delivery:
+ * there, it compares the rows of the table.
  */
 export async function compareTable(
   world: World,
@@ -71,7 +71,10 @@ export async function compareTable(
   ];
 }
 
-/** The seals of deliveries whose files stay, from the log and what the place says of the files. */
+/**
+ * Returns the seals of deliveries whose files stay, from the log and the place's facts about the
+ * files.
+ */
 export async function sealTable(
   world: World,
   delivered: DeliveredSlices[],
@@ -100,7 +103,9 @@ export async function sealTable(
   );
 }
 
-/** Deliveries with the slices that have their own files, and the slices whose rows moved. */
+/**
+ * Returns deliveries with the slices that have their own files, and the slices whose rows moved.
+ */
 function apartMoved(
   world: World,
   live: ListedFiles,
@@ -124,7 +129,7 @@ function apartMoved(
   return { own, moved };
 }
 
-/** Compares the files with moved rows: each has the bytes that were written then. */
+/** Compares the files with moved rows: each still has its original bytes. */
 async function compareMoved(world: World, moved: Moved[]): Promise<Difference[]> {
   const hashes = new Map<string, Promise<string>>();
   const differences: Difference[] = [];
@@ -154,7 +159,7 @@ async function sha256Of(world: World, path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Names the files beside those of deliveries, but for those that the log names otherwise. */
+/** Names the files beside those of deliveries, unless the log names them otherwise. */
 export async function findForeign(
   place: LakePlace,
   config: Config,
@@ -176,8 +181,8 @@ export async function findForeign(
 }
 
 /**
- * Gives the receipts beside the data files of those deliveries that the table shows. A receipt is
- * stored before the table changes, so one alone proves nothing.
+ * Yields the receipts beside the data files of those deliveries that the table shows. A receipt is
+ * stored before the table changes, so a receipt alone proves nothing.
  */
 export async function* shownReceipts(
   world: World,

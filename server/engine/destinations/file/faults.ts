@@ -26,19 +26,21 @@ const faults: Record<string, Fault> = {
   EISDIR: bad_path,
 };
 
-/** A fault of the file system as an error that says what to do; others stay as they are. */
+/**
+ * Translates a fault of the file system into an error that says what to do; others stay unchanged.
+ */
 export function fileError(error: unknown): unknown {
   return explain(error, ({ code, syscall }: NodeJS.ErrnoException) =>
     typeof syscall === 'string' && code !== undefined ? faults[code] : undefined,
   );
 }
 
-/** Runs `work` and throws what `fileError` makes of its errors. */
+/** Runs `work` and throws its errors translated by `fileError`. */
 export function withFileErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   return withFaults(fileError, work);
 }
 
-/** True for the error that says that a file or folder is not there. */
+/** Returns true for the error of a missing file or folder. */
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }

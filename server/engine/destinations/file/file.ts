@@ -105,7 +105,7 @@ export const file_place: LakePlace = {
   root: (_config, { export_dir }) => `file://${resolve(export_dir)}/`,
 };
 
-/** The path of a file in the export folder, whose folder is created. */
+/** Returns the path of a file in the export folder, and creates its folder. */
 async function pathOf(export_dir: string, name: string): Promise<string> {
   return join(await createFolder(export_dir, folderPart(name)), basename(name));
 }
@@ -173,7 +173,10 @@ function explain(error: unknown): string {
     : 'The file system refused it; the server log says more.';
 }
 
-/** The number of the file and the instants of its changes, which no program can set, to the ns. */
+/**
+ * Returns the number of the file and the instants of its changes, which no program can set, to the
+ * ns.
+ */
 async function factsOf(path: string): Promise<FileFacts> {
   const { size, ino, ctimeNs } = await stat(path, { bigint: true });
   return { bytes: Number(size), tag: `${ino} ${ctimeNs}` };

@@ -17,9 +17,9 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import { isMissing } from './faults.ts';
 
 /**
- * The absolute path of a folder below `root`, created when it is not there. Guarantee: nothing is
- * created and no path is given outside of `root`, also where a part is a symbolic link; then it
- * throws. The folders that were not there before are added to `created`, outermost first.
+ * Returns the absolute path of a folder below `root`, created if it does not exist. Guarantee: it
+ * creates nothing outside `root` and returns no path there, even if a part is a symbolic link; it
+ * throws then. Adds newly created folders to `created`, outermost first.
  */
 export async function createFolder(
   root: string,
@@ -53,7 +53,7 @@ function noRoot(): NonRetryableError {
   );
 }
 
-/** Removes folders that `createFolder` created, as far as nothing lies in them. */
+/** Removes folders that `createFolder` created, if they are empty. */
 export async function removeFolders(created: string[]): Promise<void> {
   for (const path of created.toReversed()) {
     try {
@@ -72,8 +72,8 @@ export async function removeFolders(created: string[]): Promise<void> {
 }
 
 /**
- * The real path of a file that should be below `root`, or undefined when it is not there. Throws
- * when it lies outside.
+ * Returns the real path of a file below `root`, or undefined if it does not exist. Throws if it
+ * lies outside.
  */
 export async function findInside(root: string, name: string): Promise<string | undefined> {
   try {
@@ -98,7 +98,7 @@ function leaves(): NonRetryableError {
   );
 }
 
-/** The size in bytes, or undefined when there is no such file. */
+/** Returns the size in bytes, or undefined if the file does not exist. */
 export async function findSize(path: string): Promise<number | undefined> {
   try {
     const found = await stat(path);
@@ -109,7 +109,7 @@ export async function findSize(path: string): Promise<number | undefined> {
   }
 }
 
-/** Names in a folder; none when it is not there. */
+/** Lists the names in a folder; empty if it does not exist. */
 export async function listNames(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -119,7 +119,7 @@ export async function listNames(folder: string): Promise<string[]> {
   }
 }
 
-/** The visible files below a folder, or directly in it; links are not followed. */
+/** Yields the visible files below a folder, or directly in it, without following links. */
 export async function* filesBelow(
   path: string,
   folder: string,
@@ -133,7 +133,7 @@ export async function* filesBelow(
   }
 }
 
-/** Moves a file onto its final name. Gives false when there is nothing to move. */
+/** Moves a file to its final name. Returns false if it does not exist. */
 export async function moveInto(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
@@ -145,8 +145,8 @@ export async function moveInto(from: string, to: string): Promise<boolean> {
 }
 
 /**
- * Replaces a small file in one step: readers see the old content or the new one, and the new one
- * survives a loss of power.
+ * Replaces a small file in one step: readers see the old or the new content, and the new one
+ * survives a power failure.
  */
 export async function replaceFile(path: string, content: Buffer | string): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.tmp`);
@@ -162,14 +162,14 @@ export async function replaceFile(path: string, content: Buffer | string): Promi
 }
 
 /**
- * Creates a small file in one step, and gives false if there is one of its name. Others see it
- * whole or not at all, and it survives a loss of power.
+ * Creates a small file in one step, and returns false if the name exists. Others see it completely
+ * or not at all, and it survives a power failure.
  */
 export async function createFile(path: string, content: Buffer | string): Promise<boolean> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
   try {
     await writeFile(temporary, content, { flush: true });
-    // A link, unlike a new name, never takes the place of a file.
+    // A link, unlike a rename, never replaces a file.
     await link(temporary, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -181,7 +181,7 @@ export async function createFile(path: string, content: Buffer | string): Promis
   return true;
 }
 
-/** Removes files; those that are not there are no error. */
+/** Removes files. Missing ones are no error. */
 export async function removeAll(paths: string[]): Promise<void> {
   for (const path of paths) await rm(path, { force: true });
 }

@@ -35,12 +35,12 @@ import {
   replaceFile,
 } from './folder.ts';
 
-/** The place of one delivery: the folder below the export folder and the beginning of its names. */
+/** The place of one delivery: the folder below the export folder and the prefix of its names. */
 type Place = {
   root: string;
   folder: string;
   stem: string;
-  /** The names of its receipt below the export folder, the one that is written now first. */
+  /** The names of its receipt below the export folder; the first one is written now. */
   receipts: [string, string];
   delivery: Delivery;
   config: FileConfig;
@@ -105,8 +105,8 @@ async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOut
 }
 
 /**
- * A temporary file is ours alone, so its size tells; a final one may be an earlier delivery's and
- * must have the very bytes.
+ * A temporary file is ours alone, so its size is enough; a final one may belong to an earlier
+ * delivery and must have the same bytes.
  */
 async function isWhole(place: Place, folder: string, outcome: SliceOutcome): Promise<boolean> {
   if ((await findSize(join(folder, temporaryOf(outcome)))) === outcome.bytes) return true;
@@ -145,7 +145,7 @@ async function write(
   }
 }
 
-/** A fault before the first file has its name shows nothing. */
+/** A fault before the first rename shows nothing. */
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   let mayShow = place.delivery.erased !== undefined;
   const noteShown = () => void (mayShow = true);
@@ -177,7 +177,7 @@ async function show(
   }
   const [receipt] = place.receipts;
   const receipts = await createFolder(place.root, folderPart(receipt));
-  // The entries of the folders must survive a loss of power too.
+  // The folders' entries must survive a power failure too.
   for (const one of folders) await syncFolder(one);
   await replaceFile(join(receipts, basename(receipt)), manifest.text);
   const named = new Set(outcomes.map(({ name }) => nameBelow(place, name)));
@@ -188,7 +188,9 @@ async function show(
   );
 }
 
-/** The path of a slice, whose folders are created, and noted with those above them. */
+/**
+ * Returns the path of a slice, creates its folders, and adds them and their parents to `folders`.
+ */
 async function placeOf(place: Place, name: string, folders: Set<string>): Promise<string> {
   const path = join(await createFolder(place.root, folderPart(name)), lastPart(name));
   const above = nameBelow(place, name).split('/').length - 1;
@@ -197,12 +199,12 @@ async function placeOf(place: Place, name: string, folders: Set<string>): Promis
   return path;
 }
 
-/** A name without the folder of the delivery. */
+/** Returns a name without the folder of the delivery. */
 function nameBelow({ folder }: Place, name: string): string {
   return folder === '' ? name : name.slice(folder.length + 1);
 }
 
-/** All names of this delivery, hidden or not; those in the folders of parts if asked for. */
+/** Lists all names of this delivery, hidden or not; on request also in the partition folders. */
 async function ownNames(place: Place, folder: string, hasParts: boolean): Promise<string[]> {
   const names = (await listNames(folder)).filter(
     (name) => name.startsWith(place.stem) || name.startsWith(`.${place.stem}`),

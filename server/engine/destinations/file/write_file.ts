@@ -6,17 +6,17 @@ import { pipeline } from 'node:stream/promises';
 import { giveBack } from '../../../platform/memory/buffer_pool.ts';
 
 /**
- * Bytes that wait at most while others are written; they go with the next system call, because
- * small chunks cost a thread hand-over each.
+ * Bytes that wait at most while others are written; they join the next system call, because small
+ * chunks cost a thread switch each.
  */
 const waiting_bytes = 2 * 1024 * 1024;
-/** Bytes after which the disk is told to begin, so that at the end little is left to wait for. */
+/** Bytes after which the disk starts to sync, so that little is left to wait for at the end. */
 const sync_bytes = 32 * 1024 * 1024;
 
 /**
- * Writes a stream into a file (a new one, or over an old one) and returns when it is on the disk.
- * Memory stays below a few MiB; an error of the stream or the disk rejects, and the half-written
- * file is left to the caller.
+ * Writes a stream to a file (a new one, or over an old one) and returns when it is on the disk.
+ * Memory stays below a few MiB; an error of the stream or the disk rejects, and the caller handles
+ * the partial file.
  */
 export async function writeFileDurably(path: string, bytes: Readable): Promise<void> {
   const file = await open(path, 'w');
@@ -52,15 +52,15 @@ async function writeAll(file: FileHandle, chunks: Buffer[]): Promise<number> {
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   let { bytesWritten } = await file.writev(chunks);
   if (bytesWritten === length) return length;
-  // A signal or a nearly full disk may cut a write short; what is left either goes through or says
-  // why not.
+  // A signal or a nearly full disk may cut a write short; writing the rest either succeeds or
+  // reports the reason.
   const rest = Buffer.concat(chunks).subarray(bytesWritten);
   for (bytesWritten = 0; bytesWritten < rest.length;)
     bytesWritten += (await file.write(rest, bytesWritten)).bytesWritten;
   return length;
 }
 
-/** Brings written bytes to the disk beside the writing, one call at a time. */
+/** Syncs written bytes to the disk in parallel, one call at a time. */
 function openDisk(file: FileHandle): { wrote(length: number): void; settle(): Promise<void> } {
   let pending = 0;
   let syncing: Promise<void> | undefined;

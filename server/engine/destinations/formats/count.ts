@@ -6,13 +6,13 @@ import type { RecordCounter } from './record_counter.ts';
 const line_feed = 0x0a;
 const quote = 0x22;
 const parquet_magic = 'PAR1';
-// A footer holds about 200 bytes per column and row group, rarely more than a few hundredths of the
-// file; with constant columns it may be a quarter. The kept part grows with the file up to 64 MiB,
+// A footer has about 200 bytes per column and row group, rarely more than a few percent of the
+// file; with constant columns it may be a quarter. The buffer grows with the file up to 64 MiB,
 // which is enough for billions of rows.
 const footer_bytes = { least: 16 * 1024 * 1024, most: 64 * 1024 * 1024, share: 1 / 4 };
 const tail_block_bytes = 1024 * 1024;
 
-/** The counter of an encoding's records. */
+/** Returns the record counter of an encoding. */
 export function counterOf(encoding: Encoding): RecordCounter {
   switch (encoding.format) {
     case 'JSONLines':
@@ -48,8 +48,8 @@ function countLines(names: number): RecordCounter {
 }
 
 /**
- * Line ends inside quotes belong to a value; a doubled quote turns the state twice and so leaves
- * it. The first record is the header.
+ * Line ends inside quotes belong to a value; a doubled quote toggles the state twice. The first
+ * record is the header.
  */
 function countCsvRecords(): RecordCounter {
   let quoted = false;
@@ -74,9 +74,8 @@ function countCsvRecords(): RecordCounter {
 }
 
 /**
- * Keeps the end of the file, where the footer says how many rows there are, in blocks that are
- * filled again: chunks that were held instead would cost the garbage collector a fifth of the
- * export's time.
+ * Keeps the end of the file, whose footer contains the row count, in reused blocks: holding chunks
+ * instead would cost the garbage collector a fifth of the export's time.
  */
 function countParquetRows(): RecordCounter {
   const blocks: Buffer[] = [];

@@ -4,10 +4,10 @@ import type { Column } from '../../model/models/column.ts';
 import { identifier, literal } from './expression.ts';
 
 /**
- * For a query with `digestExpression` over a relation. The store does not merge the two: with what
- * the relation computes written into the digest's conditions, the sum takes twice as long. And it
- * yields to the rows themselves, which the embedded store understands by any `priority`: the
- * destination waits for those, and the digest is wanted when they are there.
+ * Settings for a query with `digestExpression` over a relation. The store must not merge the two:
+ * with the relation's expressions inside the digest's conditions, the sum takes twice as long. It
+ * also runs at a lower priority than the rows, which the embedded store applies for any `priority`:
+ * the destination waits for the rows, and the digest is only needed after them.
  */
 export const digest_settings = {
   query_plan_merge_expressions: 0,
@@ -15,8 +15,8 @@ export const digest_settings = {
 };
 
 /**
- * ClickHouse SQL for the sum that `openRowDigest` makes, as a number in text. The relation has the
- * columns as `selectCsv` gives them.
+ * Returns ClickHouse SQL for the sum of `openRowDigest`, as a number in text. The relation has the
+ * columns as `selectCsv` returns them.
  */
 export function digestExpression(columns: Column[]): string {
   const texts = columns.map(
@@ -43,7 +43,7 @@ function textOf({ name, type, nullable }: Column): string {
     case 'boolean':
       return `toString(${value})`;
     case 'float':
-      // Adding zero makes one zero of two.
+      // Adding zero removes the sign of a zero.
       return (
         `if(isFinite(${value}), toString(reinterpretAsUInt64(toFloat64(assumeNotNull(${value})) ` +
         '+ 0)), NULL)'
@@ -55,11 +55,11 @@ function textOf({ name, type, nullable }: Column): string {
 const signed_zero = crc32('0') - crc32('-0');
 
 /**
- * The store prints the JSON again, so that numbers and escapes have one spelling, and cuts it into
- * names and values. A condition makes the store pick its rows out and put them back, which takes
- * half as long as the sum itself: so for a column that is rarely empty it computes all rows,
- * whatever the conditions say. Negative zeros are corrected right behind the sum, because a
- * condition on each token copies them all.
+ * The store prints the JSON again, so that numbers and escapes have one notation, and cuts it into
+ * names and values. A condition makes the store extract its rows and put them back, which takes
+ * half as long as the sum itself: so for a column that is rarely empty, it computes all rows,
+ * whatever the conditions say. Negative zeros are corrected after the sum, because a condition on
+ * each token copies them all.
  */
 function jsonText(value: string, nullable: boolean): string {
   const text = `assumeNotNull(${value})`;

@@ -9,9 +9,9 @@ import { literalColumns } from './text_row.ts';
 import type { TextRow } from '../../model/models/column.ts';
 
 /**
- * The bytes that a run would send of a slice of this one row: ClickHouse writes them by the same
- * settings, and they pass the same compression. Rejects with a sentence for the user when the store
- * does not write them.
+ * Returns the bytes that a run would send of a slice with this one row: ClickHouse writes them by
+ * the same settings, with the same compression. Rejects with a sentence for the user if the store
+ * cannot write them.
  */
 export async function encodeRow(
   clickhouse: ClickHouse,

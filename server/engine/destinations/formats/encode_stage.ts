@@ -16,20 +16,21 @@ import type { ChangedValues } from './marks.ts';
  */
 export type EncodedSlice = { records: number; bytes: number; sha256: string };
 
-/** The way of one slice from ClickHouse's bytes to the destination's bytes. */
+/** Converts one slice from ClickHouse's bytes to the destination's bytes. */
 export type EncodeStage = {
   /**
-   * Counts, compresses and hashes `source` as it passes, with back-pressure; when the source fails,
+   * Counts, compresses and hashes `source` as it passes, with back-pressure; if the source fails,
    * the result is destroyed with the same error. Called once.
    */
   pipeline(source: Readable): Readable;
   /**
-   * Bytes produced so far for the reader of the result, who may not have taken the last of them.
+   * Returns the bytes produced so far for the reader of the result, who may not have read the last
+   * ones.
    */
   passed(): number;
   /**
-   * Number of values that the source had to change, as far as their marks have passed. Binary
-   * formats have no marks.
+   * Returns the number of values that the source had to change, as far as their marks have passed.
+   * Binary formats have no marks.
    */
   changed(): ChangedValues;
   /** Returns the measured slice; throws if the result has not been read to its end. */
@@ -39,8 +40,8 @@ export type EncodeStage = {
 const chunk_bytes = 256 * 1024;
 
 /**
- * The stage of one slice in an encoding; its memory does not grow with the slice. `look` sees the
- * bytes before they are compressed, without marks, and must not keep them.
+ * Opens the stage of one slice in an encoding; its memory does not grow with the slice. `look` gets
+ * the bytes before compression, without marks, and must not keep them.
  */
 export function encodeStage(encoding: Encoding, look?: (chunk: Buffer) => void): EncodeStage {
   const counter = counterOf(encoding);
@@ -75,7 +76,7 @@ export function encodeStage(encoding: Encoding, look?: (chunk: Buffer) => void):
           ? [passing((chunk) => measure(count(chunk)), end)]
           : [passing(count, () => void counter.total()), compressor, passing(measure, end)];
       const last = stages.at(-1)!;
-      // The error reaches the reader of the last stage, which `pipeline` destroys with it.
+      // The reader of the last stage gets the error, because `pipeline` destroys the stage with it.
       pipeline([source, ...stages], () => undefined);
       return last;
     },
@@ -105,7 +106,7 @@ function passing(take: (chunk: Buffer) => Buffer, end: () => Buffer | void): Tra
 }
 
 /**
- * Levels chosen by measurement: gzip 6, brotli 4 and zstd 3 all shrink JSON lines about sixfold;
+ * Levels chosen by measurement: gzip 6, brotli 4 and zstd 3 all reduce JSON lines to about a sixth;
  * zstd takes a third of the time, and at level 1 two thirds of that for a tenth more bytes.
  */
 function compressorOf(encoding: Encoding): Duplex | undefined {

@@ -1,7 +1,7 @@
 import type { Column } from '../../model/models/column.ts';
 import { markedAs } from './marks.ts';
 
-/** Digits that PostgreSQL's numbers can hold, with an exponent of four. */
+/** Most digits that PostgreSQL's numbers can have, with an exponent of four. */
 const digits_max = 6_000;
 
 /** A SELECT list, ClickHouse's FORMAT and the settings of the query. */
@@ -12,10 +12,10 @@ export type FormatSelection = {
 };
 
 /**
- * Settings that every format needs: instants as ISO 8601 with Z, names that mean the table's
- * columns even where an output column is named the same, an hour instead of 30 seconds for a
- * destination that takes no bytes for a while, and room for a long selection in the text of the
- * query (256 KiB otherwise).
+ * Settings that every format needs: instants as ISO 8601 with Z; names that mean the table's
+ * columns even if an output column has the same name; an hour instead of 30 seconds for a
+ * destination that accepts no bytes for a while; and room for a long selection in the text of the
+ * query (256 KiB by default).
  */
 export const common_settings = {
   date_time_output_format: 'iso',
@@ -24,45 +24,45 @@ export const common_settings = {
   max_query_size: 16_000_000,
 };
 
-/** A selection that is not read in its order (persons, joins) is sorted, on disk if it is large. */
+/** A selection that is not read in order (persons, joins) is sorted, on disk if it is large. */
 export const sort_settings: Record<string, number> = {
   max_bytes_before_external_sort: 100_000_000,
   max_bytes_ratio_before_external_sort: 0,
 };
 
-/** A text as a ClickHouse string literal. */
+/** Returns a text as a ClickHouse string literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-/** A name as a ClickHouse identifier. */
+/** Returns a name as a ClickHouse identifier. */
 export function identifier(name: string): string {
   return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }
 
-// Longer than the name of any column (64 characters), so that it cannot be one.
+// Longer than any column's name (64 characters), so that it cannot be one.
 const own_name = `__${'value_that_is_written_once_'.repeat(3)}`;
 
 /**
- * Gives each column's expression a name, so that it is written, and computed, once however often it
- * is used.
+ * Names each column's expression, so that it is written and computed once, however often it is
+ * used.
  */
 function named(column: Column, index: number): { definition: string; use: string } {
   const use = `${own_name}${index}`;
   return { definition: `(${column.expression}) AS ${use}`, use };
 }
 
-/** Text in valid UTF-8; broken bytes become U+FFFD. */
+/** Returns text in valid UTF-8; invalid bytes become U+FFFD. */
 export function textExpression(expression: string): string {
   return `toValidUTF8(toString(${expression}))`;
 }
 
-/** The JSON text of a `json` column, which may be that of a list or a map. */
+/** Returns the JSON text of a `json` column, which may be that of a list or a map. */
 function jsonOf({ expression, nested }: Column): string {
   return nested === undefined ? `toString(${expression})` : `toJSONString(${expression})`;
 }
 
-/** A value as a boolean that stays null where it is null. */
+/** Returns a value as a boolean; null stays null. */
 export function booleanExpression(expression: string): string {
   return `CAST(${expression}, 'Nullable(Bool)')`;
 }
@@ -71,17 +71,16 @@ const byte_order_mark = "'\\xEF\\xBB\\xBF'";
 const escaped_nul = "'\\\\u0000'";
 
 /**
- * The form of JSON. `for_jsonb`: as PostgreSQL's type holds it. `one_line`: without line breaks.
- * `marked`: with a mark before each changed value.
+ * The form of JSON. `for_jsonb`: for PostgreSQL's type. `one_line`: without line breaks. `marked`:
+ * with a mark before each changed value.
  */
 export type JsonForm = { for_jsonb?: boolean; one_line?: boolean; marked?: boolean };
 
 /**
- * JSON text that every reader takes. Text that is right already passes untouched (one simdjson
- * pass). In other rows lone surrogates become `\ufffd`; what still is no JSON becomes a JSON string
- * that holds the text. `for_jsonb` also takes `\u0000` out and makes a string of JSON with numbers
- * beyond PostgreSQL's; `one_line` turns line breaks, which in JSON can only stand between tokens,
- * into spaces.
+ * Returns JSON text that every reader accepts. Valid text stays unchanged (one simdjson pass). In
+ * other rows, lone surrogates become `\ufffd`; text that still is no JSON becomes a JSON string.
+ * `for_jsonb` also removes `\u0000` and makes a string of JSON with numbers beyond PostgreSQL's;
+ * `one_line` turns line breaks, which JSON only allows between tokens, into spaces.
  */
 export function jsonExpression(column: Column, index: number, form: JsonForm): string {
   const { definition, use } = named({ ...column, expression: jsonOf(column) }, index);
@@ -93,7 +92,7 @@ export function jsonExpression(column: Column, index: number, form: JsonForm): s
   const clean = [`isValidJSON(${definition})`, ...always];
   if (forJsonb) clean.push(`position(${use}, ${escaped_nul}) = 0`);
   const fits = clean.join(' AND ');
-  // Most JSON of several lines is right in all else.
+  // Most JSON of several lines is otherwise valid.
   const whole =
     form.one_line === true
       ? `if(position(${use}, '\\n') = 0 AND position(${use}, '\\r') = 0, ${use}, ${inOneLine(use)})`
@@ -117,10 +116,10 @@ function inOneLine(text: string): string {
 }
 
 /**
- * PostgreSQL's numbers have at most 131,072 digits before the point and 16,383 after it, and one
- * that has more fails the whole COPY. Taken for such are numbers with more than 6,000 digits, or
- * with an exponent of five. The strings of a text are taken out before its numbers are judged, and
- * that only where something looks like such a number.
+ * PostgreSQL's numbers have at most 131,072 digits before the point and 16,383 after it, and a
+ * larger one fails the whole COPY. Numbers with more than 6,000 digits, or with an exponent of
+ * five, count as such. The strings of a text are removed before its numbers are judged, but only if
+ * something looks like such a number.
  */
 function isBeyondNumeric(text: string): string {
   const start = '(?:^|[:\\\\[,\\\\s])-?';
@@ -140,9 +139,8 @@ function asJsonString(text: string, withoutNul: boolean): string {
 
 /**
  * `isValidJSON` refuses numbers beyond 64 bits and lone surrogates, which JSON allows, so they are
- * shortened before the question. A number keeps its first digit and an exponent its form, hence
- * nothing wrong becomes right; a run of digits in a string stays longer than the four of a `\u`
- * escape.
+ * shortened before the check. A number keeps its first digit and an exponent its form, so nothing
+ * invalid becomes valid; a run of digits in a string stays longer than the four of a `\u` escape.
  */
 function isJson(text: string): string {
   const shorter = `replaceRegexpAll(${text}, '([0-9])[0-9]{17,}', '\\\\1111')`;
@@ -150,8 +148,8 @@ function isJson(text: string): string {
 }
 
 /**
- * Escaped backslashes and surrogate pairs are set aside behind control bytes, which JSON text never
- * holds raw; what is left of `\ud800` to `\udfff` stands alone.
+ * Control bytes, which JSON text never contains raw, replace escaped backslashes and surrogate
+ * pairs meanwhile; each remaining `\ud800` to `\udfff` is alone.
  */
 function repair(text: string, withoutNul: boolean): string {
   const aside =

@@ -19,8 +19,8 @@ const variables = prefixVariables
   .join('; ');
 
 /**
- * The schema of `prefix`; `use` is a sentence about its place in names. It has the variables for
- * partitions, which most people want; a refusal names all.
+ * Returns the schema of `prefix`; `use` is a sentence about its place in names. It lists the
+ * variables for partitions, which most people need; a refusal lists all.
  */
 export function prefixKey(use: string) {
   return Type.String({
@@ -31,12 +31,12 @@ export function prefixKey(use: string) {
   });
 }
 
-/** Compressions of each format, as `JSONLines: gzip, brotli, zstd; CSV: ...`. */
+/** The compressions of each format, as `JSONLines: gzip, brotli, zstd; CSV: ...`. */
 const compressions_said = fileFormats
   .map((format) => `${format}: ${compressionsOf(format).join(', ')}`)
   .join('; ');
 
-/** The config keys of files: their format, and how large they become. */
+/** The config keys of files: their format and size. */
 export const file_keys = {
   file_format: Type.Optional(
     Type.Unsafe<FileFormat>({
@@ -71,7 +71,7 @@ export const file_keys = {
   ),
 };
 
-/** The config keys that every destination of files or objects has beside its `prefix`. */
+/** The config keys that every destination of files or objects has in addition to its `prefix`. */
 export const placed_file_keys = {
   ...file_keys,
   partition_by: Type.Optional(
@@ -91,38 +91,37 @@ export const placed_file_keys = {
   ),
 };
 
-/** The values of `placed_file_keys`, as far as a user has set them. */
+/** The values of `placed_file_keys` that a user has set. */
 export type FileConfig = {
   prefix: string;
   partition_by?: PartitionKey[];
   file_format?: FileFormat;
   compression?: Compression | null;
   max_file_size_mb?: number | null;
-  /** Files may lie in folders of the partitions of a table, whose config says it. */
+  /** True if files may lie in partition folders of a table, whose config names them. */
   is_parted?: true;
 };
 
 const bytes_per_mebibyte = 1024 * 1024;
 
-/** The encoding that a config asks for. */
+/** Returns the encoding of a config. */
 export function fileEncoding(config: FileConfig): Encoding {
   return { format: config.file_format ?? 'JSONLines', compression: config.compression ?? null };
 }
 
-/** The parts of a config, in the order of their folders. */
+/** Returns the partition keys of a config, in the order of their folders. */
 export function partitionKeys({ partition_by = [] }: Partial<FileConfig>): PartitionKey[] {
   return partition_keys.filter((key) => partition_by.includes(key));
 }
 
-/** True where files of a delivery may lie in folders below its own. */
+/** Returns true if files of a delivery may lie in folders below its own. */
 export function hasFolders(config: FileConfig): boolean {
   return config.is_parted === true || partitionKeys(config).length > 0;
 }
 
 /**
- * False where nothing of a delivery can be there yet. Files without parts are found by the
- * beginning of their names, but parts lie among those of all other deliveries, and to look for them
- * is to list all.
+ * Returns false if no file of a delivery can exist yet. Files without partitions are found by their
+ * prefix, but partitioned ones are among those of all other deliveries, and a search lists all.
  */
 export function mayHaveLeftovers(place: { config: FileConfig; delivery: Delivery }): boolean {
   const { delivery_id, run_id, attempt, erased } = place.delivery;
@@ -130,17 +129,17 @@ export function mayHaveLeftovers(place: { config: FileConfig; delivery: Delivery
   return !isFirst || !hasFolders(place.config);
 }
 
-/** The bound on a slice's uncompressed bytes, or undefined when the config sets none. */
+/** Returns the bound on a slice's uncompressed bytes, or undefined if the config sets none. */
 export function fileSliceBytes(config: FileConfig): number | undefined {
   return config.max_file_size_mb === undefined || config.max_file_size_mb === null
     ? undefined
     : config.max_file_size_mb * bytes_per_mebibyte;
 }
 
-/** Stores take keys of 1,024 bytes; the folders of the parts and the name have the rest. */
+/** Stores allow keys of 1,024 bytes; the partition folders and the name use the rest. */
 const parted_prefix_bytes_max = 1_024 - event_bytes_max - 144;
 
-/** Sentences about the columns of an export that files of this config cannot have. */
+/** Returns sentences about the columns of an export that files of this config cannot have. */
 export function fileColumnFaults(columns: Column[], config: FileConfig): string[] {
   if (fileEncoding(config).format !== 'Avro') return [];
   return columns
@@ -152,7 +151,9 @@ export function fileColumnFaults(columns: Column[], config: FileConfig): string[
     );
 }
 
-/** Returns the reason why rows of these columns cannot be parted so, or undefined. */
+/**
+ * Returns the reason why rows of these columns cannot be partitioned by this config, or undefined.
+ */
 export function partitionFault(
   keys: readonly PartitionKey[],
   columns: readonly Column[],
@@ -170,8 +171,8 @@ function isOwn(column: Column, name: string, type: Column['type']): boolean {
 }
 
 /**
- * Violations of the rules that hold for every destination of files: known prefix variables, no
- * control characters, a compression that the format has.
+ * Checks the rules of every destination of files: known prefix variables, no control characters, a
+ * compression that the format supports.
  */
 export function fileViolations(config: FileConfig): ConfigViolation[] {
   const violations: ConfigViolation[] = [];

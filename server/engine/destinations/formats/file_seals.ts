@@ -4,18 +4,18 @@ import type { FileFacts, FileStore } from './file_store.ts';
 import { receiptsOfSlice } from './foreign_files.ts';
 import { folderPart } from './naming.ts';
 
-/** With fewer files in a folder, each is asked for alone. */
+/** With fewer files in a folder, each is requested separately. */
 const listed_files_min = 4;
-/** A list is given up where a folder has so many times more files than are looked for. */
+/** A list is abandoned if a folder has this many times more files than needed. */
 const others_max = 20;
 const page = 1_000;
 
 type Wanted = { names: string[]; bytes: number; mark: string | undefined };
 
 /**
- * The seals of deliveries in files: size and tag of each file and of the receipt. A file of another
- * size, or that another upload wrote, cannot be what was delivered. The mark of the upload is asked
- * for with `isExpected`, because lists do not have it.
+ * Returns the seals of deliveries in files: size and tag of each file and of the receipt. A file of
+ * another size, or from another upload, cannot be the delivered one. `isExpected` reads the mark of
+ * the upload, because lists do not contain it.
  */
 export async function sealFiles(
   store: FileStore,
@@ -46,7 +46,7 @@ export async function sealFiles(
   return seals;
 }
 
-/** The files of a delivery, and its receipt, which may have one of two names. */
+/** Returns the files of a delivery, and its receipt, which may have one of two names. */
 function wantedOf({ outcomes, manifest }: DeliveredSlices): Wanted[] {
   const receipts = receiptsOfSlice(outcomes[0]?.name ?? '') ?? [];
   const wanted: Wanted[] = outcomes.map(({ name, bytes, state }) => ({
@@ -59,7 +59,9 @@ function wantedOf({ outcomes, manifest }: DeliveredSlices): Wanted[] {
   return wanted;
 }
 
-/** Lists the folders that have many of the files; those that it does not find are asked for. */
+/**
+ * Lists the folders with many of the files; files that it does not find are requested separately.
+ */
 async function listWanted(store: FileStore, names: string[]): Promise<Map<string, FileFacts>> {
   const found = new Map<string, FileFacts>();
   if (store.listFacts === undefined) return found;

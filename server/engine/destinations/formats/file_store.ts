@@ -8,33 +8,33 @@ import { KnownError } from '../../model/destination/errors.ts';
  * folders.
  */
 export type FileStore = {
-  /** The content, or undefined when there is nothing of this name. Other faults are thrown. */
+  /** Returns the content, or undefined if the name does not exist. Throws other faults. */
   read(name: string): Promise<Readable | undefined>;
   /**
-   * Names of the visible files directly in a folder, complete names, in any order. A missing folder
+   * Lists the visible files directly in a folder by complete name, in any order. A missing folder
    * is empty.
    */
   list(folder: string): AsyncIterable<string>;
   /**
-   * The files directly in a folder, those behind the name `after` and maybe others: many with one
-   * request. Left out where `describe` costs none.
+   * Lists the files directly in a folder after the name `after`, and possibly others, many per
+   * request. Absent if `describe` is free.
    */
   listFacts?(folder: string, after: string): AsyncIterable<FileFacts & { name: string }>;
-  /** Tells a file without reading it, or undefined when there is nothing of this name. */
+  /** Describes a file without reading it, or returns undefined if the name does not exist. */
   describe(name: string): Promise<FileFacts | undefined>;
 };
 
-/** The facts that a place tells of a file without its content: `tag` changes with each write. */
+/** A place's facts about a file without its content: `tag` changes with each write. */
 export type FileFacts = { bytes: number; tag: string; mark?: string | undefined };
 
 const receipt_bytes_max = 64 * 1024 * 1024;
 
-// All other known faults are of the place as a whole.
+// All other known faults affect the whole place.
 const faults_of_one = new Set(['permission_denied', 'request_refused', 'store_fault']);
 
 /**
- * A fault while reading is a difference of its own and does not end the comparison, but for one
- * with which nothing can be read, such as a store that is away: that is thrown.
+ * A fault during reading is a difference and does not end the comparison, unless it prevents all
+ * reading, such as an unreachable store: that is thrown.
  */
 export async function orUnreadable(
   name: string,
@@ -55,8 +55,8 @@ export async function orUnreadable(
 }
 
 /**
- * A small text of a store, such as a receipt, or undefined when there is none. Throws when it is
- * larger than 64 MiB.
+ * Reads a small text of a store, such as a receipt, or returns undefined if it does not exist.
+ * Throws if it is larger than 64 MiB.
  */
 export async function readStoredText(
   store: Pick<FileStore, 'read'>,

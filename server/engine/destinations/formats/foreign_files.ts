@@ -4,8 +4,8 @@ import type { FileStore } from './file_store.ts';
 import { folderPart, parseDeliveryName, receiptsOfStem } from './naming.ts';
 
 /**
- * Names the files in the folders that are not among the names. Files that the receipt of another
- * export names are left out.
+ * Finds the files in the folders that are not among the names. Omits files that the receipt of
+ * another export names.
  */
 export async function findForeignFiles(
   store: FileStore,
@@ -18,8 +18,8 @@ export async function findForeignFiles(
 }
 
 /**
- * The names that deliveries account for by the names of their slices: these and their receipts; and
- * the folders of those of `looked_at`.
+ * Returns the names that belong to deliveries, from the names of their slices: these and their
+ * receipts; and the folders of `looked_at`.
  */
 export function accountedNames(slices: Iterable<string>, looked_at: Iterable<string>) {
   const names = new Set<string>();
@@ -31,7 +31,7 @@ export function accountedNames(slices: Iterable<string>, looked_at: Iterable<str
   return { names, folders } satisfies AccountedNames;
 }
 
-/** The names that the receipt of a slice's delivery may have. */
+/** Returns the possible names of the receipt of a slice's delivery. */
 export function receiptsOfSlice(slice: string): [string, string] | undefined {
   const stem = parseDeliveryName(slice)?.stem;
   return stem === undefined ? undefined : receiptsOfStem(stem);
@@ -51,7 +51,7 @@ async function findAdded(
   return differences;
 }
 
-/** True for a file that the receipt of another export names, and for such a receipt. */
+/** Returns true for a file that the receipt of another export names, and for such a receipt. */
 async function isOfAnother(
   store: FileStore,
   name: string,

@@ -4,15 +4,17 @@ import { constantFolder, parseDeliveryName, receiptsOfStem, stemOf } from './nam
 import type { NamedDelivery } from './naming.ts';
 import { readStoredText } from './file_store.ts';
 
-/** A place of files or objects. `listAll` gives the names below a folder, also in folders of it. */
+/**
+ * A place of files or objects. `listAll` lists the names below a folder, including nested folders.
+ */
 export type ReceiptStore = {
   read(name: string): Promise<Readable | undefined>;
   listAll(folder: string): AsyncIterable<string>;
 };
 
 /**
- * The receipts below the prefix that the export would find there under their names, and the names
- * of slices that no receipt stands beside. Only receipts that are not known are read.
+ * Yields the export's receipts below the prefix, and the names of slices without a receipt. Only
+ * unknown receipts are read.
  */
 export async function* heldReceipts(
   store: ReceiptStore,
@@ -38,7 +40,7 @@ export async function* heldReceipts(
     if (!receipts.has(stem)) for (const name of names) yield { name, text: undefined };
 }
 
-/** A receipt of the export that lies elsewhere is of a time when it had another prefix. */
+/** A receipt of the export in another place is from a time when it had another prefix. */
 function isAt(
   stem: string,
   text: string,

@@ -1,4 +1,4 @@
-/** The content of a raw block of LZ4, whose length is known. Throws where the block is damaged. */
+/** Returns the content of a raw LZ4 block of known length. Throws if the block is damaged. */
 export function lz4Decompress(block: Uint8Array, length: number): Uint8Array {
   const content = new Uint8Array(length);
   let [from, to] = [0, 0];
@@ -19,7 +19,7 @@ export function lz4Decompress(block: Uint8Array, length: number): Uint8Array {
     const back = byteAt(block, from++) + byteAt(block, from++) * 256;
     const matched = lengthOf(token & 15) + 4;
     if (back === 0 || back > to || to + matched > length) throw damaged();
-    // Byte by byte: a match may reach into what it makes.
+    // Byte by byte: a match may overlap its own output.
     for (const end = to + matched; to < end; to += 1) content[to] = content[to - back]!;
   }
   if (to !== length) throw damaged();

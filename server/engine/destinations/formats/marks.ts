@@ -1,28 +1,28 @@
 /**
- * Counts of values that their place could not hold: JSON that became `text`, and values that were
+ * Counts of values that their place could not store: JSON that became `text`, and values that were
  * `altered` by removed or replaced characters.
  */
 export type ChangedValues = { text: number; altered: number };
 
-// Bytes that stand in no UTF-8 text, and so in nothing that ClickHouse writes of checked values.
+// Bytes that never occur in UTF-8 text, and so in none of ClickHouse's checked values.
 const marks: Record<keyof ChangedValues, number> = { text: 0xff, altered: 0xfe };
 
 /**
- * ClickHouse text of a value with the mark of a change in front, which `openUnmarking` counts and
- * takes out.
+ * Returns ClickHouse text for a value with the mark of a change in front, which `openUnmarking`
+ * counts and removes.
  */
 export function markedAs(change: keyof ChangedValues, value: string): string {
   return `concat(${markOf(change)}, ${value})`;
 }
 
-/** ClickHouse text of such a mark. */
+/** Returns ClickHouse text for such a mark. */
 export function markOf(change: keyof ChangedValues): string {
   return `'\\x${marks[change].toString(16)}'`;
 }
 
 /**
- * Takes the marks out of UTF-8 bytes as they pass and counts them in `changed`. A chunk without
- * marks is given on as it is; to look for them takes a fortieth of the time that hashing it does.
+ * Removes the marks from UTF-8 bytes as they pass and counts them in `changed`. A chunk without
+ * marks is passed on unchanged; the search takes a fortieth of the time for hashing it.
  */
 export function openUnmarking(): { changed: ChangedValues; take(chunk: Buffer): Buffer } {
   const changed: ChangedValues = { text: 0, altered: 0 };
@@ -48,7 +48,7 @@ export function openUnmarking(): { changed: ChangedValues; take(chunk: Buffer): 
   return { changed, take };
 }
 
-/** Tells a user about values that their place could not hold; undefined without any. */
+/** Returns a sentence about values that their place could not store; undefined without any. */
 export function sayChanged({ text, altered }: ChangedValues): string | undefined {
   const values = (count: number) => `${count} ${count === 1 ? 'value' : 'values'}`;
   const parts = [

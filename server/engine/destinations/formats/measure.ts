@@ -4,8 +4,8 @@ import { common_settings } from './expression.ts';
 import { selectFor } from './select.ts';
 
 /**
- * ClickHouse text that gives the bytes of a row as a file has it, the settings that it needs, and
- * the bytes that each file has beside its rows.
+ * ClickHouse text for the bytes of a row in a file, its settings, and the bytes that each file has
+ * beside its rows.
  */
 export type Measure = {
   expression: string;
@@ -14,14 +14,14 @@ export type Measure = {
 };
 
 /**
- * Page headers, footer, and the least and greatest value of each column, where values are of the
- * usual size.
+ * Page headers, footer, and the least and greatest value of each column, for values of the usual
+ * size.
  */
 const parquet_frame_bytes = 32 * 1024;
 
 /**
  * Returns the measure of a row's bytes in a file before compression: for text the exact bytes, for
- * Parquet those of its values without dictionaries, which reduce them; the frame of a file of very
+ * Parquet those of its values without dictionaries, which reduce them. The frame of a file of very
  * large values may exceed its reserve.
  */
 export function measureFor(encoding: Encoding, columns: Column[]): Measure {
@@ -54,8 +54,8 @@ export function measureFor(encoding: Encoding, columns: Column[]): Measure {
 const short_value_bytes = 32;
 
 /**
- * About what a row takes as a line of JSON: its names, and the texts as they are stored, without a
- * look at what in them has to be escaped.
+ * Returns the approximate size of a row as a line of JSON: its names, and the stored texts without
+ * escapes.
  */
 export function roughMeasureFor(columns: Column[]): Measure {
   const parts = columns.map(({ name, type, expression }) => {
@@ -68,7 +68,8 @@ export function roughMeasureFor(columns: Column[]): Measure {
 }
 
 /**
- * The line of names: each in quotes, those in it doubled, with a comma or the line feed behind it.
+ * Returns the size of the header line: each name in quotes, inner quotes doubled, followed by a
+ * comma or the line feed.
  */
 function headerBytes(columns: Column[]): number {
   return columns.reduce(

@@ -13,7 +13,7 @@ export type NamedDelivery = {
   timezone: string;
 };
 
-/** The variables that a prefix may hold in braces, and the instant that each is filled in from. */
+/** The variables of a prefix in braces, each with the instant that fills it. */
 export const prefixVariables = [
   { names: ['table', 'data_interval_start', 'data_interval_end'], of: 'the delivery' },
   {
@@ -42,7 +42,7 @@ export const prefixVariables = [
 
 const variable = /\{([^{}]*)\}/g;
 
-/** Variables in braces that a prefix must not hold, each once, as they are written. */
+/** Returns invalid variables of a prefix, each once, as they are written. */
 export function unknownPrefixVariables(prefix: string): string[] {
   const known = new Set(prefixVariables.flatMap(({ names }) => names));
   return [
@@ -54,7 +54,7 @@ export function unknownPrefixVariables(prefix: string): string[] {
   ];
 }
 
-/** True for a config whose names depend on the time zone of the export. */
+/** Returns true for a config whose names depend on the time zone of the export. */
 export function namesLocalTime({ prefix, partition_by }: Record<string, unknown>): boolean {
   return (
     (typeof prefix === 'string' && prefix.includes('{local_')) ||
@@ -63,23 +63,22 @@ export function namesLocalTime({ prefix, partition_by }: Record<string, unknown>
 }
 
 /**
- * Does a prefix hold a brace that belongs to no variable, such as `{year`? It would stand in every
- * name as it is.
+ * Returns true if a prefix contains a brace that belongs to no variable, such as `{year`. It would
+ * appear in every name.
  */
 export function hasLooseBrace(prefix: string): boolean {
   return /[{}]/.test(prefix.replaceAll(variable, ''));
 }
 
 /**
- * An instant as basic ISO 8601 in UTC, which fits into file names and object keys:
- * `20150911T000000Z`.
+ * Returns an instant as basic ISO 8601 in UTC, for file names and object keys: `20150911T000000Z`.
  */
 function basicInstant(instant: string): string {
   return `${new Date(instant).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }
 
 /**
- * The folder of a delivery: the prefix with its variables filled in, without slashes at its ends;
+ * Returns the folder of a delivery: the prefix with its variables filled in, without outer slashes;
  * empty for no folder.
  */
 function folderOf(prefix: string, delivery: NamedDelivery): string {
@@ -102,13 +101,13 @@ function folderOf(prefix: string, delivery: NamedDelivery): string {
     .join('/');
 }
 
-/** An instant as the clocks of the zone show it. */
+/** Returns an instant in local time of the zone. */
 function localTime(instant: string, timezone: string): string {
   const local = Temporal.Instant.from(instant).toZonedDateTimeISO(timezone);
   return local.toPlainDateTime().toString({ smallestUnit: 'second' });
 }
 
-/** The parts of an ISO 8601 text, by their names after `prefix`. */
+/** Returns the parts of an ISO 8601 text, by their names after `prefix`. */
 function partsOf(prefix: string, text: string): Record<string, string> {
   return {
     [`${prefix}year`]: text.slice(0, 4),
@@ -121,7 +120,7 @@ function partsOf(prefix: string, text: string): Record<string, string> {
 }
 
 /**
- * Returns the common beginning of a delivery's names: `<prefix>/<start>-<end>-<delivery>`. The
+ * Returns the common prefix of a delivery's names: `<prefix>/<start>-<end>-<delivery>`. The
  * delivery's part separates runs, backfills and exports of one interval.
  */
 export function stemOf(prefix: string, delivery: NamedDelivery): string {
@@ -135,9 +134,9 @@ export function stemOf(prefix: string, delivery: NamedDelivery): string {
 }
 
 /**
- * The name of a slice: the stem, the number in four digits, the extension. The folders of its
- * partition come before the last part of the stem, and `-p` with their number behind it, so that
- * the stem can be told from any such name.
+ * Returns the name of a slice: the stem, the number in four digits, the extension. The folders of
+ * its partition come before the last part of the stem, followed by `-p` with their number, so that
+ * the stem can be recovered from any such name.
  */
 export function sliceName(
   prefix: string,
@@ -155,10 +154,13 @@ export function sliceName(
 }
 
 const folder_names = { date: 'dt', event: 'event' } as const;
-/** The value by which Hive, Spark, DuckDB and others know NULL. */
+/** The value that Hive, Spark, DuckDB and others read as NULL. */
 export const null_folder = '__HIVE_DEFAULT_PARTITION__';
 
-/** The folders of a partition, as `dt=2026-11-29` and `event=%24pageview`; none for most tables. */
+/**
+ * Returns the folders of a partition, as `dt=2026-11-29` and `event=%24pageview`; empty for most
+ * tables.
+ */
 function partitionFolders(partition: SlicePartition): string[] {
   // A table knows the partition of each file, whatever its folder.
   if (isOfTable(partition)) return partition.folders ?? [];
@@ -170,8 +172,8 @@ function partitionFolders(partition: SlicePartition): string[] {
 }
 
 /**
- * Escapes every character of ASCII but letters, digits and `_.~-`. Others stay as they are: Spark
- * takes each escape for a character of its own, and would not put the bytes of one together.
+ * Escapes every ASCII character except letters, digits and `_.~-`. Others stay unchanged: Spark
+ * decodes each escape as a separate character, and would not join the bytes of one.
  */
 export function folderText(value: string): string {
   return value.replaceAll(/[^A-Za-z0-9_.~\u{80}-\u{10ffff}-]/gu, (sign) => {
@@ -181,7 +183,7 @@ export function folderText(value: string): string {
 
 /**
  * The folder of receipts, beside the files of a delivery. Spark, Hive, Athena, pyarrow and others
- * skip names that begin with `_`, so that who reads the folder of the data reads rows alone.
+ * skip names that begin with `_`, so that readers of the data folder only read rows.
  */
 const receipt_folder = '_sluice';
 
@@ -194,10 +196,12 @@ const receipt_form = new RegExp(
 );
 const former_receipt_form = new RegExp(String.raw`^((?:.*/)?${stem_form})_manifest\.json$`);
 
-/** A name of ours: its kind, the stem that it shares with its delivery, and the delivery's part. */
+/**
+ * One of our names: its kind, the stem that it shares with its delivery, and the delivery's part.
+ */
 export type DeliveryName = { is_receipt: boolean; stem: string; delivery: string };
 
-/** Reads a name that this product gives to slices and receipts; undefined for any other name. */
+/** Parses our name of a slice or receipt; undefined for any other name. */
 export function parseDeliveryName(name: string): DeliveryName | undefined {
   const slice = slice_form.exec(name);
   if (slice !== null) {
@@ -212,13 +216,13 @@ export function parseDeliveryName(name: string): DeliveryName | undefined {
   return { is_receipt: true, stem: `${receipt[1] ?? ''}${receipt[2]!}`, delivery: receipt[3]! };
 }
 
-/** Is this the name of a slice of the delivery with this stem? */
+/** Returns true for a slice's name of the delivery with this stem. */
 export function isOfStem(name: string, stem: string): boolean {
   const parsed = parseDeliveryName(name);
   return parsed?.is_receipt === false && parsed.stem === stem;
 }
 
-/** The folder, with the slash at its end, above so many folders of a partition. */
+/** Returns the folder, with a trailing slash, above this many partition folders. */
 function withoutParts(folder: string, parts: number): { folder: string } | undefined {
   const names = folder.split('/').slice(0, -1);
   const own = names.splice(names.length - parts, parts);
@@ -227,7 +231,7 @@ function withoutParts(folder: string, parts: number): { folder: string } | undef
 }
 
 /**
- * The names that the receipt of a stem may have: `<folder>/_sluice/<stem>.receipt.json`, which is
+ * Returns the possible receipt names of a stem: `<folder>/_sluice/<stem>.receipt.json`, which is
  * written, and the former `<folder>/<stem>_manifest.json`, which stays valid.
  */
 export function receiptsOfStem(stem: string): [string, string] {
@@ -236,20 +240,20 @@ export function receiptsOfStem(stem: string): [string, string] {
   return [[...(folder === '' ? [] : [folder]), ...parts].join('/'), `${stem}_manifest.json`];
 }
 
-/** The folder part of a name, without a slash at its end; empty for none. */
+/** Returns the folder part of a name, without a trailing slash; empty for none. */
 export function folderPart(name: string): string {
   const end = name.lastIndexOf('/');
   return end === -1 ? '' : name.slice(0, end);
 }
 
-/** The part of a name behind its folders. */
+/** Returns the part of a name after its folders. */
 export function lastPart(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1);
 }
 
 /**
- * The part of a prefix before its first variable, up to a whole folder: what a connection test may
- * write to.
+ * Returns the part of a prefix before its first variable, up to a whole folder, to which a
+ * connection test may write.
  */
 export function constantFolder(prefix: string): string {
   const parts = prefix.split('/').filter((part) => part !== '');

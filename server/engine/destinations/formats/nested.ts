@@ -14,8 +14,8 @@ const types: Record<NestedItem['type'], string> = {
 };
 
 /**
- * ClickHouse text of a list or map in the types of a file, at every level: what they are follows
- * from the column alone.
+ * Returns ClickHouse text of a list or map in the types of a file, at every level: the column alone
+ * determines them.
  */
 export function nestedExpression({ expression, nested }: Column & { nested: Nested }): string {
   return `CAST(${valueOf(expression, nested, 0)}, '${nameOf(nested)}')`;

@@ -10,8 +10,8 @@ import { readJsonLines } from './text/read_json_lines.ts';
 import { readParquet } from './parquet/read_parquet.ts';
 
 /**
- * The rows of a file in its encoding, in bounded memory: the values of the columns as text. Throws
- * where it is no such file.
+ * Yields the rows of a file in its encoding, in bounded memory: the values of the columns as text.
+ * Throws for an invalid file.
  */
 export function readFileRows(
   content: Readable,
@@ -42,6 +42,6 @@ function decompressed(content: Readable, { compression }: Encoding): Readable {
           ? createZstdDecompress()
           : undefined;
   if (stage === undefined) return content;
-  // The error reaches the reader of the last stage, which `pipeline` destroys with it.
+  // The reader of the last stage gets the error, because `pipeline` destroys the stage with it.
   return pipeline(content, stage, () => undefined);
 }

@@ -1,9 +1,9 @@
 /** Counts the records of a slice from its uncompressed bytes as they pass, in bounded memory. */
 export type RecordCounter = {
-  /** Gives the bytes on as they are, those of Avro with markers of ours. */
+  /** Returns the bytes unchanged, except for Avro with our markers. */
   take(chunk: Buffer): Buffer;
-  /** Gives bytes that were held at the end. */
+  /** Returns bytes that were held until the end. */
   rest?(): Buffer;
-  /** The number of records; throws when the bytes end where no record ends. */
+  /** Returns the number of records; throws if the bytes end within a record. */
   total(): number;
 };

@@ -8,8 +8,8 @@ import type { FormatSelection } from './expression.ts';
 import { selectTabSeparated } from './text/tabseparated.ts';
 
 /**
- * Encoding of source rows for a comparison with a destination: no value is altered for the sake of
- * a store, and null differs from text.
+ * Encoding of source rows for a comparison with a destination: values are not altered for any
+ * store, and null differs from text.
  */
 export const content_encoding = {
   format: 'CSV' satisfies FileFormat,
@@ -19,8 +19,8 @@ export const content_encoding = {
 /**
  * Returns the statement with which ClickHouse writes the final bytes of an encoding (before
  * compression; Parquet and Avro with it): `SELECT expressions FROM ... FORMAT format` with
- * `settings`. Guarantee: the same rows in the same order give the same bytes, those of Avro behind
- * `encodeStage`. `marked`: with a mark before each value that its place could not hold, which
+ * `settings`. Guarantee: the same rows in the same order give the same bytes; for Avro, after
+ * `encodeStage`. `marked`: with a mark before each value that its place could not store, which
  * `encodeStage` removes; binary formats have no room for marks.
  */
 export function selectFor(

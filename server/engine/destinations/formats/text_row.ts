@@ -3,8 +3,8 @@ import { literal } from './expression.ts';
 import type { TextRow } from '../../model/models/column.ts';
 
 /**
- * The columns with the values of the row in the place of their expressions: what `selectFor` makes
- * of them reads nothing and gives this row.
+ * Returns the columns with the values of the row in place of their expressions: the statement of
+ * `selectFor` then reads nothing and returns this row.
  */
 export function literalColumns({ columns, values }: TextRow): Column[] {
   return columns.map(({ nested: _, ...column }, index) => ({

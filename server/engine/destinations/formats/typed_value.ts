@@ -3,9 +3,9 @@ import { booleanExpression, jsonExpression, textExpression } from './expression.
 import { nestedExpression } from './nested.ts';
 
 /**
- * ClickHouse text of a value in the type that a binary file has for it. The schema follows from the
- * columns alone, not from how a query happens to type them; a value that does not fit fails loudly.
- * With `is_flat`, lists and maps are JSON texts.
+ * Returns ClickHouse text of a value in its type in a binary file. The schema only depends on the
+ * columns, not on the types of a query; a value that does not fit is an error. With `is_flat`,
+ * lists and maps are JSON texts.
  */
 export function typedValue(
   column: Column,

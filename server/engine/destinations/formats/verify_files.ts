@@ -21,8 +21,8 @@ import { counted } from '../../../platform/counted.ts';
 const receipt_head_bytes = 4 * 1024;
 
 /**
- * Compares the files of deliveries as `compareFiles` does, then names those that nobody accounts
- * for in their folders as `findForeignFiles` does.
+ * Compares the files of deliveries like `compareFiles`, then names foreign files in their folders
+ * like `findForeignFiles`.
  */
 export async function verifyFiles(
   store: FileStore,
@@ -38,9 +38,9 @@ export async function verifyFiles(
 }
 
 /**
- * Reads every file that the receipts name and compares bytes, SHA-256 and the text of the receipt;
- * of a file that differs, the values that do are named where the source still has its rows. Memory
- * does not grow with the files.
+ * Reads every file that the receipts name and compares bytes, SHA-256 and the text of the receipt.
+ * For a differing file, it names the differing values if the source still has its rows. Memory does
+ * not grow with the files.
  */
 export async function compareFiles(
   store: FileStore,
@@ -103,7 +103,7 @@ async function compareSlice(
 
 type Reader = { store: FileStore; encoding: Encoding; source: ContentSource };
 
-/** The difference of a file, and those of its values as far as they can be told. */
+/** Returns the difference of a file, with its differing values if known. */
 async function withValues(
   { store, encoding, source }: Reader,
   delivery: Delivery,
@@ -143,10 +143,7 @@ async function withValues(
   }
 }
 
-/**
- * Faults of what the readers of files take apart: their own are plain errors, those of zlib have
- * codes.
- */
+/** Faults in the file's content: the readers' own are plain errors, those of zlib have codes. */
 function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
@@ -157,7 +154,7 @@ function isDamage(error: unknown): boolean {
   );
 }
 
-/** Compares the receipt under the first of its names that is there. */
+/** Compares the receipt under the first of its existing names. */
 async function compareReceipt(
   store: FileStore,
   names: [string, string],
@@ -172,9 +169,9 @@ async function compareReceipt(
 }
 
 /**
- * The delivery that a receipt names, or undefined when the content is no receipt. Reads no more
- * than the beginning, where the receipt has its id, so that receipts of any size can be asked; the
- * stream is closed.
+ * Returns the delivery that a receipt names, or undefined if the content is no receipt. Only reads
+ * the beginning, where the receipt has its id, so that a receipt may have any size; closes the
+ * stream.
  */
 export async function deliveryOfReceipt(content: Readable): Promise<string | undefined> {
   const chunks: Buffer[] = [];

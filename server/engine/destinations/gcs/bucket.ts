@@ -9,10 +9,10 @@ import type { GcsConfig } from './config.ts';
 import { gcs_faults, unlessMissing, unlessTaken } from './faults.ts';
 import { mark_name, openUploads } from './uploads.ts';
 
-/** A client and what all its calls need. */
+/** A client and the parameters of all its calls. */
 type Access = { client: GoogleClient; bucket: string; signal: AbortSignal };
 
-/** Opens the bucket of a config with its own credentials only, through the outbound guard. */
+/** Opens the bucket of a config with only its own credentials, through the outbound guard. */
 export async function openBucket(
   config: GcsConfig,
   outbound: Outbound,
@@ -50,7 +50,7 @@ function objectsOf(access: Access): Objects {
     });
   };
   return {
-    // Not the bucket's own record: the roles for objects may list, but not ask for that.
+    // Not the bucket's own record: the roles for objects may list, but not read that.
     find: async () =>
       void (await client.text({ method: 'GET', path: `${objects}?maxResults=1`, signal })),
     put: (key, content) => put(key, content),

@@ -4,20 +4,17 @@ import { openGoogleSender } from '../object_store/google_request.ts';
 import type { GoogleRequest } from '../object_store/google_request.ts';
 import type { ServiceAccount } from './config.ts';
 
-/** One request to the store; `path` holds the query. */
+/** One request to the store; `path` contains the query. */
 type StoreRequest = Omit<GoogleRequest, 'url' | 'tries' | 'validateStatus'> & { path: string };
 
 /**
- * Sends requests as a service account. Every request is tried three times; what still fails is
+ * Sends requests as a service account. Every request is tried three times; the last failure is
  * thrown as the library's own error.
  */
 export type GoogleClient = {
-  /** The answer's text, and its headers. */
+  /** Returns the answer's text, and its headers. */
   text(request: StoreRequest): Promise<{ text: string; headers: Headers }>;
-  /**
-   * The answer's bytes as they come. Ends with the signal; the time is bounded only while nothing
-   * comes.
-   */
+  /** Streams the answer's bytes. Ends with the signal; only the time without bytes is bounded. */
   stream(request: StoreRequest): Promise<Readable>;
 };
 

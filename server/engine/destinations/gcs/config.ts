@@ -26,18 +26,18 @@ export const gcs_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type GcsConfig = Static<typeof gcs_config>;
 
 /** The credentials: the account's address and its private key in PEM. */
 export type ServiceAccount = { client_email: string; private_key: string };
 
-/** The address of the storage service without a slash at its end. */
+/** Returns the URL of the storage service without a trailing slash. */
 export function endpointOf(config: GcsConfig): string {
   return textOf(config.endpoint_url)?.replace(/\/+$/, '') ?? 'https://storage.googleapis.com';
 }
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function gcsViolations(config: GcsConfig): ConfigViolation[] {
   const found = [
     ...fileViolations(config),
@@ -59,8 +59,8 @@ export function gcsViolations(config: GcsConfig): ConfigViolation[] {
 }
 
 /**
- * The account of a key file, or a sentence about what is wrong with it, which holds nothing of the
- * text. Only a service account is taken: the other kinds name addresses to ask.
+ * Reads the account of a key file, or returns a sentence about its fault that contains no part of
+ * the text. Only a service account is accepted: the other kinds name addresses to contact.
  */
 export function readServiceAccount(text: string): ServiceAccount | string {
   let parsed: unknown;

@@ -93,7 +93,7 @@ function namesOf(error: Error): string[] {
   ].filter((name) => name !== undefined);
 }
 
-/** The names and words of an answer, in any of Google's three forms. */
+/** The names and message of an answer, in any of Google's three forms. */
 type Answer = { names: string[]; said: string };
 
 function answerOf(error: Error): Answer {
@@ -134,10 +134,7 @@ export const gcs_faults: StoreFaults = {
   isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0),
 };
 
-/**
- * Returns true if `work` wrote an object, and false if Google refuses, because there is one of
- * this name.
- */
+/** Returns true if `work` wrote an object, and false if Google refuses because the name exists. */
 export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
@@ -149,9 +146,9 @@ export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
 }
 
 /**
- * Returns the result of `work`, or undefined if Google reports that there is no such object or
- * upload. The JSON API says the same of a missing bucket; the XML API tells them apart, and a
- * missing bucket is thrown.
+ * Returns the result of `work`, or undefined if Google reports a missing object or upload. The JSON
+ * API reports a missing bucket in the same way; the XML API distinguishes them, and a missing
+ * bucket is thrown.
  */
 export async function unlessMissing<Result>(
   work: () => Promise<Result>,

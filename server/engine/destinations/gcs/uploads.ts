@@ -7,7 +7,7 @@ import type { GoogleClient } from './client.ts';
 import { unlessMissing } from './faults.ts';
 import { elementsOf, escapeXml, readXml, textOfElement } from './xml.ts';
 
-/** The key of an object's metadata under which our mark is kept. */
+/** The key of an object's metadata for our mark. */
 export const mark_name = 'sluice-upload';
 
 type Uploads = Pick<
@@ -16,10 +16,10 @@ type Uploads = Pick<
 >;
 
 /**
- * Uploads by the multipart uploads of Google's XML API. Guarantee: an object is shown by its
- * completion alone. The resumable uploads of the JSON API cannot give that: they keep only whole
- * multiples of 256 KiB until the request that also shows the object, so the end of each slice would
- * have to wait somewhere else.
+ * Uploads by the multipart uploads of Google's XML API. Guarantee: only its completion shows an
+ * object. The resumable uploads of the JSON API cannot do that: before the request that also shows
+ * the object, they only store whole multiples of 256 KiB, so the end of each slice would have to
+ * wait elsewhere.
  */
 export function openUploads(client: GoogleClient, bucket: string, signal: AbortSignal): Uploads {
   const pathOf = (key: string, query: Record<string, string>) =>
@@ -93,7 +93,7 @@ async function completeUpload(
     }),
   );
   if (completed === undefined) return false;
-  // As with S3, the status is sent before the store knows how it ends.
+  // As with S3, the status is sent before the store knows the result.
   if (readXml(completed.text).tagName === 'Error')
     throw new RetryableError('store_fault', 'The store could not complete an upload.');
   return true;

@@ -4,7 +4,7 @@ import { giveBack } from '../../../platform/memory/buffer_pool.ts';
 import { openMinorCollection } from '../../../platform/memory/minor_collection.ts';
 import type { HttpConfig } from './config.ts';
 
-/** The body of one request before compression; `digest` is a hash of its rows alone. */
+/** The body of one request before compression; `digest` is a hash of its rows only. */
 export type Body = { records: number; bytes: Buffer; digest: string };
 
 type Envelope = { start: string; separator: string; end: string; content_type: string };
@@ -31,19 +31,19 @@ export function envelopeOf(config: HttpConfig): Envelope {
   }
 }
 
-/** A body that holds these rows, each without its line end. */
+/** Returns a body with these rows, each without its line end. */
 export function bodyOf(config: HttpConfig, rows: Buffer[]): Body {
   const line_end = Buffer.from([line_feed]);
   return bodyOfLines(config, Buffer.concat(rows.flatMap((row) => [row, line_end])), rows.length);
 }
 
-/** A body of whole lines, which it may keep and change. */
+/** Returns a body of whole lines, which it may keep and change. */
 function bodyOfLines(config: HttpConfig, lines: Buffer, records: number): Body {
   const { start, separator, end } = envelopeOf(config);
   const digest = createHash('sha256').update(lines).digest('hex').slice(0, 16);
   if (records === 0)
     return { records, bytes: Buffer.from(start === '' ? '' : start + end), digest };
-  // The lines are the body of a format that parts and ends its rows like them.
+  // The lines are already the body if the format separates and ends its rows like them.
   if (start === '' && separator === '\n' && end === '\n') return { records, bytes: lines, digest };
   const mark = separator.charCodeAt(0);
   for (let at = lines.indexOf(line_feed); at !== -1; at = lines.indexOf(line_feed, at + 1))
@@ -54,14 +54,14 @@ function bodyOfLines(config: HttpConfig, lines: Buffer, records: number): Body {
 
 /**
  * Cuts a slice's JSON lines into bodies, in order. The same lines and config give the same bodies,
- * and none is empty. Holds one body, one piece of the stream and one line in memory; what comes is
- * copied once. Rejects with the error of the stream; what was not yet given then is dropped.
+ * and none is empty. Memory holds one body, one piece of the stream and one line; data is copied
+ * once. Rejects with the error of the stream, and drops the rest.
  */
 export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGenerator<Body> {
   const records_max = config.max_request_records ?? 5_000;
   const bytes_max = (config.max_request_size_mb ?? 10) * megabyte;
   const { start, end } = envelopeOf(config);
-  // Rows are parted by one byte, as long as the line end of each but the last, which goes.
+  // One byte separates rows, as long as the line end of each; the last one is removed.
   const lines_max = bytes_max - Buffer.byteLength(start) - Buffer.byteLength(end) + 1;
   const noteGarbage = openMinorCollection();
   let held = openHeld(megabyte);
@@ -76,7 +76,7 @@ export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGener
       seen = at + 1;
       if (records > 0 && (records === records_max || seen > lines_max)) {
         yield bodyOfLines(config, held.first(next), records);
-        // The body may still be in use, so what is left goes to a place of its own.
+        // The body may still be in use, so the rest moves to its own buffer.
         const rest = held.from(next);
         noteGarbage(held.size());
         held = openHeld(next + megabyte);
@@ -92,7 +92,7 @@ export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGener
   if (records > 0) yield bodyOfLines(config, held.first(next), records);
 }
 
-/** Bytes that come piece by piece, one after the other in one place that grows. */
+/** A growing buffer for consecutive pieces of bytes. */
 function openHeld(size: number) {
   let place = Buffer.allocUnsafe(size);
   let length = 0;
@@ -107,7 +107,7 @@ function openHeld(size: number) {
       }
       length += piece.copy(place, length);
     },
-    /** The first line end from there on, or -1. */
+    /** Returns the first line end from there on, or -1. */
     lineEnd: (from: number) => place.subarray(0, length).indexOf(line_feed, from),
     first: (count: number) => place.subarray(0, count),
     from: (at: number) => place.subarray(at, length),

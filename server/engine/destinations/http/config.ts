@@ -8,8 +8,8 @@ import { requiredText } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
 
 /**
- * The shapes of a request's body, the default first. `Batch` is
- * `{"api_key", "historical_migration": true, "batch": [...]}`.
+ * The shapes of a request's body, the default first. `Batch` is `{"api_key",
+ * "historical_migration": true, "batch": [...]}`.
  */
 export const body_formats = ['JSONLines', 'JSONArray', 'Batch'] as const;
 
@@ -85,16 +85,16 @@ export const http_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type HttpConfig = Static<typeof http_config>;
 
-/** The signing key's bytes, or undefined when requests are not signed. */
+/** Returns the signing key's bytes, or undefined if requests are unsigned. */
 export function signingKey(config: HttpConfig): Buffer | undefined {
   const secret = config.signing_secret ?? '';
   return secret === '' ? undefined : readWebhookSecret(secret);
 }
 
-/** Headers that the request itself decides; lower case. */
+/** Headers that the request itself sets; lower case. */
 const own_headers = new Set([
   'authorization',
   'connection',
@@ -115,7 +115,7 @@ const own_headers = new Set([
   'webhook-timestamp',
 ]);
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function httpViolations(config: HttpConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   const fault = addressFault(config.url);

@@ -16,23 +16,23 @@ import type { HttpConfig } from './config.ts';
 import { httpError, statusError } from './faults.ts';
 
 /**
- * The parts of an endpoint beside the deps of every destination. `pause` rejects when the signal is
- * aborted.
+ * The parts of an endpoint in addition to every destination's. `pause` rejects if the signal
+ * aborts.
  */
 export type EndpointDeps = Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'> & {
   clock: Clock;
   pause(milliseconds: number, signal: AbortSignal): Promise<void>;
 };
 
-/** The other side. */
+/** The receiver of the rows. */
 export type Endpoint = {
   /**
-   * Sends a body until it is acknowledged by a status of 200 to 299, at most five times with
-   * growing pauses or those that the endpoint asks for. Every time with the same `Idempotency-Key`.
-   * Rejects with the last fault; then the endpoint may or may not have taken the rows.
+   * Sends a body until a status of 200 to 299 acknowledges it, at most five times with growing
+   * pauses or those that the endpoint requests. Each time with the same `Idempotency-Key`. Rejects
+   * with the last fault; the endpoint may or may not have accepted the rows then.
    */
   send(id: string, body: Body): Promise<void>;
-  /** Sends a body once and gives the status, whatever it is. */
+  /** Sends a body once and returns any status. */
   probe(id: string, body: Body): Promise<{ status: number; error: Error | undefined }>;
 };
 
@@ -58,8 +58,8 @@ const compressors = {
 type Answer = { status: number; error: Error | undefined; retry_after: string | null };
 
 /**
- * The endpoint of a config, reached through the outbound guard. Redirects are not followed, and of
- * an answer at most 64 KiB are read.
+ * Opens the endpoint of a config through the outbound guard. Follows no redirects, and reads at
+ * most 64 KiB of an answer.
  */
 export function openEndpoint(config: HttpConfig, deps: EndpointDeps): Endpoint {
   return {
@@ -114,14 +114,14 @@ async function tryOnce(
   }
 }
 
-/** The body's bytes as they are sent. */
+/** Returns the body's bytes in the form in which they are sent. */
 export async function packed(config: HttpConfig, body: Body): Promise<Buffer> {
   return config.compression === undefined || config.compression === null
     ? body.bytes
     : compressors[config.compression].compress(body.bytes);
 }
 
-/** The headers of a request, secrets included. */
+/** Returns the headers of a request, secrets included. */
 export function headersOf(
   config: HttpConfig,
   clock: Pick<Clock, 'now'>,
@@ -144,8 +144,8 @@ export function headersOf(
 }
 
 /**
- * The beginning of the answer's text. The status is the acknowledgement, so an answer that breaks
- * off, hangs or goes on for ever is no fault.
+ * Returns the beginning of the answer's text. The status is the acknowledgement, so an answer that
+ * breaks off, hangs or never ends is no fault.
  */
 async function readText(response: Response): Promise<string> {
   const reader = response.body?.getReader();
@@ -164,7 +164,7 @@ async function readText(response: Response): Promise<string> {
       bytes += (value as Uint8Array).length;
     }
   } catch {
-    // The part that was read has to suffice.
+    // The part read so far is enough.
   } finally {
     clearTimeout(timer);
     await reader.cancel().catch(() => undefined);
@@ -172,7 +172,7 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** A part of an answer that may be shown: endpoints like to repeat what they were sent. */
+/** Returns a part of an answer for display: endpoints often repeat the request. */
 function spoken(text: string, config: HttpConfig): string {
   const secrets = [config.token ?? '', ...Object.values(config.headers ?? {})].filter(
     (secret) => secret !== '',
@@ -188,7 +188,7 @@ function spoken(text: string, config: HttpConfig): string {
   return plain.length > said_characters_max ? `${plain.slice(0, said_characters_max)} ...` : plain;
 }
 
-/** 1, 2, 4, 8 seconds, or what `Retry-After` asks for: seconds or a date. */
+/** Returns 1, 2, 4, 8 seconds, or the pause of `Retry-After`: seconds or a date. */
 function pauseOf({ retry_after }: Answer, tried: number, clock: Clock): number {
   const seconds = Number(retry_after);
   if (retry_after !== null && Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;

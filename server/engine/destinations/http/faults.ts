@@ -40,7 +40,7 @@ const faults = byConnectionCode({
   ),
 });
 
-/** By status; the others follow from their hundreds. */
+/** By status; the others derive from their hundreds. */
 const by_status: Record<number, Fault> = {
   401: lasting(
     'authentication_failed',
@@ -68,7 +68,7 @@ const by_status: Record<number, Fault> = {
 };
 
 /**
- * The error for an answer that is no success. `said` is a part of the answer's text without
+ * Returns the error for an answer that is no success. `said` is a part of the answer's text without
  * secrets, or empty.
  */
 export function statusError(status: number, said: string): Error {
@@ -90,10 +90,12 @@ function faultOfHundred(status: number): Fault {
   );
 }
 
-/** A fault of the way to the endpoint as an error that says what to do; others stay as they are. */
+/**
+ * Translates a fault of the connection into an error that says what to do; others stay unchanged.
+ */
 export function httpError(error: unknown): unknown {
   return explain(error, (known) => {
-    // undici's fetch hides what happened in the cause of a TypeError.
+    // undici's fetch hides the reason in the cause of a TypeError.
     const { cause } = known;
     const fault = faults[codeOf(known) ?? codeOf(cause) ?? nameOf(cause)];
     const isUnknown = known instanceof TypeError && known.message === 'fetch failed';

@@ -21,12 +21,12 @@ import { showRequest } from './show.ts';
 import { openHttpSink } from './sink.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** Bytes that are sent again when a worker dies in the middle of a slice. */
+/** Bytes that are sent again if a worker dies in the middle of a slice. */
 const slice_bytes = 50_000_000;
 
 /**
- * Any endpoint that takes rows as JSON over HTTP; at least once, with a key for each request by
- * which a repeat is known.
+ * Any endpoint that accepts rows as JSON over HTTP; at least once, with a key by which it
+ * recognizes a repeated request.
  */
 export const http: DestinationDefinition<typeof http_config> = {
   type: 'HTTP',
@@ -93,7 +93,7 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
   return tryOut(steps, deps, httpError, 'The endpoint refused it.');
 }
 
-/** Nothing can be compared, and that is said instead of nothing. */
+/** Nothing can be compared, and the result says so. */
 function unreadable(config: HttpConfig, delivered: DeliveredSlices[]): Difference[] {
   if (delivered.length === 0) return [];
   const detail =

@@ -5,15 +5,15 @@ import type { HttpConfig } from './config.ts';
 import { headersOf, packed } from './endpoint.ts';
 
 const hidden = '********';
-/** Replaces parts that differ in each request. */
+/** Placeholder for parts that differ in each request. */
 const of_the_request = '(of the request)';
 
 /**
- * The first request that these lines of JSON would become: its body to the byte but for the token
- * in it, and those of its headers that the export sets itself, secrets masked.
+ * Returns the first request for these lines of JSON: its exact body except for the token in it, and
+ * the headers that the export sets, with secrets masked.
  */
 export async function showRequest(config: HttpConfig, lines: Buffer): Promise<ShownRequest> {
-  // The config's own headers are secret as a whole, their names included.
+  // The config's own headers are secret as a whole, including their names.
   const masked: HttpConfig = {
     ...config,
     headers: {},

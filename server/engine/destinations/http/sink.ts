@@ -6,10 +6,10 @@ import type { HttpConfig } from './config.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * Opens a delivery to an endpoint. Sent rows are visible at once and cannot be taken back, so
- * `commit` and `abort` do nothing. A slice is finished once all its requests are acknowledged; the
- * next attempt does not send it again. An interrupted slice is sent again from its beginning, with
- * the same keys.
+ * Opens a delivery to an endpoint. Sent rows are visible at once and cannot be revoked, so `commit`
+ * and `abort` do nothing. A slice is finished once all its requests are acknowledged; the next
+ * attempt does not send it again. An interrupted slice is sent again from its beginning, with the
+ * same keys.
  */
 export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: Endpoint): Sink {
   const name = new URL(config.url).host;
@@ -36,8 +36,8 @@ export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: E
 }
 
 /**
- * The same for every attempt while the limits of a request are; with others the rows are parted
- * differently, and then the digest keeps the endpoint from taking a request for one that it knows.
+ * The id is the same for every attempt with the same request limits. Other limits divide the rows
+ * differently, and the digest then keeps the endpoint from mistaking a request for a known one.
  */
 function requestId(delivery: Delivery, slice: number, request: number, body: Body): string {
   return `${delivery.delivery_id}-${slice}-${request}-${body.digest}`;

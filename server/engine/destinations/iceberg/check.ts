@@ -12,8 +12,8 @@ import { tableFolder } from './config.ts';
 import { foreignData, openPeer, openStorage, vendedKeys } from './open_world.ts';
 
 /**
- * Tests another maker's catalog and the place of its files: signs in, looks for the namespace,
- * creates a table of its own, writes below it, and drops it.
+ * Tests another vendor's catalog and the place of its files: signs in, finds the namespace, creates
+ * its own table, writes below it, and drops it.
  */
 export async function checkForeign(
   place: LakePlace,
@@ -67,7 +67,7 @@ function catalogSteps(
         const schema = newSchema([{ name: 'checked', type: 'text' }]);
         state.table = await state.peer!.create({ location, schema, properties: {} });
         const opened = { ...config, ...vendedKeys(config, state.table) };
-        // A test knows no project: in the export folder it writes above those of projects.
+        // A test knows no project: in the export folder, it writes above the projects' folders.
         state.data =
           place.folder === undefined
             ? foreignData(await openStorage(place, opened, 0, deps), state.table, '')

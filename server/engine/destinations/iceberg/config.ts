@@ -8,7 +8,7 @@ import type { Config, LakePlace } from '../lake/place.ts';
 import { isName, joined, placeConfig, tableSchema, tableViolations } from '../lake/table_places.ts';
 import { layout_keys } from '../lake/layout.ts';
 
-/** The keys of a table, whatever the place of its files. */
+/** The keys of a table, for any place of its files. */
 type TableConfig = {
   namespace?: string;
   table: string;
@@ -19,7 +19,7 @@ type TableConfig = {
 /** The default of `namespace`. */
 const usual_namespace = 'sluice';
 
-/** The key of the format version that a table is to have. */
+/** The key of a table's format version. */
 export const version_keys = {
   format_version: Type.Optional(
     Type.Integer({
@@ -33,12 +33,12 @@ export const version_keys = {
   ),
 };
 
-/** The format version that the config asks for. */
+/** Returns the format version that the config asks for. */
 export function askedVersion(config: Config): number {
   return tableConfig(config).format_version ?? 2;
 }
 
-/** The schema of a config: the keys of the table, and those of every place, each once. */
+/** Returns the schema of a config: the keys of the table, and those of every place, each once. */
 export function configSchema(places: readonly LakePlace[]) {
   const namespace = defaultText(
     usual_namespace,
@@ -49,29 +49,29 @@ export function configSchema(places: readonly LakePlace[]) {
   return tableSchema(places, own, '<namespace>/<table>/');
 }
 
-/** The name of the table in the catalog. */
+/** Returns the name of the table in the catalog. */
 export function tableName(config: Config): { levels: string[]; name: string } {
   const { namespace = usual_namespace, table } = tableConfig(config);
   return { levels: namespace.split('.'), name: table };
 }
 
-/** The folder of the namespaces of a project in their place, without slashes at its ends. */
+/** Returns the folder of a project's namespaces in their place, without outer slashes. */
 export function lakeFolder(place: LakePlace, config: Config, team_id: number): string {
   return joined(place.folder?.(team_id) ?? '', tableConfig(config).prefix ?? '');
 }
 
-/** The folder of the table's files. */
+/** Returns the folder of the table's files. */
 export function tableFolder(place: LakePlace, config: Config, team_id: number): string {
   const { levels, name } = tableName(config);
   return joined(lakeFolder(place, config, team_id), ...levels, name);
 }
 
-/** The config of a table's data files. */
+/** Returns the config of a table's data files. */
 export function dataConfig(place: LakePlace, config: Config, team_id: number): Config {
   return placeConfig(place, config, `${tableFolder(place, config, team_id)}/data`);
 }
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function violations(
   places: readonly LakePlace[],
   config: Config,
@@ -80,7 +80,7 @@ export function violations(
   const { namespace = usual_namespace } = tableConfig(config);
   const asked = config as CatalogConfig;
   const levels = namespace.split('.');
-  // The catalog is to hand out the keys, so here they only have to be some.
+  // The catalog issues the credentials, so here they only need placeholders.
   const vended = takesVendedKeys(asked)
     ? { aws_access_key_id: 'vended', aws_secret_access_key: 'vended' }
     : {};

@@ -19,8 +19,8 @@ export async function findSnapshot(
 }
 
 /**
- * Looks what readers of a table of our catalog see of a delivery. It is shown if the current
- * snapshot or an ancestor has it, expired or not.
+ * Checks how readers of a table of our catalog see a delivery. It is shown if the current snapshot
+ * or an ancestor has it, expired or not.
  */
 export async function shownIn(
   db: Queryable,

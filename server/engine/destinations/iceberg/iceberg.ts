@@ -34,8 +34,8 @@ import { openWorld } from './open_world.ts';
 import type { World } from './world.ts';
 
 /**
- * Defines the destination of Iceberg tables, with their files in one of these places. Guarantee:
- * whatever a place promises for files holds for those of tables.
+ * Defines the destination of Iceberg tables, with their files in one of these places. Guarantee: a
+ * place's promises for files also apply to those of tables.
  */
 export function defineIceberg(places: readonly LakePlace[]): DestinationDefinition {
   const shared = ofPlaces(places);
@@ -52,7 +52,7 @@ export function defineIceberg(places: readonly LakePlace[]): DestinationDefiniti
     // tables.
     ways: [...catalog_meaning.ways, ...Object.keys({ ...version_keys, ...layout_keys }), 'prefix'],
     columnFaults: (columns) => nestedFaults(columns, 'An Iceberg table'),
-    // The table changes with the end of the run, and whoever looks waits for a change in progress.
+    // The table changes with the end of the run, and a check waits for a change in progress.
     is_settled_by_abort: (config) => !isForeign(config as CatalogConfig),
     erases: 'in_table',
     validate: (config, rules) => violations(places, config, rules),
@@ -106,7 +106,7 @@ function check(
   deps: DestinationDeps,
 ): ReturnType<DestinationDefinition['check']> {
   if (isForeign(config as CatalogConfig)) return checkForeign(place, config, columns, deps);
-  // A test knows no project: it writes to the folder above those of projects.
+  // A test knows no project: it writes to the folder above the projects' folders.
   const folder = place.folder === undefined ? lakeFolder(place, config, 0) : 'lake';
   return place.definition.check(placeConfig(place, config, folder), columns, deps);
 }
@@ -114,8 +114,8 @@ function check(
 type Compared = { delivered: DeliveredSlices[]; source: ContentSource; deps: DestinationDeps };
 
 /**
- * Lists differences of files, and of the table that names them. A merge leaves no file of a
- * delivery as it was: there the rows of the table are compared.
+ * Lists differences of files, and of the table that names them. A merge rewrites all files of a
+ * delivery: there, it compares the rows of the table.
  */
 async function compared(
   places: readonly LakePlace[],
@@ -137,7 +137,10 @@ async function compared(
   ];
 }
 
-/** The seals of deliveries whose files stay, from the snapshot and what the place says of them. */
+/**
+ * Returns the seals of deliveries whose files stay, from the snapshot and the place's facts about
+ * the files.
+ */
 async function sealsIn(
   places: readonly LakePlace[],
   config: Config,

@@ -4,7 +4,10 @@ import { fieldName } from '../lake/layout.ts';
 import type { TableSchema } from '../lake/schema.ts';
 import type { PartitionSpec, SortOrder } from '../lake/table_metadata.ts';
 
-/** The fields of a spec by the names of their columns; undefined where Sluice cannot make one. */
+/**
+ * Returns the fields of a spec by the names of their columns; undefined if Sluice cannot create
+ * one.
+ */
 export function fieldsOf(schema: TableSchema, spec: PartitionSpec): TableField[] | undefined {
   const fields = spec.fields.map((field) => {
     const column = schema.fields.find(({ id }) => id === field['source-id']);
@@ -15,7 +18,7 @@ export function fieldsOf(schema: TableSchema, spec: PartitionSpec): TableField[]
   return fields.every(isOurs) ? fields : undefined;
 }
 
-/** The spec of these fields among those of a table. */
+/** Finds the spec with these fields in a table. */
 export function findSpec(
   schema: TableSchema,
   specs: readonly PartitionSpec[],
@@ -28,7 +31,7 @@ export function findSpec(
   });
 }
 
-/** The fields as a new spec of the table has them. */
+/** Returns the fields for a new spec of the table. */
 export function specFields(schema: TableSchema, fields: readonly TableField[]) {
   return fields.map((field) => ({
     'source-id': idOf(schema, field.column),
@@ -37,7 +40,7 @@ export function specFields(schema: TableSchema, fields: readonly TableField[]) {
   }));
 }
 
-/** The fields of a sort order as a table has them. */
+/** Returns the fields of a sort order in the table's form. */
 export function orderFields(
   schema: TableSchema,
   order: readonly SortedColumn[],
@@ -50,7 +53,7 @@ export function orderFields(
   }));
 }
 
-/** The id of the order of these fields among those of a table. */
+/** Finds the id of the order with these fields in a table. */
 export function findOrder(
   orders: readonly SortOrder[],
   fields: SortOrder['fields'],

@@ -7,10 +7,10 @@ import { hasFiles } from '../lake/snapshot_change.ts';
 import { readFile } from './world.ts';
 import type { World } from './world.ts';
 
-/** A data file that readers see, and the files of deletes that may hide rows of it. */
+/** A data file that readers see, and the delete files that may hide rows of it. */
 export type LiveFile = Entry & { spec_id: number; deletes: string[] };
 
-/** Returns the data files that readers see, by their URIs: one entry for each naming. */
+/** Returns the data files that readers see, by URI: one entry for each occurrence. */
 export async function liveFiles(world: World): Promise<Map<string, LiveFile[]>> {
   const snapshot = (await world.catalog.load())?.parent;
   if (snapshot === undefined) return new Map();
@@ -36,9 +36,9 @@ export async function liveFiles(world: World): Promise<Map<string, LiveFile[]>> 
 type Placed = Entry & { spec_id: number };
 
 /**
- * May a file of deletes hide rows of a data file? One that names its data file, as deletion vectors
- * do, hides no others. Deletes by position reach files of their own commit, those by value do not;
- * without a partition these reach every file.
+ * Returns true if a delete file may hide rows of a data file. One that names its data file, as
+ * deletion vectors do, hides no others. Position deletes apply to files of their own commit,
+ * equality deletes do not; without a partition, the latter apply to every file.
  */
 function mayHide(deletes: Placed, file: Placed): boolean {
   const { referenced_data_file: named, sequence_number, content, partition } = deletes;

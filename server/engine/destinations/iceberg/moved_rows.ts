@@ -8,10 +8,12 @@ import type { ListedFile, ListedFiles } from '../lake/listed_files.ts';
 import { tableName } from './config.ts';
 import type { World } from './world.ts';
 
-/** Slices of a delivery whose rows stand in other files since. */
+/** Slices of a delivery whose rows have moved to other files. */
 type Moved = { delivery_id: string; outcome: SliceOutcome; successor: Successor };
 
-/** Deliveries with the slices that have their own files, and the slices whose rows moved. */
+/**
+ * Returns deliveries with the slices that have their own files, and the slices whose rows moved.
+ */
 export async function apartMoved(
   { deps, team_id, config, root }: World,
   delivered: DeliveredSlices[],
@@ -35,8 +37,8 @@ export async function apartMoved(
 }
 
 /**
- * Compares the files in which moved rows stand: each is named once, and has the bytes that were
- * written when its rows were compared with those of the files before.
+ * Compares the files with moved rows: each is named once, and has the bytes that were written when
+ * its rows were compared with the earlier files.
  */
 export async function compareMoved(
   world: World,

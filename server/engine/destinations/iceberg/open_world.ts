@@ -17,8 +17,8 @@ import { isInPlace } from './world.ts';
 import type { Storage, World } from './world.ts';
 
 /**
- * Opens the place of a table and its catalog, which says where the table lies. A table of another
- * catalog is created for a `delivery` if it is missing.
+ * Opens the place of a table and its catalog, which knows the table's location. A missing table of
+ * another catalog is created for a `delivery`.
  */
 export async function openWorld(
   place: LakePlace,
@@ -31,7 +31,7 @@ export async function openWorld(
     return openForeignWorld(place, config, team_id, deps, delivery);
   const storage = await openStorage(place, config, team_id, deps);
   const catalog = openOwnCatalog(storage, storeOf(deps));
-  // A table stays where it was created, whatever prefix the config has since.
+  // A table stays where it was created, even if the config's prefix has changed.
   const location = (await catalog.load())?.metadata.location;
   const data =
     location === undefined || !isInPlace(storage, location)
@@ -40,12 +40,12 @@ export async function openWorld(
   return { ...storage, catalog, data };
 }
 
-/** The folder of a table in its place, without slashes at its ends. */
+/** Returns the folder of a table in its place, without outer slashes. */
 function folderOf({ root }: Storage, location: string): string {
   return location.slice(root.length).replace(/\/+$/, '');
 }
 
-/** Opens the catalog of a table alone; makes no request yet. */
+/** Opens only the catalog of a table; makes no request yet. */
 export async function openCatalog(
   place: LakePlace,
   config: Config,
@@ -85,7 +85,7 @@ async function openForeignWorld(
   return { ...storage, catalog, data: foreignData(storage, table) };
 }
 
-/** Opens the table in the catalog that the config names; makes no request yet. */
+/** Opens the table in the config's catalog; makes no request yet. */
 export async function openPeer(
   place: LakePlace,
   config: Config,
@@ -116,8 +116,8 @@ export async function openStorage(
 }
 
 /**
- * The keys that the catalog hands out for the files of a table, in the names of S3's config. Throws
- * if the config has none and the catalog gives none: the server's own are never used for it.
+ * Returns the catalog's credentials for the files of a table, under the names of S3's config.
+ * Throws if neither the config nor the catalog has any: the server's own are never used for it.
  */
 export function vendedKeys(config: Config, table: Loaded | undefined): Config {
   if (!takesVendedKeys(config as CatalogConfig)) return {};
@@ -139,7 +139,7 @@ export function vendedKeys(config: Config, table: Loaded | undefined): Config {
   };
 }
 
-/** The config of the data files of a table that another catalog has placed. */
+/** Returns the config of the data files of a table that another catalog has placed. */
 export function foreignData(storage: Storage, table: Loaded | undefined, below = '/data'): Config {
   const { place, config, base } = storage;
   if (table === undefined) return placeConfig(place, config, '');

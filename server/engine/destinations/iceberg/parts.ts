@@ -7,8 +7,8 @@ import { openCatalog } from './open_world.ts';
 import { requireColumns, tableFields } from './table.ts';
 
 /**
- * Returns the fields by which the rows of a delivery are parted: those that its export names, else
- * those of the table, else those of a new one. A merge needs all rows of a part at once.
+ * Returns the partition fields of a delivery's rows: those of its export, else those of the table,
+ * else those of a new one. A merge needs all rows of a partition at once.
  */
 export async function partsOf(
   place: LakePlace,

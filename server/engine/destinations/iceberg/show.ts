@@ -26,22 +26,22 @@ export type StoredFile = {
 };
 
 /**
- * A delivery whose files are stored. `table_uuid` is the table that they were written for; without
- * files it may be left out. `removed` are the URIs of files that they replace.
+ * A delivery whose files are stored. `table_uuid` is the table of the files; optional without
+ * files. `removed` are the URIs of files that they replace.
  */
 export type StoredDelivery = {
   delivery: Delivery;
   table_uuid: string | undefined;
   files: StoredFile[];
   removed: SnapshotChange['removed'];
-  /** Throws if the files were made of another state of the table. */
+  /** Throws if the files were based on another state of the table. */
   requireBase?(state: TableState): Promise<void>;
 };
 
 /**
- * Shows the files to the readers of the table by one commit to its catalog, in the place of those
- * that they replace. A delivery that is there already is not added again. A commit that fails
- * leaves small files that no reader sees.
+ * Shows the files to the readers of the table by one commit to its catalog, in place of the
+ * replaced ones. An existing delivery is not added again. A failed commit leaves small files that
+ * no reader sees.
  */
 export async function showFiles(
   world: World,
@@ -65,7 +65,7 @@ export async function showFiles(
   };
   const snapshot = openSnapshot(metaFiles(world), change);
   const isEmpty = files.length === 0 && removed !== 'all' && removed.size === 0;
-  // Stored before the table is held.
+  // Stored before the table is locked.
   if (!isEmpty) await explained(() => snapshot.prepare(table!));
   const prepare = (state: TableState) =>
     explained(async () => {
@@ -139,7 +139,7 @@ function requireGeneration(
   if ((properties[generationKey(batch_export_id)] ?? '') > generation) throw supersededError();
 }
 
-/** Files that were to be replaced are gone: another writer came first. */
+/** The files to replace are gone: another writer came first. */
 async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -20,7 +20,7 @@ import { showFiles } from './show.ts';
 import type { StoredFile } from './show.ts';
 import type { World } from './world.ts';
 
-/** A slice as it is stored: `file` is how its place finds it again. */
+/** A slice as it is stored: `file` lets its place find it again. */
 type State = {
   file: DataFileFacts['file'];
   table_uuid: string;
@@ -32,8 +32,8 @@ type State = {
 
 /**
  * Opens a delivery into a table. `files` is the sink of its data files in their place: nobody sees
- * them before the table names them. Guarantee besides those of `Sink`: a table of our own catalog
- * changes in the transaction that ends the run.
+ * them before the table names them. Guarantee in addition to those of `Sink`: a table of our own
+ * catalog changes in the transaction that ends the run.
  */
 export function openTableSink(
   world: World,
@@ -70,13 +70,13 @@ export function openTableSink(
   };
 }
 
-/** Does the table show the delivery? */
+/** Returns true if the table shows the delivery. */
 export function isShown({ catalog }: World, delivery: Delivery): Promise<boolean> {
   return catalog.whileHeld(delivery, async (shown) => shown === 'shown');
 }
 
 /**
- * Returns true if a commit to another maker's catalog may have been sent: the files are in place,
+ * Returns true if a commit to another vendor's catalog may have been sent: the files are in place,
  * with their receipt. Its answer may be lost, so they stay.
  */
 async function mayBeShown({ config }: World, files: Sink): Promise<boolean> {

@@ -14,15 +14,15 @@ import { isInPlace, locationOf } from './world.ts';
 import type { Storage, World } from './world.ts';
 
 const name_mapping = 'schema.name-mapping.default';
-/** Rounds of changes: each makes one kind of them, and another writer may come between. */
+/** Rounds of changes: each makes one kind of them, and another writer may commit in between. */
 const tries_max = 8;
 
 /** The layout of a delivery's files. */
 export type Layout = { fields: readonly TableField[]; order: readonly SortedColumn[] };
 
 /**
- * The table that a delivery is written for: its uuid, its schema with the ids of its fields by
- * name, and the spec and the order of new files.
+ * The prepared table of a delivery: its uuid, its schema with the ids of its fields by name, and
+ * the spec and the order of new files.
  */
 export type PreparedTable = {
   uuid: string;
@@ -30,14 +30,13 @@ export type PreparedTable = {
   ids: Map<string, number>;
   spec_id: number;
   sort_order_id: number;
-  /** Do rows have ids that they keep? */
+  /** True if rows have permanent ids. */
   tracks_rows: boolean;
 };
 
 /**
- * Creates the table if it is missing, upgrades it as the config asks, adds the columns, the
- * partitions and the order that it lacks, and returns it. Throws `table_unsuitable` if the rows
- * cannot go into it.
+ * Creates the table if it is missing, upgrades it as the config asks, adds missing columns,
+ * partitions and the order, and returns it. Throws `table_unsuitable` if the rows do not fit.
  */
 export async function prepareTable(
   world: World,
@@ -56,19 +55,19 @@ export async function prepareTable(
         columnChange(metadata, delivery) ??
         layoutChange(metadata, layout);
       if (change === undefined) return preparedOf(metadata, layout);
-      // Catalogs give ids of their own, so the table is read again.
+      // Catalogs assign their own ids, so the table is read again.
       await world.catalog.change(change);
       if (tries === tries_max) throw new RetryableError('conflict', 'The table keeps changing.');
     } catch (error) {
-      // Another export, or a client of the catalog, did the same at this moment.
+      // Another export, or a client of the catalog, made the same change at this moment.
       const is_conflict = error instanceof RetryableError && error.code === 'conflict';
       if (!is_conflict || tries === tries_max) throw error;
     }
 }
 
 /**
- * The fields by which a table is parted; undefined for a table that does not exist, or that has no
- * rows and no partitions yet.
+ * Returns the partition fields of a table; undefined for a table that does not exist, or that has
+ * neither rows nor partitions yet.
  */
 export async function tableFields(
   catalog: TableCatalog,
@@ -82,7 +81,7 @@ export async function tableFields(
   return fields.length === 0 && table.parent === undefined ? undefined : fields;
 }
 
-/** Throws `table_unsuitable` where the rows lack a column by which the table is parted. */
+/** Throws `table_unsuitable` if the rows lack a partition column of the table. */
 export function requireColumns(
   config: Config,
   fields: readonly TableField[],
@@ -130,7 +129,7 @@ function requireWritable(world: World, metadata: TableMetadata, { columns }: Del
     throw unsuitable(world, `format version 3 keeps the column name "${taken}" for itself.`);
 }
 
-/** The change that upgrades a table; none goes back. */
+/** Returns the change that upgrades a table; there is no downgrade. */
 function versionChange({ config }: World, metadata: TableMetadata) {
   const version = askedVersion(config);
   if (metadata['format-version'] >= version) return undefined;
@@ -140,7 +139,7 @@ function versionChange({ config }: World, metadata: TableMetadata) {
   };
 }
 
-/** The error for a table that rows of an export cannot go into. */
+/** Returns the error for a table that the rows of an export do not fit. */
 export function unsuitable({ config }: Pick<World, 'config'>, why: string): NonRetryableError {
   const { levels, name } = tableName(config);
   const said = [...levels, name].join('.');
@@ -180,7 +179,7 @@ function columnChange(metadata: TableMetadata, { columns }: Delivery) {
   };
 }
 
-/** Partitions and order become those of new files; files that are there keep theirs. */
+/** Partitions and order apply to new files; existing files keep theirs. */
 function layoutChange(metadata: TableMetadata, { fields, order }: Layout) {
   const schema = currentSchema(metadata);
   const spec = findSpec(schema, metadata['partition-specs'], fields);

@@ -7,9 +7,9 @@ import type { Config, LakePlace } from '../lake/place.ts';
 import { isInPlace } from './world.ts';
 
 /**
- * Opens the files of a table in a place, which lie below `folder`; makes no request yet. Guarantee:
- * a file elsewhere, or of another project, is not read, written or removed, whatever a manifest of
- * a client names.
+ * Opens the files of a table in a place, below `folder`; makes no request yet. Guarantee: it never
+ * reads, writes or removes a file elsewhere, or of another project, whatever a client's manifest
+ * names.
  */
 export async function openTableFiles(
   place: LakePlace,

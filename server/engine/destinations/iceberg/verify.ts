@@ -4,8 +4,8 @@ import { generationKey } from './catalogs/catalog.ts';
 import type { World } from './world.ts';
 
 /**
- * Gives the receipts beside the data files of those deliveries that the table shows. A receipt is
- * stored before the table changes, so one alone proves nothing.
+ * Yields the receipts beside the data files of those deliveries that the table shows. A receipt is
+ * stored before the table changes, so a receipt alone proves nothing.
  */
 export async function* shownReceipts(
   world: World,
@@ -13,7 +13,7 @@ export async function* shownReceipts(
 ): AsyncGenerator<HeldReceipt> {
   const { place, deps, data, catalog } = world;
   const properties = (await catalog.load())?.metadata.properties ?? {};
-  // A later generation has removed their rows, though their snapshot is an ancestor still.
+  // A later generation has removed their rows, though their snapshot is still an ancestor.
   const isReplaced = ({
     batch_export_id,
     generation,

@@ -14,21 +14,21 @@ export type Storage = {
   deps: DestinationDeps;
   clock: Clock;
   files: SmallFiles;
-  /** The URI of the place, with a slash at its end. */
+  /** The URI of the place, with a trailing slash. */
   root: string;
   /** The URI below which the files of the project lie. */
   base: string;
   team_id: number;
 };
 
-/** A table's place and the catalog that has it. */
+/** A table's place and its catalog. */
 export type World = Storage & {
   catalog: TableCatalog;
   /** The config of the data files, for the destination of their place. */
   data: Config;
 };
 
-/** The URI of the table, without a slash at its end. */
+/** Returns the URI of the table, without a trailing slash. */
 export function locationOf({
   place,
   config,
@@ -39,8 +39,8 @@ export function locationOf({
 }
 
 /**
- * Writes a new small file of the table by its URI. An attempt that was stopped writes none: so its
- * table cannot change while another one removes its files.
+ * Writes a new small file of the table by its URI. A stopped attempt writes none, so its table
+ * cannot change while another one removes its files.
  */
 export async function putFile(
   storage: Storage,
@@ -53,7 +53,7 @@ export async function putFile(
 
 /** Reads a file of the table by its URI. Throws if it is gone. */
 export async function readFile(storage: Storage, uri: string): Promise<Buffer> {
-  // The consumer of streams in Node takes a detour by a Blob: a look reads hundreds of manifests.
+  // Node's consumer of streams takes a detour through a Blob: a look reads hundreds of manifests.
   return Buffer.concat(await Array.fromAsync<Buffer>(await readData(storage, uri)));
 }
 
@@ -64,7 +64,7 @@ export async function readData(storage: Storage, uri: string): Promise<Readable>
   return content;
 }
 
-/** The small files of a table as the writer of snapshots takes them. */
+/** Returns the small files of a table in the form that the writer of snapshots needs. */
 export function metaFiles(world: Storage): MetaFiles {
   return {
     read: (uri) => readFile(world, uri),
@@ -72,7 +72,7 @@ export function metaFiles(world: Storage): MetaFiles {
   };
 }
 
-/** Returns true for a URI of the project's own place: other writers may name any. */
+/** Returns true for a URI in the project's own place: other writers may name any. */
 export function isInPlace({ base }: Pick<Storage, 'base'>, uri: string): boolean {
   return uri.startsWith(base) && !uri.split('/').some((part) => part === '..' || part === '.');
 }

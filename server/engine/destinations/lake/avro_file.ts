@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRawSync, zstdDecompressSync } from 'node:zlib';
 import avsc from 'avsc';
 import type { Type } from 'avsc';
 
-/** A schema of Avro as plain JSON; keys that Avro does not know, such as `field-id`, stay in it. */
+/** A schema of Avro as plain JSON; keys unknown to Avro, such as `field-id`, stay in it. */
 export type AvroSchema = { [key: string]: unknown };
 
 /** Longs are bigints on both sides: avsc's own refuse those beyond 2^53. */
@@ -32,10 +32,10 @@ const header = avsc.Type.forSchema({
     { name: 'sync', type: { type: 'fixed', name: 'sync', size: sync_bytes } },
   ],
 });
-/** Bound of a block that is read, unpacked: manifests of other writers have some megabytes. */
+/** Limit of an unpacked block: manifests of other writers have some megabytes. */
 const block_bytes_max = 256 * 1024 * 1024;
 
-/** Types by their schemas as JSON, the newest last: each is code that is made once. */
+/** Types by their schemas as JSON, the newest last: each contains code that is generated once. */
 const types = new Map<string, Type>();
 const types_max = 16;
 
@@ -49,8 +49,8 @@ function typeOf(schema: AvroSchema): Type {
 }
 
 /**
- * Returns the bytes of an Avro file with these records in one block, and `meta` in its header
- * beside the schema. The same records give the same bytes.
+ * Returns the bytes of an Avro file with these records in one block, and with `meta` and the schema
+ * in its header. The same records give the same bytes.
  */
 export function writeAvro(
   schema: AvroSchema,
@@ -74,7 +74,7 @@ export function writeAvro(
 /** The content of an Avro file. */
 export type AvroFile = { schema: AvroSchema; records: object[]; meta: Record<string, string> };
 
-/** Reads an Avro file of any writer. Throws where it is no such file, or is cut off. */
+/** Reads an Avro file of any writer. Throws for an invalid or truncated file. */
 export function readAvro(bytes: Buffer): AvroFile {
   const { value, offset } = header.decode(bytes, 0) as {
     value?: { magic: Buffer; meta: Record<string, Buffer>; sync: Buffer };

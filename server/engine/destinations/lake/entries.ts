@@ -4,10 +4,10 @@ import { first_row_id_field } from './manifest.ts';
 import type { ListedManifest } from './manifest_list.ts';
 import type { PartitionValue } from './partition_types.ts';
 
-/** The states of an entry: the file was there before, came with the snapshot, or left with it. */
+/** The states of an entry: the file existed before, came with the snapshot, or left with it. */
 export const entry_status = { existing: 0, added: 1, deleted: 2 } as const;
 
-/** A file as an entry of a manifest names it, with the sequence numbers that it has or inherits. */
+/** A file in an entry of a manifest, with its own or inherited sequence numbers. */
 export type Entry = {
   status: number;
   /** The snapshot that added the file, or that deleted it. */
@@ -17,19 +17,19 @@ export type Entry = {
   path: string;
   records: number;
   bytes: number;
-  /** The id of its first row, as it is written or inherited; null where rows have none. */
+  /** The id of its first row, written or inherited; null if rows have none. */
   first_row_id: bigint | null;
-  /** The file of data whose rows a file of deletes names alone. */
+  /** The only data file whose rows a delete file names. */
   referenced_data_file: string | null;
-  /** 0 for data, 1 for deletes by position, 2 for deletes by value. */
+  /** 0 for data, 1 for position deletes, 2 for equality deletes. */
   content: number;
-  /** The values of the fields of the manifest's spec, in their order. */
+  /** The values of the fields of the manifest's spec, in order. */
   partition: PartitionValue[];
-  /** The entry as its writer wrote it. */
+  /** The original entry of its writer. */
   record: Record<string, unknown>;
 };
 
-/** A manifest of any writer, which can be written again with other states of its entries. */
+/** A manifest of any writer, which can be rewritten with other states of its entries. */
 export type OpenedManifest = {
   schema: AvroSchema;
   meta: Record<string, string>;
@@ -60,9 +60,9 @@ export type Inherited = Pick<
 >;
 
 /**
- * Reads a manifest exactly: what is not understood of an entry stays in its `record`. Fields are
- * found by their ids, because other writers give some of them other names. Throws for format v1,
- * whose entries have no sequence numbers.
+ * Reads a manifest exactly: unknown parts of an entry stay in its `record`. Fields are found by
+ * their ids, because other writers use other names for some of them. Throws for format v1, whose
+ * entries have no sequence numbers.
  */
 export function openManifest(bytes: Buffer, listed: Inherited): OpenedManifest {
   const { schema, records, meta } = readAvro(bytes);
@@ -78,7 +78,7 @@ export function openManifest(bytes: Buffer, listed: Inherited): OpenedManifest {
 
 type Values = Record<string, unknown>;
 
-/** Gives the files without an id of their first row the ids that they inherit, in their order. */
+/** Assigns inherited ids to the files without an id of their first row, in order. */
 function withRowIds(entries: Entry[], first: bigint | null): Entry[] {
   if (first === null) return entries.map((entry) => ({ ...entry, first_row_id: null }));
   let next = first;
@@ -112,7 +112,7 @@ function entryOf(record: Values, names: Map<number, string>, listed: Inherited):
   };
 }
 
-/** The names of the fields of an entry, of its data file and so on, by their ids. */
+/** Returns the names of the fields of an entry, of its data file and so on, by their ids. */
 function namesOf(schema: AvroSchema): Map<number, string> {
   const names = new Map<number, string>();
   const walk = (one: unknown): void => {
@@ -123,7 +123,7 @@ function namesOf(schema: AvroSchema): Map<number, string> {
     for (const field of fields) {
       const id = field['field-id'];
       if (typeof id === 'number') names.set(id, String(field['name']));
-      // The fields of a partition have ids of their own, which columns may have as well.
+      // The fields of a partition have their own ids, which columns may have as well.
       if (id !== ids.partition) walk(field['type']);
     }
   };
@@ -131,15 +131,15 @@ function namesOf(schema: AvroSchema): Map<number, string> {
   return names;
 }
 
-/** Does the table have the file of an entry? */
+/** Returns true if the table has the file of an entry. */
 export function isLive({ status }: Pick<Entry, 'status'>): boolean {
   return status !== entry_status.deleted;
 }
 
 /**
- * Returns the bytes of a manifest with other entries, which were opened from manifests of the same
- * schema. States, numbers and ids are those of the entries; everything else is as its writer wrote
- * it. With `tracks_rows` it has the format v3.
+ * Returns the bytes of a manifest with other entries, which come from manifests of the same schema.
+ * States, numbers and ids come from the entries; everything else stays as its writer wrote it. With
+ * `tracks_rows` it has the format v3.
  */
 export function manifestBytes(
   { schema: written, meta }: Pick<OpenedManifest, 'schema' | 'meta'>,
@@ -165,7 +165,7 @@ export function manifestBytes(
   return writeAvro(schema, records, { ...own, ...(tracks_rows && { 'format-version': '3' }) });
 }
 
-/** The schema of entries with the field that format v2 lacks. */
+/** Returns the schema of entries with the field that format v2 lacks. */
 function withRowIdField(schema: AvroSchema): AvroSchema {
   if (namesOf(schema).has(ids.first_row_id)) return schema;
   const fields = (schema['fields'] as AvroSchema[]).map((field) => {
@@ -177,7 +177,7 @@ function withRowIdField(schema: AvroSchema): AvroSchema {
   return { ...schema, fields };
 }
 
-/** The counts of a manifest, as a list has them. */
+/** The counts of a manifest in a list. */
 export type Counts = Pick<
   ListedManifest,
   | 'added_files_count'

@@ -1,11 +1,12 @@
 import { parquetMetadata } from 'hyparquet';
 import type { FileMetaData } from 'hyparquet';
 
-/** A value for each of some fields, by their ids; as it is stored with a slice. */
+/** A value for each of some fields, by their ids, in the form stored with a slice. */
 export type ById<Value> = [id: number, value: Value][];
 
 /**
- * The facts of a data file by which readers skip it. Bounds are base64 of Iceberg's single values.
+ * The facts about a data file by which readers skip it. Bounds are base64 of Iceberg's single
+ * values.
  */
 export type FileStatistics = {
   column_sizes: ById<number>;
@@ -18,16 +19,16 @@ export type FileStatistics = {
 
 type Chunk = NonNullable<FileMetaData['row_groups'][number]['columns'][number]['meta_data']>;
 
-/** Keeps instants whole: as dates they would lose their microseconds. */
+/** Keeps instants exact: as dates they would lose their microseconds. */
 const parsers = {
   timestampFromMicroseconds: (value: bigint) => value,
 } as unknown as NonNullable<Parameters<typeof parquetMetadata>[1]>['parsers'];
 
 /**
  * Returns the rows and statistics of a Parquet file from its footer, length and magic included.
- * Instants and integers have bounds. Texts have none: a bound is a real value, such as an address
- * of mail, and would stay in a manifest after its row is erased. Floats have none, because NaN has
- * no place among them.
+ * Instants and integers have bounds. Texts have none: a bound is a real value, such as an e-mail
+ * address, and would stay in a manifest after its row is erased. Floats have none, because NaN has
+ * no place in their order.
  */
 export function readStatistics(
   tail: Uint8Array,
@@ -56,7 +57,7 @@ export function readStatistics(
       Number(chunks.reduce((total, chunk) => total + value(chunk), 0n));
     found.column_sizes.push([id, sum(({ total_compressed_size }) => total_compressed_size)]);
     found.value_counts.push([id, sum(({ num_values }) => num_values)]);
-    // Snowflake wants a count for columns too that cannot be null, and the store writes none.
+    // Snowflake needs a count even for columns that cannot be null, and the store writes none.
     if (required.has(name)) found.null_counts.push([id, 0]);
     else if (chunks.every(({ statistics }) => statistics?.null_count !== undefined))
       found.null_counts.push([id, sum(({ statistics }) => statistics!.null_count!)]);
@@ -69,7 +70,7 @@ function startOf(chunk: Chunk | undefined): number {
   return Number(chunk?.dictionary_page_offset ?? chunk?.data_page_offset ?? 4n);
 }
 
-/** A group of nulls alone has no bounds; one with values and without bounds leaves all open. */
+/** A group with only nulls has no bounds; one with values and without bounds removes all bounds. */
 function addBounds(found: FileStatistics, id: number, chunks: Chunk[]): void {
   const bounded = chunks.filter(
     ({ num_values, statistics }) => statistics?.null_count !== num_values,

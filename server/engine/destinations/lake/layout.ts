@@ -28,7 +28,7 @@ const names = (description: string) =>
     ),
   );
 
-/** The keys of a config that say how the rows of a table lie in its files. */
+/** The keys of a config that determine the layout of a table's rows in its files. */
 export const layout_keys = {
   partition_by: names(
     'Each file holds rows of one partition: `timestamp` (each value), `month(timestamp)`, ' +
@@ -44,13 +44,13 @@ export const layout_keys = {
 
 type LayoutConfig = { partition_by?: string[] | null; sort_by?: string[] | null };
 
-/** The fields that a config names; undefined where it leaves them to the table. */
+/** Returns the fields of a config; undefined if it leaves them to the table. */
 export function askedFields(config: Config): TableField[] | undefined {
   const { partition_by } = config as LayoutConfig;
   return partition_by?.map((text) => readField(text));
 }
 
-/** The columns by which a config or, without its word, a merge sorts the rows of a file. */
+/** Returns the sort columns of a file's rows: the config's, or else those of a merge. */
 export function sortedBy(config: Config, { merge }: Pick<Delivery, 'merge'>): SortedColumn[] {
   const { sort_by } = config as LayoutConfig;
   const asked = sort_by?.map((text) => {
@@ -69,9 +69,9 @@ function readField(text: string): TableField {
 }
 
 /**
- * The fields of a new table without a word of the config: buckets of the key where rows are merged,
- * because a delivery then rewrites only the buckets of its keys. Rows of a grouping query would be
- * computed once for each bucket, so these have none.
+ * Returns the default fields of a new table: for merged rows, buckets of the key, because a
+ * delivery then only rewrites the buckets of its keys. A grouping query has none, because its rows
+ * would be computed once for each bucket.
  */
 export function usualFields(
   { merge, columns }: Pick<Delivery, 'merge' | 'columns'>,
@@ -88,7 +88,7 @@ const bucketed: readonly Column['type'][] = ['uuid', 'text', 'integer', 'timesta
 const repeated: readonly Column['type'][] = ['uuid', 'text', 'integer', 'boolean', 'date'];
 const ordered: readonly Column['type'][] = [...repeated, 'timestamp', 'decimal'];
 
-/** Violations of a layout by the columns of an export, and by how its rows are merged. */
+/** Checks a layout against the columns of an export and the merge of its rows. */
 export function layoutViolations(
   config: Config,
   columns: readonly Column[],
@@ -153,7 +153,7 @@ function typeFault(
         `${types.join(', ')}.`;
 }
 
-/** The name of a field among the partitions of a table. */
+/** Returns the name of a field among the partitions of a table. */
 export function fieldName({ column, transform }: TableField): string {
   if (transform === 'identity') return column;
   return `${column}_${transform.startsWith('bucket') ? 'bucket' : transform}`;

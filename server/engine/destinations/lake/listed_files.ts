@@ -4,13 +4,13 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { DeliveredSlices, Seal, SliceOutcome } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 
-/** A data file as a table names it, and the files of other writers that hide rows of it. */
+/** A data file as a table names it, and other writers' delete files that hide rows of it. */
 export type ListedFile = { records: number; bytes: number; deletes?: readonly string[] };
 
-/** The entries of the data files that readers of a table see, by name; one for each naming. */
+/** The entries of the data files that readers of a table see, by name; one for each occurrence. */
 export type ListedFiles = ReadonlyMap<string, ListedFile[]>;
 
-/** Says that readers do not see all rows of a file; undefined where they do. */
+/** Returns a sentence if readers do not see all rows of a file; undefined if they do. */
 export function hiddenRows({ deletes = [] }: ListedFile): string | undefined {
   const [first] = deletes;
   return first === undefined
@@ -19,7 +19,7 @@ export function hiddenRows({ deletes = [] }: ListedFile): string | undefined {
         `such as ${first}, so readers see fewer rows.`;
 }
 
-/** Names the data files of deliveries that the table does not name exactly once, as they are. */
+/** Names the data files of deliveries that the table does not name exactly once and unchanged. */
 export function compareListed(
   live: ListedFiles,
   nameIn: (name: string) => string,
@@ -48,12 +48,12 @@ export function compareListed(
   return differences;
 }
 
-/** Slices of a delivery that stand in another file since; null: an erasure removed all of them. */
+/** Slices of a delivery that moved to another file; null: an erasure removed all of them. */
 export type MovedSlice = { delivery_id: string; successor: { name: string; at: string } | null };
 
 /**
- * The seals of deliveries in a table: what the place says of their files, the entries of these in
- * the table, and the files that have their rows since.
+ * Returns the seals of deliveries in a table: the place's facts about their files, their entries in
+ * the table, and the files that have their rows now.
  */
 export async function sealListed(
   files: ReadonlyMap<string, Seal> | undefined,
@@ -95,8 +95,8 @@ export async function sealListed(
 const entryOf = ({ records, bytes, deletes = [] }: ListedFile) => [records, bytes, ...deletes];
 
 /**
- * Throws `delivery_missing` unless the table names each of the files with the size that it has: a
- * delivery that is shown can be written once more, but the entries of its files cannot change.
+ * Throws `delivery_missing` unless the table names each of the files with its size: a shown
+ * delivery can be rewritten, but the entries of its files cannot change.
  */
 export function requireSame(
   live: ListedFiles,

@@ -8,7 +8,7 @@ import type { TableSchema } from './schema.ts';
 
 /**
  * A data file of a table. `path` is a full URI; `partition` follows the fields of the spec. Without
- * `spec_id` that is the table's default; without `sort_order_id` the rows have no order.
+ * `spec_id`, that is the table's default; without `sort_order_id`, the rows have no order.
  */
 export type DataFile = {
   path: string;
@@ -20,17 +20,17 @@ export type DataFile = {
   sort_order_id?: number;
 };
 
-/** A column of a record of Avro, with the id by which readers know it. */
+/** Returns a column of an Avro record, with the id by which readers know it. */
 export function column(id: number, name: string, type: unknown): AvroSchema {
   return { name, type, 'field-id': id };
 }
 
-/** A column that may be null. */
+/** Returns a column that may be null. */
 export function optional(id: number, name: string, type: unknown): AvroSchema {
   return { ...column(id, name, ['null', type]), default: null };
 }
 
-/** A list with the id of its items. */
+/** Returns a list with the id of its items. */
 export function list(id: number, items: unknown): AvroSchema {
   return { type: 'array', items, 'element-id': id };
 }
@@ -49,8 +49,8 @@ function mapped(key: number, value: number, type: string): AvroSchema {
 export const first_row_id_field = optional(142, 'first_row_id', 'long');
 
 /**
- * The schema of a manifest's entries. BigQuery finds the records of files and partitions only under
- * the names `r2` and `r102`.
+ * Returns the schema of a manifest's entries. BigQuery only finds the records of files and
+ * partitions under the names `r2` and `r102`.
  */
 function entrySchema(schema: TableSchema, spec: PartitionSpec, tracks_rows: boolean): AvroSchema {
   const partition = {
@@ -93,7 +93,7 @@ function entrySchema(schema: TableSchema, spec: PartitionSpec, tracks_rows: bool
   };
 }
 
-/** The type of a partition field, as Avro writes it. */
+/** Returns the type of a partition field in Avro. */
 function partitionType(schema: TableSchema, field: PartitionSpec['fields'][number]): unknown {
   const type = resultType(schema, field);
   return type === 'date' ? { type: 'int', logicalType: 'date' } : type;
@@ -104,7 +104,8 @@ export type ManifestForm = { schema: TableSchema; spec: PartitionSpec; tracks_ro
 
 /**
  * Returns the bytes of a manifest that adds these files in a snapshot. Its entries have no sequence
- * number and no ids of rows: they inherit those of the list, so that a retry writes the list alone.
+ * number and no ids of rows: they inherit those of the list, so that a retry only rewrites the
+ * list.
  */
 export function writeManifest(
   { schema, spec, tracks_rows }: ManifestForm,

@@ -4,8 +4,8 @@ import { column, list, optional } from './manifest.ts';
 import type { PartitionSummary } from './partition_types.ts';
 
 /**
- * A manifest as a list names it. Bounds of partitions are single values of Iceberg; `content` is 0
- * for data and 1 for deletes.
+ * A manifest in a list. Bounds of partitions are single values of Iceberg; `content` is 0 for data
+ * and 1 for deletes.
  */
 export type ListedManifest = {
   manifest_path: string;
@@ -25,7 +25,10 @@ export type ListedManifest = {
   key_metadata: Buffer | null;
   /** The first id for rows of files without ids; null in format v2 and for deletes. */
   first_row_id: bigint | null;
-  /** The rows that are counted so, where this server knows; else those of all its files. */
+  /**
+   * The number of rows without ids, if this server knows it; otherwise it counts all rows of its
+   * files.
+   */
   unnumbered_rows?: bigint;
 };
 
@@ -68,7 +71,7 @@ const schema_v2: AvroSchema = {
   fields: schema.fields.filter(({ name }) => name !== 'first_row_id'),
 };
 
-/** The snapshot that a list belongs to; `first_row_id` in format version 3 alone. */
+/** The snapshot of a list; `first_row_id` only in format version 3. */
 export type ListedSnapshot = {
   id: bigint;
   parent_id: bigint | null;
@@ -77,8 +80,8 @@ export type ListedSnapshot = {
 };
 
 /**
- * Returns the manifests, with ids for their rows from the first one on where they have none, and
- * the id behind the last.
+ * Returns the manifests, with ids for unnumbered rows from the first one on, and the id after the
+ * last.
  */
 export function numbered(
   manifests: ListedManifest[],
@@ -95,8 +98,8 @@ export function numbered(
 }
 
 /**
- * Returns the bytes of a manifest list. Its header says the format version: readers that miss it
- * take deletes for data.
+ * Returns the bytes of a manifest list. Its header contains the format version: readers that miss
+ * it read deletes as data.
  */
 export function writeManifestList(
   { id, parent_id, sequence_number, first_row_id }: ListedSnapshot,
@@ -114,7 +117,7 @@ export function writeManifestList(
 
 /**
  * Reads a manifest list of any writer of format v2 or v3. Fields are found by their ids, because
- * other writers give some of them other names.
+ * other writers use other names for some of them.
  */
 export function readManifestList(bytes: Buffer): ListedManifest[] {
   const file = readAvro(bytes);

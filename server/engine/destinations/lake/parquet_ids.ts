@@ -2,15 +2,15 @@ import { lineage_fields } from './row_lineage.ts';
 import { fieldsOf, integerBytes, readInteger, readList, readText, thrift } from './thrift.ts';
 import type { Cursor } from './thrift.ts';
 
-/** Numbers of fields in the footer of a Parquet file, as its specification gives them. */
+/** Numbers of fields in the footer of a Parquet file, by its specification. */
 const footer = { schema: 2 };
 const element = { name: 4, num_children: 5, field_id: 9 };
 
 /**
  * Returns the footer of a Parquet file (without its length and magic) with the field id of each
  * column, by name. ClickHouse writes none, and readers such as DuckDB and Trino show every value of
- * a column without an id as null. All other bytes stay as they are. Throws for a column without an
- * id and for nested columns, which our files do not have.
+ * a column without an id as null. All other bytes stay unchanged. Throws for a column without an id
+ * and for nested columns, which our files do not have.
  */
 export function withFieldIds(bytes: Buffer, ids: ReadonlyMap<string, number>): Buffer {
   const cursor: Cursor = { bytes, at: 0 };
@@ -29,8 +29,8 @@ export function withFieldIds(bytes: Buffer, ids: ReadonlyMap<string, number>): B
 }
 
 /**
- * Fields stand in the order of their numbers, and each says by how much its number is greater than
- * the one before: the id goes in front of the first with a greater number, which then says less.
+ * Fields are in the order of their numbers, and each stores the difference to the previous one: the
+ * id is inserted before the first with a greater number, whose difference then shrinks.
  */
 function giveId(
   cursor: Cursor,
@@ -62,7 +62,7 @@ function giveId(
     integerBytes(id),
     following?.head ?? Buffer.alloc(0),
   ]);
-  // Without a field behind it the id stands in front of the byte that ends the struct.
+  // If no field follows, the id is inserted before the byte that ends the struct.
   const end = cursor.at - 1;
   insert(following?.from ?? end, added, following?.to ?? end);
 }

@@ -12,7 +12,7 @@ export type PartitionSummary = {
   upper_bound: Buffer | null;
 };
 
-/** Iceberg's types of the partitions that this server makes. */
+/** Iceberg's types of the partitions that this server creates. */
 export type PartitionType = 'int' | 'date' | 'long' | 'string' | 'boolean';
 
 /** Returns the result type of a field's transform. */
@@ -28,7 +28,7 @@ export function resultType(
   throw new Error(`Sluice makes no partitions of ${JSON.stringify(type)}.`);
 }
 
-/** Returns a value as a partition of the type has it; `text` is how a slice is stored with it. */
+/** Returns a value as a partition of the type; `text` is its form in a stored slice. */
 export function partitionValue(type: PartitionType, text: string | null): PartitionValue {
   if (text === null || type === 'string') return text;
   if (type === 'boolean') return text === 'true' || text === '1';
@@ -57,7 +57,7 @@ export function partitionSummaries(
   });
 }
 
-/** Returns partitions as texts that are equal where they are the same. */
+/** Returns partitions as texts, which are equal for equal partitions. */
 export function partitionText(partition: readonly PartitionValue[]): string {
   return JSON.stringify(partition.map((value) => (value === null ? null : String(value))));
 }
@@ -70,7 +70,7 @@ function compared(one: Valued, other: Valued): number {
   return one.value < other.value ? -1 : one.value > other.value ? 1 : 0;
 }
 
-/** The serialization of a single value. */
+/** Serializes a single value. */
 function singleValue(type: PartitionType, value: string | number | bigint | boolean): Buffer {
   if (type === 'string') return Buffer.from(String(value));
   if (type === 'boolean') return Buffer.from([value === true ? 1 : 0]);

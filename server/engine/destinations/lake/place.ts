@@ -7,24 +7,26 @@ import type {
 /** A destination's config, of any type. */
 export type Config = Record<string, unknown>;
 
-/** Small files of a place. Names have `/` between folders. Errors are explained. */
+/** Small files of a place. Names have `/` between folders. Errors tell the user what to do. */
 export type SmallFiles = {
-  /** Writes a file whole, over an older one, and returns once it is safe. */
+  /** Writes a file completely, over an older one, and returns once it is safe. */
   put(name: string, content: Buffer | string): Promise<void>;
   /**
-   * Writes a file whole unless there is one of this name: then it gives false. After a lost answer
-   * the file that is there may be this one.
+   * Writes a file completely unless the name exists: then it returns false. After a lost answer,
+   * the existing file may be this one.
    */
   putNew(name: string, content: Buffer | string): Promise<boolean>;
-  /** The content, or undefined if there is no such file. */
+  /** Returns the content, or undefined if the file does not exist. */
   read(name: string): Promise<Readable | undefined>;
-  /** Names of the files directly in a folder: those behind `after`, and maybe others. */
+  /** Lists the files directly in a folder by name: those after `after`, and possibly others. */
   list(folder: string, after?: string): AsyncIterable<string>;
-  /** Removes a file; one that is gone already is no error. */
+  /** Removes a file. A missing file is no error. */
   remove(name: string): Promise<void>;
-  /** Names of all visible files below a folder. */
+  /** Lists all visible files below a folder by name. */
   listAll(folder: string): AsyncIterable<string>;
-  /** The instant of the last write in milliseconds, or undefined if there is no such file. */
+  /**
+   * Returns the instant of the last write in milliseconds, or undefined if the file does not exist.
+   */
   writtenAt(name: string): Promise<number | undefined>;
 };
 
@@ -35,8 +37,8 @@ export type SmallFiles = {
 export type LakePlace = {
   definition: DestinationDefinition;
   openFiles(config: Config, deps: DestinationDeps): Promise<SmallFiles>;
-  /** The folder that the tables of a project lie in, where projects share the place. */
+  /** Returns the folder of a project's tables, if projects share the place. */
   folder?(team_id: number): string;
-  /** The URI of the place, with a slash at its end. Readers compare paths as texts. */
+  /** Returns the URI of the place, with a trailing slash. Readers compare paths as texts. */
   root(config: Config, deps: Pick<DestinationDeps, 'export_dir'>): string;
 };

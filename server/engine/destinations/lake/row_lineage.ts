@@ -1,6 +1,6 @@
 import type { SchemaField } from './schema.ts';
 
-/** The column of the id that a row keeps for ever, by the names and ids of the specification. */
+/** The column of a row's permanent id, with the specification's name and id. */
 export const row_id: SchemaField = {
   id: 2_147_483_540,
   name: '_row_id',
@@ -8,7 +8,7 @@ export const row_id: SchemaField = {
   type: 'long',
 };
 
-/** The column of the sequence number of the commit that changed a row last. */
+/** The column of the sequence number of the commit that last changed a row. */
 export const row_sequence: SchemaField = {
   id: 2_147_483_539,
   name: '_last_updated_sequence_number',
@@ -16,11 +16,11 @@ export const row_sequence: SchemaField = {
   type: 'long',
 };
 
-/** The columns that a copied row carries along, in files of tables of format version 3. */
+/** The columns that a copied row keeps, in files of tables of format version 3. */
 export const lineage_fields: readonly SchemaField[] = [row_id, row_sequence];
 
 /**
- * The ids that rows of a file inherit where it has none of its own: the row at place n has
- * `first_row_id` + n. Null in a table whose rows have no ids yet; their number then is null too.
+ * The ids that rows of a file inherit if it has none of its own: the row at position n has
+ * `first_row_id` + n. Null in a table whose rows have no ids yet; their number is null too then.
  */
 export type Lineage = { first_row_id: bigint | null; sequence_number: bigint };

@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from '../../model/models/column.ts';
 
-/** The types of Iceberg that our columns have. */
+/** Iceberg's types for our columns. */
 export type FieldType =
   | 'string'
   | 'timestamptz'
@@ -11,8 +11,8 @@ export type FieldType =
   | 'decimal(38, 9)';
 
 /**
- * A field of a table; its type may be any of Iceberg's where another writer made it. In format
- * version 3 it may have a value for files without the column, and one for rows without it.
+ * A field of a table; another writer's may have any type of Iceberg. In format version 3, it may
+ * have a value for files without the column, and one for rows without it.
  */
 export type SchemaField = {
   id: number;
@@ -23,7 +23,9 @@ export type SchemaField = {
   'write-default'?: unknown;
 };
 
-/** Has a field a value where a file or a row lacks it? Sluice leaves it null there. */
+/**
+ * Returns true if a field has a default for files or rows without it. Sluice leaves it null there.
+ */
 export function hasDefault(field: SchemaField): boolean {
   return (field['initial-default'] ?? null) !== null || (field['write-default'] ?? null) !== null;
 }
@@ -32,8 +34,8 @@ export function hasDefault(field: SchemaField): boolean {
 export type TableSchema = { type: 'struct'; 'schema-id': number; fields: SchemaField[] };
 
 /**
- * Uuids are text: BigQuery and Snowflake would show the type `uuid` as bytes, which join with no
- * text. JSON is text too, because format v2 has no type for it.
+ * Uuids are text: BigQuery and Snowflake would show the type `uuid` as bytes, which cannot be
+ * joined with text. JSON is text too, because format v2 has no type for it.
  */
 const types: Record<ColumnType, FieldType> = {
   uuid: 'string',
@@ -48,8 +50,8 @@ const types: Record<ColumnType, FieldType> = {
 };
 
 /**
- * Returns the schema of a new table: fields have ids from 1, because Snowflake refuses 0, and may
- * all be null, because a column that must not be can never be made one that may.
+ * Returns the schema of a new table. Field ids begin with 1, because Snowflake refuses 0. All
+ * fields may be null, because a required column can never become optional.
  */
 export function newSchema(columns: Pick<Column, 'name' | 'type'>[]): TableSchema {
   return {
@@ -69,8 +71,8 @@ export type Fitting = { fault: string } | { schema: TableSchema; last_column_id:
 /**
  * Returns the schema with a field for each column. Missing ones are added with ids that the table
  * has never used, and narrower ones are widened: `int` to `long`, `float` to `double`, a decimal to
- * more digits. The schema is the given one if nothing changes. Readers such as Spark do not tell
- * `Foo` from `foo`, so such a pair is a fault.
+ * more digits. If nothing changes, it returns the given schema. Readers such as Spark do not
+ * distinguish `Foo` from `foo`, so such a pair is a fault.
  */
 export function fitSchema(
   schema: TableSchema,
@@ -100,7 +102,7 @@ export function fitSchema(
   };
 }
 
-/** Other writers leave the space of a decimal out. */
+/** Other writers omit the space in a decimal. */
 function isSame(type: unknown, wanted: FieldType): boolean {
   return typeof type === 'string' && type.replaceAll(' ', '') === wanted.replaceAll(' ', '');
 }
@@ -117,7 +119,7 @@ function said(type: unknown): string {
   return typeof type === 'string' ? type : JSON.stringify(type);
 }
 
-/** Returns the ids of a schema's fields by their names. */
+/** Returns the ids of a schema's fields by name. */
 export function fieldIds({ fields }: TableSchema): Map<string, number> {
   return new Map(fields.map(({ name, id }) => [name, id]));
 }

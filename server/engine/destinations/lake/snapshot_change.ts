@@ -16,8 +16,8 @@ export function newSnapshotId(): bigint {
 }
 
 /**
- * The files that a snapshot adds and removes. `replace` says that the rows stay the same. With
- * `all` every file leaves, files of deletes too. `summary` has keys of our own.
+ * The files that a snapshot adds and removes. `replace`: the rows stay the same. With `all`, every
+ * file leaves, including delete files. `summary` has our own keys.
  */
 export type SnapshotChange = {
   snapshot_id: bigint;
@@ -52,10 +52,10 @@ export function addedManifests(
   }));
 }
 
-/** A manifest that is stored: its full URI and its length in bytes. */
+/** A stored manifest: its full URI and its length in bytes. */
 export type StoredManifest = { path: string; bytes: number };
 
-/** Returns a manifest of added files as the list of the next snapshot of the table names it. */
+/** Returns a manifest of added files for the list of the table's next snapshot. */
 export function listAdded(
   { metadata }: TableState,
   snapshot_id: bigint,
@@ -74,7 +74,7 @@ export function listAdded(
     sequence_number,
     min_sequence_number: sequence_number,
     added_snapshot_id: snapshot_id,
-    // An older DuckDB needs the field, also of a table without partitions.
+    // An older DuckDB needs the field, also for a table without partitions.
     partitions: partitionSummaries(currentSchema(metadata), specOf(metadata, spec_id), partitions),
     key_metadata: null,
     first_row_id: null,
@@ -82,9 +82,9 @@ export function listAdded(
 }
 
 /**
- * Returns the entries of a manifest after some of its files were removed; undefined where it has
- * none of them. Files that left earlier are left out. Files that leave now come last: readers
- * differ in whether these count where rows inherit ids.
+ * Returns the entries of a manifest after some of its files were removed; undefined if it has none
+ * of them. Omits files that left earlier. Newly removed files come last: readers disagree on
+ * whether these count for inherited row ids.
  */
 export function withoutFiles(
   { entries }: OpenedManifest,
@@ -103,8 +103,8 @@ export function withoutFiles(
 }
 
 /**
- * Returns a manifest that was written again as the list of the next snapshot names it. The bounds
- * of its partitions stay as they were: they hold for a part of its files too.
+ * Returns a rewritten manifest for the list of the next snapshot. The bounds of its partitions
+ * stay: they also hold for a part of its files.
  */
 export function listRewritten(
   { metadata }: TableState,
@@ -126,27 +126,27 @@ export function listRewritten(
   };
 }
 
-/** The rows of entries whose ids are inherited from the list. */
+/** Returns the number of rows in entries that inherit their ids from the list. */
 export function unnumberedRows(entries: readonly Entry[]): bigint {
   return entries
     .filter((entry) => isLive(entry) && entry.first_row_id === null)
     .reduce((sum, { records }) => sum + BigInt(records), 0n);
 }
 
-/** Has the table a file of the manifest? Else later lists leave it out. */
+/** Returns true if the table has a file of the manifest. Otherwise later lists omit it. */
 export function hasFiles(listed: ListedManifest): boolean {
   return listed.added_files_count !== 0 || listed.existing_files_count !== 0;
 }
 
-/** A manifest list, and the ids of rows that it takes: the first one, and how many at most. */
+/** A manifest list, and its row ids: the first one, and the most that it uses. */
 export type WrittenList = {
   bytes: Buffer;
   rows?: { 'first-row-id': Long; 'added-rows': Long };
 };
 
 /**
- * Returns the manifest list of the next snapshot of a table. In format version 3 it gives ids to
- * the rows of every manifest that has none, also of files from before the table was upgraded.
+ * Returns the manifest list of the next snapshot of a table. In format version 3, it assigns row
+ * ids to every manifest without them, also to files from before the upgrade of the table.
  */
 export function manifestListOf(
   { metadata, parent }: TableState,
@@ -171,7 +171,7 @@ export function manifestListOf(
 const exact = (value: bigint): Long =>
   value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
 
-/** A file that left, as far as the summary of a snapshot counts it. */
+/** The counts of a removed file for the summary of a snapshot. */
 export type RemovedFile = Pick<Entry, 'records' | 'bytes' | 'partition'> & { spec_id: number };
 
 /**
@@ -210,7 +210,7 @@ function sumOf(files: readonly Counted[], name: keyof Counted): number {
   return files.reduce((sum, file) => sum + file[name], 0);
 }
 
-/** A total that the parent does not say stays unknown, unless nothing of the parent is left. */
+/** A total that the parent lacks stays unknown, unless nothing of the parent is left. */
 function totalsOf(
   { metadata, parent }: TableState,
   { added, removed }: SnapshotChange,

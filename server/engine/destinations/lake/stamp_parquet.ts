@@ -4,7 +4,7 @@ import { readStatistics } from './file_statistics.ts';
 import type { FileStatistics } from './file_statistics.ts';
 import { withFieldIds } from './parquet_ids.ts';
 
-/** A file as it is stored: its rows, bytes and SHA-256 (hex), and its statistics. */
+/** A stored file: its rows, bytes and SHA-256 (hex), and its statistics. */
 export type StampedFile = {
   records: number;
   bytes: number;
@@ -21,8 +21,8 @@ const footer_bytes_max = 16 * 1024 * 1024;
 const end_bytes = 8;
 
 /**
- * Opens a stage that gives a Parquet file as it passes, with field ids in its footer. The end of
- * the file waits in it until the source has ended. `finish` throws if it has not.
+ * Opens a stage that passes a Parquet file on, with field ids in its footer. It holds the end of
+ * the file until the source has ended. `finish` throws before that.
  */
 export function stampParquet(ids: ReadonlyMap<string, number>): {
   stage: Transform;
@@ -74,7 +74,7 @@ export function stampParquet(ids: ReadonlyMap<string, number>): {
   };
 }
 
-/** The values and the footer of the end of a file. */
+/** Splits the end of a file into values and footer. */
 function apart(rest: Buffer): { values: Buffer; footer: Buffer } {
   const end = rest.length - end_bytes;
   if (end < 0 || rest.toString('latin1', end + 4) !== 'PAR1')

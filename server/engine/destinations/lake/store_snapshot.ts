@@ -28,7 +28,7 @@ export type MetaFiles = {
   put(uri: string, content: Buffer): Promise<void>;
 };
 
-/** Thrown where files that are to leave a table are not there: another writer came first. */
+/** Thrown if files to remove from a table are not there: another writer came first. */
 export class FilesGoneError extends Error {
   readonly paths: readonly string[];
 
@@ -39,19 +39,21 @@ export class FilesGoneError extends Error {
   }
 }
 
-/** The name of a manifest and of its ids: a table that was upgraded meanwhile may have got some. */
+/**
+ * Returns the name of a manifest with its row ids: a table that was upgraded meanwhile may have got
+ * some.
+ */
 const nameOf = ({ manifest_path, first_row_id }: ListedManifest) =>
   `${manifest_path} ${first_row_id}`;
 
-/** A manifest after the change: as it was, or written again. */
+/** A manifest after the change: unchanged, or rewritten. */
 type Kept = { entries: Entry[]; stored: StoredManifest } | undefined;
 
 /**
- * Opens a snapshot of a change. `prepare` stores what does not depend on other commits, and
- * manifests that the change writes again. `store` stores the rest for the state that the table has
- * then, and returns the snapshot to commit. It may be called for several states: whatever was
- * written for an earlier one is used again. Throws `FilesGoneError` unless each removed file is
- * live exactly there.
+ * Opens a snapshot of a change. `prepare` stores everything that does not depend on other commits,
+ * and the manifests that the change rewrites. `store` stores the rest for the table's state at that
+ * time, and returns the snapshot to commit. It may be called for several states, and reuses files
+ * of an earlier one. Throws `FilesGoneError` unless each removed file is live exactly there.
  */
 export function openSnapshot(files: MetaFiles, change: SnapshotChange) {
   const { snapshot_id, removed } = change;
@@ -127,7 +129,7 @@ function storeAddedFiles(
   );
 }
 
-/** The manifest without the removed files, stored; undefined where it has none of them. */
+/** Stores the manifest without the removed files; undefined if it has none of them. */
 async function rewriteManifest(
   files: MetaFiles,
   metadata: TableMetadata,

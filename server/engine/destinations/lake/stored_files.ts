@@ -23,7 +23,7 @@ export type DataFileFacts = {
   statistics: FileStatistics;
 };
 
-/** The fields of the partition of a slice, and their values; none without partitions. */
+/** Returns the fields of a slice's partition, and their values; empty without partitions. */
 export function partitionOf({ partition }: Slice): {
   fields: readonly TableField[];
   values: (string | null)[];
@@ -44,8 +44,8 @@ export function placeFiles(
 }
 
 /**
- * Stores the bytes of a Parquet file in its place, with the ids of its columns; below the folders
- * of a partition if there are some.
+ * Stores the bytes of a Parquet file in its place, with the ids of its columns; below its partition
+ * folders, if any.
  */
 export async function storeFile(
   ids: ReadonlyMap<string, number>,
@@ -55,7 +55,7 @@ export async function storeFile(
   folders: string[] = [],
 ): Promise<DataFileFacts> {
   const { stage, finish } = stampParquet(ids);
-  // The error reaches the reader of the stage, which `pipeline` destroys with it.
+  // The reader of the stage gets the error, because `pipeline` destroys the stage with it.
   const { name, state } = await files.write(
     { number, records, partition: { fields: [], values: [], folders } },
     pipeline(bytes, stage, () => undefined),

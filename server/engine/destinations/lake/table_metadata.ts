@@ -34,12 +34,12 @@ export type Snapshot = {
   'manifest-list': string;
   summary: { operation: string } & Record<string, string>;
   'schema-id'?: number;
-  /** There in format version 3 alone, as the next one. */
+  /** Only in format version 3, as is the next one. */
   'first-row-id'?: Long;
   'added-rows'?: Long;
 };
 
-/** The parts of a table's metadata that a writer reads; there are more. */
+/** The parts of a table's metadata that a writer reads; more exist. */
 export type TableMetadata = {
   'format-version': number;
   'table-uuid': string;
@@ -57,15 +57,15 @@ export type TableMetadata = {
   'next-row-id'?: Long;
 };
 
-/** A table as a writer finds it; without `parent` it has never had rows. */
+/** A table as a writer finds it; without `parent`, it has never had rows. */
 export type TableState = { metadata: TableMetadata; parent: Snapshot | undefined };
 
-/** Do rows of the table have ids that they keep? */
+/** Returns true if rows of the table have permanent ids. */
 export function tracksRows(metadata: { 'format-version'?: number }): boolean {
   return metadata['format-version'] === 3;
 }
 
-/** Returns the schema that the table has now. */
+/** Returns the current schema of the table. */
 export function currentSchema(
   metadata: Pick<TableMetadata, 'schemas' | 'current-schema-id'>,
 ): TableSchema {
@@ -75,12 +75,12 @@ export function currentSchema(
   return schema;
 }
 
-/** Returns the spec by which new files are partitioned. */
+/** Returns the spec that partitions new files. */
 export function currentSpec(metadata: TableMetadata): PartitionSpec {
   return specOf(metadata, metadata['default-spec-id']);
 }
 
-/** Returns the spec of an id. */
+/** Returns the spec with this id. */
 export function specOf(metadata: TableMetadata, id: number): PartitionSpec {
   const spec = metadata['partition-specs'].find((one) => one['spec-id'] === id);
   if (spec === undefined) throw new Error('The metadata of the table lacks its partition spec.');

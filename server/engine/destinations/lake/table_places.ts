@@ -13,15 +13,15 @@ import type { Column } from '../../model/models/column.ts';
 import { file_keys } from '../formats/file_config.ts';
 import type { Config, LakePlace } from './place.ts';
 
-/** Keys of files that a table decides itself. */
+/** Keys of files that a table sets itself. */
 const decided = new Set(['prefix', 'partition_by', ...Object.keys(file_keys)]);
 
-/** The keys of a table, whatever its format and the place of its files. */
+/** The keys of a table, for any format and any place of its files. */
 type TableConfig = { storage: string; table: string; prefix?: string };
 
 /**
- * The schema of a table's config: `own` are keys of its format, `folder` says where below the
- * prefix its files lie. Those of every place follow, each once.
+ * Returns the schema of a table's config: `own` are keys of its format, `folder` describes the
+ * place of its files below the prefix. The keys of every place follow, each once.
  */
 export function tableSchema(
   places: readonly LakePlace[],
@@ -50,7 +50,9 @@ export function tableSchema(
   );
 }
 
-/** The keys of every place, each once: one that several have tells what it means for each. */
+/**
+ * Returns the keys of every place, each once: a shared key describes its meaning for each place.
+ */
 function keysOf(places: readonly LakePlace[]): Record<string, TSchema> {
   const found = new Map<string, { label: string; schema: TSchema }[]>();
   for (const { definition } of places)
@@ -73,7 +75,7 @@ function keysOf(places: readonly LakePlace[]): Record<string, TSchema> {
   );
 }
 
-/** The parts that the definition of tables takes over from its places. */
+/** Returns the parts of the definition of tables that come from its places. */
 export function ofPlaces(places: readonly LakePlace[]) {
   const definitions = places.map(({ definition }) => definition);
   const keys = (name: 'secrets' | 'where' | 'connection') => [
@@ -91,12 +93,12 @@ export function ofPlaces(places: readonly LakePlace[]) {
   } satisfies Partial<DestinationDefinition>;
 }
 
-/** Returns the keys of a place that a table does not decide itself. */
+/** Returns the keys of a place that a table does not set itself. */
 function ownKeys({ config }: DestinationDefinition): string[] {
   return Object.keys(config.properties as object).filter((key) => !decided.has(key));
 }
 
-/** Returns the place that a config names. */
+/** Returns the place of a config. */
 export function placeOf(places: readonly LakePlace[], config: Config): LakePlace {
   const { storage } = config as TableConfig;
   const place = places.find(({ definition }) => definition.type === storage);
@@ -104,7 +106,7 @@ export function placeOf(places: readonly LakePlace[], config: Config): LakePlace
   return place;
 }
 
-/** A config for the destination of a place, with files of tables below a folder. */
+/** Returns a config for the destination of a place, with files of tables below a folder. */
 export function placeConfig({ definition }: LakePlace, config: Config, folder: string): Config {
   const known = ownKeys(definition);
   return {
@@ -115,7 +117,7 @@ export function placeConfig({ definition }: LakePlace, config: Config, folder: s
   };
 }
 
-/** Folders as one, without empty parts and slashes at its ends. */
+/** Joins folders, without empty parts and outer slashes. */
 export function joined(...folders: string[]): string {
   return folders
     .join('/')
@@ -124,7 +126,7 @@ export function joined(...folders: string[]): string {
     .join('/');
 }
 
-/** Violations of rules of a table and its place that the schema cannot say. */
+/** Checks rules of a table and its place that the schema cannot express. */
 export function tableViolations(
   places: readonly LakePlace[],
   config: Config,
@@ -155,19 +157,19 @@ export function tableViolations(
   return [...found, ...place.definition.validate(placeConfig(place, config, prefix), rules)];
 }
 
-/** Readers such as Athena and BigQuery take no other names without quotes. */
+/** Readers such as Athena and BigQuery accept no other names without quotes. */
 export function isName(text: string): boolean {
   return /^[a-z][a-z0-9_]*$/.test(text);
 }
 
-/** Lists and maps have fields of their own in a table; `label` says of which kind it is. */
+/** A table would need nested fields for lists and maps; `label` names its kind. */
 export function nestedFaults(columns: Column[], label: string): string[] {
   return columns
     .filter(({ nested }) => nested !== undefined)
     .map(({ name }) => `${label} takes no list or map: write toJSONString(${name}).`);
 }
 
-/** The project of an export; undefined if it is gone. */
+/** Returns the project of an export; undefined if it is gone. */
 export async function teamOf({ db }: DestinationDeps, id: string): Promise<number | undefined> {
   const row = await db?.row<{ team_id: number }>(
     sql`SELECT team_id FROM batch_exports WHERE id = ${id}::uuid`,
@@ -175,7 +177,7 @@ export async function teamOf({ db }: DestinationDeps, id: string): Promise<numbe
   return row?.team_id;
 }
 
-/** Keys of one place alone are asked for only with it. */
+/** Keys of a single place are only requested with it. */
 function onlyWith(places: readonly LakePlace[]): NonNullable<DestinationDefinition['only_with']> {
   const storages = new Map<string, string[]>();
   for (const { definition } of places)

@@ -1,15 +1,15 @@
-/** A place in bytes of Thrift's compact protocol. */
+/** A position in bytes of Thrift's compact protocol. */
 export type Cursor = { bytes: Buffer; at: number };
 
-/** The types of fields as the protocol numbers them. */
+/** The numbers of the protocol's field types. */
 export const thrift = { i32: 5, text: 8, list: 9, struct: 12 } as const;
 
 /** A field of a struct: its number, its type, and where its header begins. */
 export type Field = { number: number; type: number; from: number };
 
 /**
- * Gives the fields of a struct, with the cursor at the value of each; what the caller has not read
- * of a value is passed over. Afterwards the cursor is behind the struct.
+ * Yields the fields of a struct, with the cursor at each value; skips the part of a value that the
+ * caller has not read. Afterwards the cursor is after the struct.
  */
 export function* fieldsOf(cursor: Cursor): Generator<Field> {
   let number = 0;
@@ -62,7 +62,7 @@ function skip(cursor: Cursor, type: number): void {
   else if (type === thrift.list || type === 10) {
     const list = readList(cursor);
     for (let item = 0; item < list.length; item += 1)
-      // In a list a boolean has a byte of its own.
+      // In a list, a boolean has its own byte.
       if (list.type <= 2) cursor.at += 1;
       else skip(cursor, list.type);
   } else if (type === thrift.struct) for (const _ of fieldsOf(cursor));

@@ -106,7 +106,7 @@ export function openLoadedTool(
   if (typeof mappings === 'string') throw new HoldError(`The mappings are wrong. ${mappings}`);
   const batching = new Map(
     mappings.flatMap((mapping) => {
-      // Only by themselves can the library distinguish filtered events from invalid ones.
+      // In a batch, the library cannot tell an event that its filter excludes from an invalid one.
       const bounds = filterOf(mapping) && batchingOf(definition, mapping);
       return bounds === undefined ? [] : [[mappingName(mapping), bounds] as const];
     }),

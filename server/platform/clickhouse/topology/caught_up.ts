@@ -3,13 +3,13 @@ import { StoreAwayError } from '../../store_away.ts';
 import type { ClickHouse } from '../client.ts';
 import { replicasOf } from './require_everywhere.ts';
 
-/** Time limit for a replica to fetch what the others have; then the next replica is tried. */
+/** Time limit for a replica to fetch the others' data; then the next replica is tried. */
 const sync_seconds_max = 5;
 
 /**
  * Runs work whose answer decides something on one replica that has everything acknowledged before
- * the call, from the first request to the last. If that replica is lost in the middle, the work
- * fails and has to be restarted. On one node the work simply runs.
+ * the call, from the first request to the last. If that replica is lost meanwhile, the work fails
+ * and must restart. On one node, the work simply runs.
  */
 export async function caughtUp<Result>(
   clickhouse: ClickHouse,
@@ -17,14 +17,14 @@ export async function caughtUp<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const { kind } = clickhouse.mode;
-  // In the cloud each read asks by itself for what is newest: there is one storage.
+  // In the cloud, each read requests the newest state: there is one storage.
   if (kind === 'one_node' || kind === 'cloud') return work();
   return clickhouse.onOne((replica) => requireSynced(replica, { clickhouse, tables }), work);
 }
 
 /**
- * The same for who waits for an answer, which shows everything that was acknowledged before. Throws
- * `StoreAwayError` where no replica catches up in time.
+ * Does the same for a request that waits for an answer, which shows everything acknowledged before.
+ * Throws `StoreAwayError` if no replica catches up in time.
  */
 export async function caughtUpForAnswer<Result>(
   clickhouse: ClickHouse,
@@ -46,8 +46,8 @@ export async function caughtUpForAnswer<Result>(
 }
 
 /**
- * Does the work on every replica, each of which has caught up. Throws where one is away, or is not
- * named in the settings: what is to be gone must be gone on all.
+ * Runs the work on every replica, each of which has caught up. Throws if one is unreachable, or is
+ * missing in the settings: removed data must be gone on all.
  */
 export async function onEachReplica<Result>(
   clickhouse: ClickHouse,
@@ -72,7 +72,7 @@ async function requireSynced(replica: object, wanted: Wanted): Promise<void> {
 
 type Wanted = { clickhouse: ClickHouse; tables: readonly string[] };
 
-// A replica that has caught up after all of the calls began has so for each of them.
+// A replica that has caught up after several calls began has caught up for each of them.
 const sync = batchCalls<object, Wanted, { error?: Error }>({
   together: async (_replica, calls) => {
     const outcome = await syncTables(calls[0]!.clickhouse, [

@@ -4,10 +4,7 @@ import { deduplication_windows, judgeMode, stored_tables } from './mode.ts';
 import type { StoreFacts } from './mode.ts';
 import { versionWarning } from './versions.ts';
 
-/**
- * Asks the store how it is built; a single node, of which nobody says that it is more, by one
- * question.
- */
+/** Asks the store for its topology; a single node answers one query. */
 export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
   const [own] = await clickhouse.rows<{
     database: string;
@@ -63,9 +60,8 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
 }
 
 /**
- * Finds out how the store is built, so that everything that is asked of it from here on is right
- * for it; gives a sentence where it cannot be used, or where its version asks for care.
- * `is_filled`: a move into it has not ended.
+ * Determines the store's topology, so that later requests suit it. Returns a sentence if the store
+ * is unusable, or if its version needs attention. `is_filled`: a move into it has not ended.
  */
 export async function findMode(
   clickhouse: ClickHouse,
@@ -79,7 +75,7 @@ export async function findMode(
   return has_replicas ? { warning: versionWarning([facts.version]) } : {};
 }
 
-/** A move notes in its target that it has begun, and that it has ended. */
+/** A move records in its target that it has begun, and that it has ended. */
 async function isFilled(clickhouse: ClickHouse): Promise<boolean> {
   const marks = await caughtUp(clickhouse, ['moves'], () =>
     clickhouse.rows<{ is_ended: number }>({ query: 'SELECT DISTINCT is_ended FROM moves' }),

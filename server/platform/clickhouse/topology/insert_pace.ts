@@ -4,9 +4,9 @@ import { batchCalls } from '../../pacing/batched_calls.ts';
 import type { Queryable } from '../../postgres/database.ts';
 
 /**
- * Lets inserts pass one after the other, so many a second at most of all processes on this control
- * store together and none in advance: what waits meanwhile goes together. `onWait` is told how many
- * seconds one waits. Rejects when the control store cannot be asked.
+ * Lets inserts pass one after the other, at a bounded rate over all processes on this control
+ * store, and none in advance; waiting inserts go together. Calls `onWait` with the seconds to wait.
+ * Rejects if the control store is unreachable.
  */
 export function openInsertPace(
   db: Queryable,
@@ -22,7 +22,7 @@ export function openInsertPace(
   };
 }
 
-/** Gives in how many milliseconds it is somebody's turn; who comes together asks together. */
+/** Returns the milliseconds until a turn; concurrent callers share a query. */
 const takeTurn = batchCalls<Queryable, number, number>({
   together: async (db, [step_ms = 0, ...others]) => {
     const first = await reserve(db, 1 + others.length, step_ms);
@@ -31,8 +31,8 @@ const takeTurn = batchCalls<Queryable, number, number>({
   alone: (db, step_ms) => reserve(db, 1, step_ms),
 });
 
-// The table is not logged: nobody waits for a standby, and where a crash or a failover empties it
-// the next insert begins anew. Its row is locked for this statement alone.
+// The table is unlogged: nobody waits for a standby, and if a crash or a failover empties it, the
+// next insert restarts the count. Its row is only locked for this statement.
 async function reserve(db: Queryable, turns: number, step_ms: number): Promise<number> {
   const all_ms = turns * step_ms;
   const row = await db.row<{ end_ms: number }>(sql`

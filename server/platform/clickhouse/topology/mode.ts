@@ -1,6 +1,7 @@
 /**
  * The topology of the analytics store. `one_node` is a single server, also the embedded one; the
- * other three keep each row on several replicas. `cluster` is the name for queries of all replicas.
+ * other three store each row on several replicas. `cluster` is the name for queries of all
+ * replicas.
  */
 export type Mode =
   | { kind: 'one_node' }
@@ -8,10 +9,10 @@ export type Mode =
   | { kind: 'on_cluster'; cluster: string; database: string }
   | { kind: 'cloud' };
 
-/** A store of one server, which is also taken for granted until the store was asked. */
+/** A store of one server, which is also the assumption until the store was asked. */
 export const one_node: Mode = { kind: 'one_node' };
 
-/** The tables of the analytics store; a view has no rows of its own. */
+/** The tables of the analytics store; views are excluded because they have no rows of their own. */
 export const stored_tables = [
   'events',
   'persons',
@@ -31,12 +32,12 @@ export type StoreFacts = {
   database: string;
   database_engine: string;
   is_cloud: boolean;
-  /** Its rows were moved to another store, or are being moved. */
+  /** True if its rows were moved to another store, or are being moved. */
   is_left: boolean;
-  /** Rows of another store were moved here, or are being moved. */
+  /** True if rows of another store were moved here, or are being moved. */
   is_target: boolean;
   clusters: { cluster: string; shards: number; replicas: number }[];
-  /** Those of our tables that are there. */
+  /** Our existing tables. */
   tables: { name: string; engine: string; engine_full: string }[];
   /** Settings of new tables, by name. */
   table_settings: Record<string, number>;
@@ -46,16 +47,16 @@ export type StoreFacts = {
 export type ModeWanted = { cluster: string | undefined; addresses: number };
 
 /**
- * Blocks and seconds for which replicas remember what was inserted. A batch of unknown fate is
- * settled by its token, so a token must outlive every insert that may still be under way: at the
- * most inserts a second that may be set, 400, 10,000 blocks are 25 s.
+ * Blocks and seconds for which replicas remember inserts. A batch with an unknown end is resolved
+ * by its token, so a token must outlive every insert that may be in progress: at the highest rate
+ * of inserts, 400 a second, 10,000 blocks are 25 s.
  */
 export const deduplication_windows = {
   replicated_deduplication_window: 10_000,
   replicated_deduplication_window_seconds: 3_600,
 } as const;
 
-/** The mode of a store, or why it cannot be used as it is: a sentence that says what to do. */
+/** Returns the mode of a store, or a sentence that says why it is unusable and what to do. */
 export function judgeMode(
   facts: StoreFacts,
   wanted: ModeWanted,

@@ -20,11 +20,11 @@ type Request = {
   clickhouse_settings?: ClickHouseSettings;
 };
 
-/** One address of the store, and what is known of who answers there. */
+/** One address of the store, and its state. */
 type Replica = {
   client: Client;
   name: string | undefined;
-  /** It answered when it was looked at last. */
+  /** True if it answered at the last check. */
   is_up: boolean;
   lost: AbortController;
 };
@@ -32,38 +32,38 @@ type Replica = {
 /** All addresses of a store. */
 export type Replicas = Client & {
   mode: Mode;
-  /** The cluster that the settings name. */
+  /** The cluster named in the settings. */
   readonly cluster: string | undefined;
   /** Number of changes to another replica since the start. */
   changes: number;
   readonly addresses: number;
-  /** All rows of the answer to `query`, for one that memory holds. */
+  /** Returns all rows of the answer to `query`, which must fit into memory. */
   rows<Row>(params: Omit<QueryParams, 'format'>): Promise<Row[]>;
   /**
-   * Does the work with every request of it going to one replica, which `ready` has seen to: one
-   * that `ready` fails on is left for the next. Rejects with the last failure when it was all.
-   * `ready` gets an object that stands for the replica.
+   * Runs the work with all of its requests on one replica that `ready` has prepared; if `ready`
+   * fails, it tries the next one. Rejects with the last failure if all fail. `ready` gets an object
+   * that stands for the replica.
    */
   onOne<Result>(
     ready: (replica: object) => Promise<unknown>,
     work: () => Promise<Result>,
   ): Promise<Result>;
-  /** Does the work once for each address, one after the other; rejects where one cannot. */
+  /** Runs the work once for each address, one after the other; rejects if one fails. */
   onEach<Result>(
     ready: (replica: object) => Promise<unknown>,
     work: () => Promise<Result>,
   ): Promise<Result[]>;
 };
 
-/** The header by which a server says its name with each answer. */
+/** The header with a server's name in each answer. */
 const name_header = 'x-clickhouse-server-display-name';
-/** A replica that says nothing for so long is left. */
+/** After this silence, the client switches to another replica. */
 const silence_ms = 5_000;
 const look_ms = 2_000;
 /** Errors of a replica that cannot work now, while another one may. */
 const away_errors = new Set(['KEEPER_EXCEPTION', 'NO_ZOOKEEPER', 'TABLE_IS_READ_ONLY']);
 
-/** Another replica answered than the one that was asked before; what was begun is begun anew. */
+/** Thrown if another replica answered than before; the work must restart. */
 class ReplicaChangedError extends StoreAwayError {
   constructor() {
     super(
@@ -75,8 +75,8 @@ class ReplicaChangedError extends StoreAwayError {
 }
 
 /**
- * The cluster's name; who is told when a replica is left; and what every insert waits for where
- * there are replicas.
+ * The cluster's name; the callback for a switch of replicas; and the wait before every insert with
+ * replicas.
  */
 export type ReplicaOptions = {
   cluster?: string | undefined;
@@ -85,9 +85,9 @@ export type ReplicaOptions = {
 };
 
 /**
- * Joins clients of all addresses of a store into one, which asks one of them until it is away,
- * falls silent or cannot work, and then the next. Guarantees: what failed is never sent twice; when
- * a replica is left, what is read from it ends with an error; inserts are not ended.
+ * Joins clients of all addresses of a store into one. It uses one of them until it is unreachable,
+ * silent or unable to work, and then the next. Guarantees: a failed request is never sent twice;
+ * after a switch, reads from the old replica end with an error; inserts continue.
  */
 export function joinReplicas(
   clients: Client[],
@@ -141,22 +141,22 @@ export function joinReplicas(
   return joined;
 }
 
-/** The replicas of a store, and who is asked by whom. */
+/** The replicas of a store, and their assignment to callers. */
 type Pool = {
   size: number;
   all(): Replica[];
-  /** The replica for callers that are not bound to one of their own. */
+  /** Returns the replica for callers without their own. */
   current(): Replica;
   held: AsyncLocalStorage<Replica>;
-  /** Takes another one for what comes; what is read from this one goes on. */
+  /** Selects another one for later requests; current reads continue. */
   pass(replica: Replica): void;
-  /** The same, and ends what is read from this one. */
+  /** Does the same, and ends current reads. */
   leave(replica: Replica, reason: unknown): void;
 };
 
 function openPool(clients: Client[], onChange: () => void): Pool {
   const replicas = clients.map(fresh);
-  // Any, so that processes spread over the replicas.
+  // Random, so that processes spread over the replicas.
   let at = Math.floor(Math.random() * replicas.length);
   const pass = (replica: Replica) => {
     if (replica !== replicas[at] || replicas.length === 1) return;
@@ -195,7 +195,7 @@ async function askReplica(
   ) => Promise<object>;
   if (mode.kind === 'one_node' && pool.size === 1) return send(given);
   const reads = !isInsert(given) && !/^\s*(ALTER|CREATE)/i.test(given.query ?? '');
-  // The client does not look at a signal that was aborted before.
+  // The client ignores a signal that was already aborted.
   if (reads) replica.lost.signal.throwIfAborted();
   const signals = [given.abort_signal, reads ? replica.lost.signal : undefined].filter(
     (signal) => signal !== undefined,
@@ -213,7 +213,7 @@ async function askReplica(
   } catch (error) {
     if (given.abort_signal?.aborted === true) throw error;
     if (isAway(error)) pool.leave(replica, error);
-    // Other requests to the lost replica did not fail by themselves.
+    // Other requests failed because the replica was lost.
     throw reads && replica.lost.signal.aborted ? replica.lost.signal.reason : error;
   }
 }
@@ -235,7 +235,7 @@ async function onOne<Result>(
       await pool.held.run(replica, ready, replica);
     } catch (error) {
       if (tries >= pool.size) throw error;
-      // One that is behind still has what its readers waited for.
+      // A replica that lags still has the data that its readers waited for.
       if (isAway(error)) pool.leave(replica, error);
       else pool.pass(replica);
       continue;
@@ -246,12 +246,12 @@ async function onOne<Result>(
 
 function fresh(client: Client): Replica {
   const lost = new AbortController();
-  // Everything that is read listens.
+  // All current reads listen.
   setMaxListeners(0, lost.signal);
   return { client, name: undefined, is_up: true, lost };
 }
 
-/** An address behind which replicas take turns would read from one that nobody has waited for. */
+/** Behind a load-balanced address, a read could reach a replica that has not caught up. */
 function requireSame(mode: Mode, replica: Replica, answer: object): void {
   if (mode.kind === 'cloud' || !('response_headers' in answer)) return;
   const name = (answer.response_headers as Record<string, unknown>)[name_header];
@@ -264,7 +264,7 @@ function requireSame(mode: Mode, replica: Replica, answer: object): void {
   throw new ReplicaChangedError();
 }
 
-/** An answer of the server has ClickHouse's error type; what has none never reached it. */
+/** An answer of the server has ClickHouse's error type; without it, the server was not reached. */
 function isAway(error: unknown): boolean {
   if (error instanceof ReplicaChangedError) return false;
   const type = error instanceof Error && 'type' in error ? error.type : undefined;

@@ -4,19 +4,18 @@ import type { Mode } from './mode.ts';
 /** Time limit of an insert that waits for a majority of the replicas. */
 export const quorum_seconds = 10;
 const written_anew = {
-  // Only a batch has a token; what is written anew after a removal is no repetition.
+  // Only a batch has a token; rows written again after a removal are no repetition.
   insert_deduplicate: 0,
-  // The rows of other tables that a condition reads are on each replica before the condition is
-  // sent.
+  // Rows of other tables that a condition reads are on each replica before the condition is sent.
   allow_nondeterministic_mutations: 1,
 } as const;
 /** Time limit of a statement that runs on all replicas. */
 export const ddl_seconds = 60;
 
 /**
- * Settings of every request to a store of this mode; none on one node. An insert is answered once a
- * majority of the replicas has it, because an answer by one replica alone is lost with that
- * replica. In the cloud, nodes share one storage, and a node may lag behind the latest state.
+ * Returns the settings of every request to a store of this mode; none for one node. An insert is
+ * acknowledged once a majority of the replicas has it, because a single replica could be lost with
+ * it. In the cloud, nodes share one storage, and a node may lag behind the latest state.
  */
 export function requestSettings(mode: Mode): ClickHouseSettings {
   switch (mode.kind) {
@@ -31,7 +30,7 @@ export function requestSettings(mode: Mode): ClickHouseSettings {
         insert_quorum_parallel: 1,
         insert_quorum_timeout: quorum_seconds * 1_000,
         ...written_anew,
-        // Each replica must have the projections' answer: no query is spread over several.
+        // Queries are not spread over several replicas, because projections must answer them.
         enable_parallel_replicas: 0,
         alter_sync: '2',
         distributed_ddl_output_mode: 'null_status_on_timeout',
@@ -42,9 +41,9 @@ export function requestSettings(mode: Mode): ClickHouseSettings {
 
 /**
  * Additional settings for the insert of a batch. One parser and no splitting, in every mode: the
- * whole batch is one block and so one part, which appears or does not. One node ends the insert at
- * its time limit. Replicas never do, because an insert that is cut off during agreement may leave
- * its token without its rows; there the token says whether the batch was accepted.
+ * whole batch is one block and so one part, which appears completely or not at all. One node ends
+ * the insert at its time limit. Replicas never do: an insert that is cut off during agreement may
+ * leave its token without its rows. There, the token shows whether the batch was accepted.
  */
 export function batchSettings(
   mode: Mode,

@@ -8,9 +8,9 @@ import { everywhere } from './statements.ts';
 const pause_ms = 500;
 
 /**
- * Returns when every replica has the same columns of the same tables of ours. A statement for all
- * replicas may be answered before a slow one has done it. Throws after a minute, with the replicas
- * that lack something; at once where one cannot be asked.
+ * Returns when every replica has the same columns in our tables. A statement for all replicas may
+ * be acknowledged before a slow one has applied it. Throws after a minute, with the replicas that
+ * lag; at once if one is unreachable.
  */
 export async function requireEverywhere(clickhouse: ClickHouse): Promise<void> {
   const deadline = performance.now() + ddl_seconds * 1_000;
@@ -26,7 +26,7 @@ export async function requireEverywhere(clickhouse: ClickHouse): Promise<void> {
   }
 }
 
-/** In words what replicas lack of the tables; undefined where all have the same. */
+/** Describes what replicas lack of the tables; undefined if all have the same. */
 export async function findLacking(clickhouse: ClickHouse): Promise<string | undefined> {
   const { mode } = clickhouse;
   if (mode.kind === 'one_node' || mode.kind === 'cloud') return undefined;
@@ -48,7 +48,7 @@ export async function findLacking(clickhouse: ClickHouse): Promise<string | unde
   return `behind is ${behind.join(', ')}`;
 }
 
-/** The replicas of a cluster, as its configuration has them. */
+/** Returns the replicas of a cluster from its configuration. */
 export async function replicasOf(
   clickhouse: ClickHouse,
   cluster: string,

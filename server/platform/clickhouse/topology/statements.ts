@@ -3,9 +3,9 @@ import type { Mode } from './mode.ts';
 import { identifier, literal } from '../quote.ts';
 
 /**
- * A statement of the migrations, which are written for one node, as the store of this mode has to
- * be given it. Guarantee: on one node it is the same text. An ALTER of a replicated table spreads
- * by itself; what is created must be created everywhere.
+ * Converts a statement of the migrations, which are written for one node, for a store of this mode.
+ * Guarantee: on one node, the text stays the same. An ALTER of a replicated table spreads
+ * automatically; a CREATE must run everywhere.
  */
 export function statementFor(mode: Mode, statement: string): string {
   if (mode.kind === 'one_node' || mode.kind === 'cloud') return statement;
@@ -23,7 +23,9 @@ export function statementFor(mode: Mode, statement: string): string {
   return `${replicated}${has_settings ? ', ' : '\nSETTINGS '}${windows.join(', ')}`;
 }
 
-/** All replicas' rows of a table, as a relation; on one node, and in the cloud, the table. */
+/**
+ * Returns all replicas' rows of a table, as a relation; on one node, and in the cloud, the table.
+ */
 export function everywhere(mode: Mode, table: string): string {
   if (mode.kind === 'one_node' || mode.kind === 'cloud') return table;
   const name = table.includes('.') ? table : `${identifier(mode.database)}.${table}`;

@@ -1,4 +1,4 @@
-/** The first releases that keep the rows of an insert which is cut off while it is agreed upon. */
+/** The first releases that keep the rows of an insert that is cut off during agreement. */
 const fixed: [number, number, number, number][] = [
   [26, 3, 33, 61],
   [26, 6, 5, 114],
@@ -7,8 +7,8 @@ const fixed: [number, number, number, number][] = [
 ];
 
 /**
- * Returns true if a server of this version keeps an insert that is cut off either whole or not at
- * all (ClickHouse#112149), and false for a version that cannot be read.
+ * Returns true if a server of this version keeps an interrupted insert either completely or not at
+ * all (ClickHouse#112149), and false for an unreadable version.
  */
 export function isCancelSafe(version: string): boolean {
   const parts = /^(\d+)\.(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number);
@@ -19,7 +19,7 @@ export function isCancelSafe(version: string): boolean {
 
 /**
  * Returns a warning for operators whose replicas run these versions, or undefined if all of them
- * keep an insert that is cut off.
+ * handle interrupted inserts safely.
  */
 export function versionWarning(versions: readonly string[]): string | undefined {
   const unsafe = [...new Set(versions)].filter((version) => !isCancelSafe(version)).sort();

@@ -1,18 +1,18 @@
 import { createRequire } from 'node:module';
 import { tryResolveLibchdb } from 'chdb/libchdb';
 
-/** One connection of the engine: a session of its own, of which only the addon knows what it is. */
+/** One connection of the engine, with its own session; only the addon knows its type. */
 export type Connection = { readonly connection: unique symbol };
 
-/** The calls of chDB's addon that we use, as those of its own JavaScript do. */
+/** The calls of chDB's addon that we use, as its own JavaScript does. */
 export type Addon = {
   /**
-   * Opens the folder, or one more connection to it. Throws the engine's error. `args` count for the
-   * first one.
+   * Opens the folder, or one more connection to it. Throws the engine's error. `args` only apply to
+   * the first one.
    */
   CreateConnection(folder: string, args?: string[]): Connection;
   /**
-   * Runs SQL on a thread of libuv and settles when that is through. The connection must not be
+   * Runs SQL on a thread of libuv and settles when it has finished. The connection must not be
    * closed before.
    */
   QueryAsyncConnection(
@@ -20,7 +20,7 @@ export type Addon = {
     sql: string,
     format: string,
   ): Promise<{ bytes: Uint8Array; rowsRead: number }>;
-  /** Ends the connection and frees what it holds. */
+  /** Ends the connection and frees its memory. */
   CloseConnection(connection: Connection): void;
 };
 
@@ -30,10 +30,10 @@ export const engine_missing =
   'ClickHouse server, or install Sluice with its stores.';
 
 /**
- * Opens the addon under the package `chdb`, without its class Session. Session postpones each close
- * until every running operation of the process has ended, so that beside a query of an hour all
- * connections of that hour would be kept, about 2 MB each. It protects against closing a connection
- * under its own query; here the caller ensures that (docs/decisions/0029).
+ * Opens the addon under the package `chdb`, without its class Session. Session delays each close
+ * until every running operation of the process has ended. During a query of an hour, it would keep
+ * all connections of that hour, about 2 MB each. This prevents the closing of a connection under
+ * its own query; here, the caller ensures that (docs/decisions/0029).
  */
 export function openAddon(): Addon {
   const found = findLibrary();
@@ -41,7 +41,7 @@ export function openAddon(): Addon {
   return createRequire(found.path)(found.package) as Addon;
 }
 
-/** Tells whether this installation has the engine: an image without stores does not. */
+/** Returns true if this installation has the engine: an image without stores does not. */
 export function isEngineInstalled(): boolean {
   return findLibrary() !== undefined;
 }

@@ -18,7 +18,7 @@ import { dieWithParent, ownEnvironment } from '../programs.ts';
 import { StartFailure, supervise } from '../supervise.ts';
 import type { EmbeddedStore } from '../supervise.ts';
 
-// Each operation holds a thread of the child's pool; the rest are for its files and for stopping
+// Each operation occupies a thread of the child's pool; the rest are for its files and for stopping
 // queries.
 const operationsMax = 40;
 const threads = 64;
@@ -33,31 +33,31 @@ export type EmbeddedClickHouseOptions = {
   /** Called when its process runs and does not answer yet. */
   spawned?: () => void;
   /**
-   * Bound on the memory of all queries together; by default 4 GB or 40 % of the machine's,
+   * Limit for the memory of all queries together; by default 4 GB or 40 % of the machine's,
    * whichever is smaller.
    */
   memory_bytes_max?: number;
   /**
-   * After how long without a sign of life its process is killed and started again; 2 minutes by
+   * Time without a sign of life after which its process is killed and restarted; 2 minutes by
    * default.
    */
   hung_ms?: number;
-  /** For how long a folder that another process holds is tried again; 10 s by default. */
+  /** How long to retry a folder that another process holds; 10 s by default. */
   start_seconds_max?: number;
 };
 
-/** The memory of the machine, or of the container that the process is bound to. */
+/** Returns the memory of the machine, or of the container of the process. */
 function ownMemory(): number {
   const bound = process.constrainedMemory();
   return bound > 0 ? Math.min(totalmem(), bound) : totalmem();
 }
 
 /**
- * A ClickHouse of our own on `folder` (chDB in a child process that speaks ClickHouse's HTTP
- * interface on a loopback port) that ends with this process. Its `url`, with user and password,
- * serves `@clickhouse/client`. An acknowledged insert survives a kill of the child; a child that
- * ends unasked is started again on the same URL. Rejects with a sentence when another process holds
- * the folder for longer than `start_seconds_max`.
+ * Opens our own ClickHouse on `folder` (chDB in a child process with ClickHouse's HTTP interface on
+ * a loopback port), which ends with this process. Its `url`, with user and password, works with
+ * `@clickhouse/client`. An acknowledged insert survives a kill of the child; a crashed child
+ * restarts on the same URL. Rejects with a sentence if another process holds the folder for longer
+ * than `start_seconds_max`.
  */
 export async function openEmbeddedClickHouse(
   options: EmbeddedClickHouseOptions,
@@ -102,8 +102,8 @@ export async function openEmbeddedClickHouse(
 }
 
 function start(orders: Orders, output: LogFile): ChildProcess {
-  // KILL and not TERM: closing the engine in order can wait for a merge, and what was acknowledged
-  // is on disk.
+  // KILL instead of TERM: an orderly close of the engine can wait for a merge, and acknowledged
+  // data is on disk.
   const [program, ...rest] = [
     ...dieWithParent('KILL'),
     process.execPath,
@@ -112,13 +112,13 @@ function start(orders: Orders, output: LogFile): ChildProcess {
   try {
     const child = spawn(program, rest, {
       cwd: orders.folder,
-      // The time zone is the engine's default for every DateTime without one of its own.
+      // The time zone is the engine's default for every DateTime without its own.
       env: { ...ownEnvironment(), TZ: 'UTC', UV_THREADPOOL_SIZE: String(threads) },
       stdio: ['pipe', 'pipe', output.fd],
       detached: true,
     });
     child.stdin?.on('error', () => {});
-    // The password goes through the pipe: arguments are there for everybody to read.
+    // The password goes through the pipe, because everybody can read arguments.
     child.stdin?.write(`${JSON.stringify(orders)}\n`);
     return keepShort(child, output);
   } finally {
@@ -134,7 +134,7 @@ async function whenReady(
   if (!child.stdout) throw new Error('The ClickHouse process has no output.');
   for await (const line of createInterface({ input: child.stdout, signal }))
     if (line === readyWord) return;
-  // The engine gives the reason only to its log.
+  // The engine only writes the reason to its log.
   const log = readLog();
   if (log.includes('Cannot lock file'))
     throw new Error(
@@ -150,8 +150,8 @@ async function whenReady(
 }
 
 /**
- * Resolves when the child has said nothing for `ms`, counted in tenths that this process has seen:
- * a time in which the machine slept is not counted.
+ * Resolves when the child has been silent for `ms`, counted in tenths while this process runs: time
+ * during which the machine slept does not count.
  */
 function whenSilent(child: ChildProcess, ms: number): Promise<void> {
   return new Promise((resolve) => {

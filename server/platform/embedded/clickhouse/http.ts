@@ -24,13 +24,13 @@ export type HttpOptions = {
 };
 
 const chunkBytes = 512 * 1024;
-// As much address as a ClickHouse server takes: parameters travel in it.
+// As long as a ClickHouse server accepts: parameters are part of the URL.
 const addressBytesMax = 1024 * 1024;
 
 /**
- * ClickHouse's HTTP interface, as far as `@clickhouse/client` uses it, in front of the engine.
- * Every request needs the user `sluice` and the password. Guarantee: an answer that ends cleanly
- * with status 200 is complete; a request that is broken off stops its query.
+ * ClickHouse's HTTP interface in front of the engine, as far as `@clickhouse/client` uses it. Every
+ * request needs the user `sluice` and the password. Guarantee: an answer that ends cleanly with
+ * status 200 is complete; an aborted request stops its query.
  */
 export function createClickHouseServer(options: HttpOptions): Server {
   const expected = digest(`Basic ${Buffer.from(`sluice:${options.password}`).toString('base64')}`);
@@ -39,7 +39,8 @@ export function createClickHouseServer(options: HttpOptions): Server {
       highWaterMark: chunkBytes,
       maxHeaderSize: addressBytesMax,
       keepAliveTimeout: 30_000,
-      // A client whose thread was busy while its idle sockets ran out still sends on one of them.
+      // A client whose thread was busy while its idle sockets expired may still send on one of
+      // them.
       keepAliveTimeoutBuffer: 30_000,
       requestTimeout: 0,
     },
@@ -155,7 +156,7 @@ async function answer(
   if (outcome.stuck) options.onStuck();
 }
 
-/** Names of formats reach the SQL as they are, and an unknown one makes the engine hang. */
+/** Names of formats become part of the SQL, and an unknown one makes the engine hang. */
 function formatFault(
   engine: Engine,
   statement: Statement,
@@ -200,7 +201,7 @@ async function run(
   return outcome;
 }
 
-/** A syntax error is told about the text that was sent, not about the one with our pipe in it. */
+/** A syntax error must refer to the sent text, not to the one with our pipe. */
 async function inOwnWords(
   told: Fault,
   { engine, pipe }: Operation,
@@ -208,7 +209,7 @@ async function inOwnWords(
 ): Promise<Fault> {
   if (!told.text.includes(pipe) || (statement.kind !== 'read' && statement.kind !== 'insert'))
     return told;
-  // Without its FORMAT: the parser takes the word for a name where an expression is missing.
+  // Without its FORMAT: the parser takes the word as a name if an expression is missing.
   const sent =
     statement.kind === 'read'
       ? `${statement.before}${statement.after}`
@@ -226,7 +227,9 @@ async function inOwnWords(
   }
 }
 
-/** One answer, held in memory: definitions, SHOW, EXPLAIN and the like, whose answers are small. */
+/**
+ * Returns an answer in memory: definitions, SHOW, EXPLAIN and the like, whose answers are small.
+ */
 async function runCommand(
   operation: Operation,
   statement: Statement,
@@ -278,8 +281,8 @@ async function* dataOf(
 }
 
 /**
- * Returns the summary of a request. The engine tells us no row counts of a SELECT, so they are
- * zero, as a ClickHouse server gives them before its first progress.
+ * Returns the summary of a request. The engine reports no row counts of a SELECT, so they are zero,
+ * as from a ClickHouse server before its first progress.
  */
 function summary(began: number, written = 0): string {
   const zeros = [

@@ -18,9 +18,9 @@ export type Insert = {
 
 /**
  * Streams the data of an INSERT from the request into the engine with back-pressure, in any input
- * format. Guarantee: success is reported only when the engine has stored everything; when the data
- * break off (the client leaves), the insert is stopped before the engine can take the end of the
- * pipe for the end of the data.
+ * format. Guarantee: success is reported only when the engine has stored everything. If the data
+ * break off (the client disconnects), the insert is stopped before the engine can mistake the end
+ * of the pipe for the end of the data.
  */
 export async function streamInsert(operation: Operation, insert: Insert): Promise<Outcome> {
   const { engine, pipe, preamble } = operation;
@@ -39,7 +39,7 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
       over = true;
     }
   })();
-  // Once the data are complete, a client that leaves has stopped the insert as it would a query.
+  // Once the data are complete, a client that disconnects stops the insert like a query.
   const leave = (): void => {
     void stopOperation(operation, () => over);
   };
@@ -57,11 +57,11 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
 }
 
 /**
- * True when everything was read and written, or the engine wants no more; false when the data broke
- * off.
+ * Returns true if everything was read and written, or the engine needs no more; false if the data
+ * broke off.
  */
 async function copy(data: AsyncIterable<Uint8Array>, writer: Socket): Promise<boolean> {
-  // Once and not for each chunk: what listens for the end stays until the end.
+  // Created once and not for each chunk: the listener stays until the end.
   const closed = once(writer, 'close');
   closed.catch(() => {});
   try {

@@ -12,20 +12,21 @@ export type Orders = {
 export const readyWord = 'ready';
 
 /**
- * The word on standard output that repeats while the process's thread runs, so that a hanging
- * process is noticed.
+ * The word on standard output that repeats while the process's thread runs, so that a hang is
+ * noticed.
  */
 export const aliveWord = 'alive';
 
 /**
- * Longest silence before the process counts as hanging; the word comes at least ten times as often.
+ * Longest silence before the process counts as hanging; the word is sent at least ten times as
+ * often.
  */
 export const alive_ms_max = 5_000;
 
 /**
- * The niceness of the engine's process and of what it is asked for, but for large answers: whoever
- * waits for this engine waits for a query anyway, and the API and PostgreSQL answer in milliseconds
- * when they get the processor at once.
+ * The niceness of the engine's process and its queries, except large answers: callers of this
+ * engine wait for a query anyway, and the API and PostgreSQL answer in milliseconds if they get the
+ * processor at once.
  */
 export const engine_niceness = 5;
 
@@ -37,5 +38,5 @@ export const engine_niceness = 5;
  */
 export const large_answer_niceness = 15;
 
-/** The signal that asks it to end in order: one that nobody sends who means the server above it. */
+/** The signal that asks it to end in order; a signal for the server above it never uses it. */
 export const stopSignal = 'SIGUSR2';

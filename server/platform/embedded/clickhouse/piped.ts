@@ -7,11 +7,11 @@ import { faultOf } from './session.ts';
 import type { Fault } from './session.ts';
 
 /**
- * Leads the result of a SELECT into the pipe, which the client reads itself, and names it in the
+ * Sends the result of a SELECT into the pipe, which the client reads directly, and names it in the
  * answer's head. Guarantee: the answer's body ends, empty, only when the engine has reported
- * success; an error before the pipe is named is given back as the outcome, a later one is also to
- * be sent as the body; when the client leaves the query is stopped. The pipe is the client's until
- * it has read to the end, so it must not be used again.
+ * success. An error before the pipe is named is returned as the outcome; a later one is also sent
+ * as the body. If the client disconnects, the query is stopped. The pipe belongs to the client
+ * until it has read to the end, so it must not be reused.
  */
 export async function streamThroughPipe(
   operation: Operation,
@@ -48,8 +48,8 @@ export async function streamThroughPipe(
 }
 
 /**
- * The engine waits for a reader before it sees that it is to stop, and the client may not have been
- * one yet, or is none any more.
+ * The engine waits for a reader before it notices the stop, and the client may not be reading yet,
+ * or no longer.
  */
 async function stop(
   operation: Operation,

@@ -10,21 +10,21 @@ const run = promisify(execFile);
 /** Pause before pipes are created again for the waiting callers after a failure. */
 const try_again_ms = 100;
 
-/** Named pipes, one for each operation under way: they bound how many there are. */
+/** Named pipes, one for each operation in progress: they bound the number of operations. */
 export type Pipes = {
-  /** A pipe of one's own, as soon as one is free; the others wait in turn. */
+  /** Returns a pipe as soon as one is free; callers wait in turn. */
   take(signal: AbortSignal): Promise<string>;
   /**
-   * Gives a pipe back. One that may still have an end open elsewhere (`clean` false) is replaced by
-   * a new one, together with others: when none is left, or half of all are to be replaced.
+   * Returns a pipe. One that may still be open elsewhere (`clean` false) is replaced by a new one,
+   * together with others: when none is left, or half of all must be replaced.
    */
   give(pipe: string, clean: boolean): void;
-  /** Number of pipes in use. */
+  /** Returns the number of pipes in use. */
   busy(): number;
   close(): Promise<void>;
 };
 
-/** Creates `count` pipes in `folder`, which is emptied first and readable by us alone. */
+/** Creates `count` pipes in `folder`, which is emptied first and only readable by this user. */
 export async function openPipes(folder: string, count: number): Promise<Pipes> {
   const mkfifo = findProgram('mkfifo');
   if (!mkfifo)
@@ -59,7 +59,7 @@ function share(idle: string[], folder: string, create: (n: number) => Promise<st
     const replacement = create(wanted)
       .then(
         (fresh) => fresh.forEach(put),
-        // Memory or disk is short at the moment: creation is retried for the waiting callers, or
+        // Memory or disk is short for the moment: creation is retried for the waiting callers, or
         // for the next one.
         () => {
           missing += wanted;
@@ -100,11 +100,11 @@ function share(idle: string[], folder: string, create: (n: number) => Promise<st
   };
 }
 
-/** Those who wait for a pipe, the first one first. */
+/** The callers that wait for a pipe, in order. */
 function waitingLine() {
   const waiting = new Set<(pipe: string) => void>();
   return {
-    /** Gives a pipe to the first one; false where nobody waits. */
+    /** Gives a pipe to the first one; false if nobody waits. */
     hand(pipe: string): boolean {
       const [next] = waiting;
       if (next === undefined) return false;
@@ -130,7 +130,7 @@ function waitingLine() {
 }
 
 /**
- * The reading end, open before the engine writes, with nothing to read until then. It occupies no
+ * Opens the reading end before the engine writes, with nothing to read until then. It occupies no
  * thread.
  */
 export function openReader(pipe: string): Socket {
@@ -143,7 +143,7 @@ export function openReader(pipe: string): Socket {
 
 /**
  * Makes a reader of `pipe` see the end although the engine never opened it; changes nothing
- * otherwise. Call it when the engine has done.
+ * otherwise. Call it after the engine has finished.
  */
 export function touchReader(pipe: string): void {
   const writer = openWriteEnd(pipe);
@@ -159,9 +159,7 @@ function openWriteEnd(pipe: string): number | undefined {
   }
 }
 
-/**
- * The writing end, once the engine reads; undefined when the operation is over before it ever does.
- */
+/** Opens the writing end once the engine reads; undefined if the operation ends before. */
 export async function openWriter(pipe: string, over: () => boolean): Promise<Socket | undefined> {
   while (!over()) {
     const fd = openWriteEnd(pipe);

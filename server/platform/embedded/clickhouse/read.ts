@@ -5,8 +5,8 @@ import type { Engine, Fault } from './session.ts';
 import { openReader, touchReader } from './pipes.ts';
 
 /**
- * One request in the engine: a pipe of its own, what is set before its statement, and a sign that
- * nobody waits any more.
+ * One request in the engine: its own pipe, the settings before its statement, and a signal that the
+ * client has disconnected.
  */
 export type Operation = {
   engine: Engine;
@@ -14,27 +14,27 @@ export type Operation = {
   /** Statements that run first in the same session: parameters, settings, database. */
   preamble: string;
   label: string;
-  /** The columns of a SELECT are of types that every format takes. */
+  /** True if the columns of a SELECT have types that every format supports. */
   is_plain: boolean;
-  /** Aborted when the client has left. */
+  /** Aborted when the client has disconnected. */
   gone: AbortSignal;
 };
 
 /**
- * The end of an operation; `rows` counts those of an INSERT. After `stuck` the engine never answers
- * this operation again: one of its threads is lost.
+ * The end of an operation; `rows` counts those of an INSERT. After `stuck`, the engine never
+ * answers this operation: one of its threads is lost.
  */
 export type Outcome = { fault?: Fault; stuck?: boolean; rows?: number };
 
-// Until so much has come, or the end, nothing is sent: an early error then has a status of its own,
-// and a small answer is one packet.
+// Nothing is sent until this much has come, or the end: an early error then has its own status, and
+// a small answer is one packet.
 const heldBytesMax = 64 * 1024;
 const stuckMs = 20_000;
 /** Time limit for a stopped query to end before its thread counts as lost. */
 export const stuckKilledMs = 60_000;
 
-// The engine hangs for ever when a format refuses the columns while it is set up for INTO OUTFILE.
-// These take any columns; the others are tried on no rows first.
+// The engine hangs for ever if a format refuses the columns of an INTO OUTFILE. These support all
+// columns; others are first tried over no rows.
 const easyFormats =
   /^(JSON\w*|TSV\w*|TabSeparated\w*|CSV\w*|RowBinary\w*|Native|Arrow|ArrowStream|Values|LineAsString|RawBLOB|Pretty\w*|Vertical|XML|Markdown|Null)$/i;
 
@@ -49,9 +49,9 @@ const stuckFault: Fault = {
 const killPauseMs = { least: 10, most: 250 };
 
 /**
- * Stops what runs under the operation's label. Resolves when the engine has taken note, or when the
- * operation is over by itself; asks again until then, because a query that has just begun is not in
- * the engine's list yet, and an engine that is short of memory refuses this question too.
+ * Stops the query under the operation's label. Resolves when the engine has confirmed, or when the
+ * operation has ended. It repeats the request until then: a new query is not in the engine's list
+ * yet, and an engine short of memory refuses this request too.
  */
 export async function stopOperation(
   { engine, label }: Operation,
@@ -63,10 +63,10 @@ export async function stopOperation(
   }
 }
 
-/** A SELECT, parted at its FORMAT clause. */
+/** A SELECT, split at its FORMAT clause. */
 export type Read = { before: string; format: string; after: string };
 
-/** Rejects with the engine's error when the format cannot be set up for the statement. */
+/** Rejects with the engine's error if the format does not support the statement. */
 export async function tryFormat(
   { engine, preamble, is_plain }: Operation,
   { before, format, after }: Read,
@@ -75,15 +75,15 @@ export async function tryFormat(
     await engine.run(`${preamble}SELECT * FROM (\n${before}\n) LIMIT 0 FORMAT ${format}${after}`);
 }
 
-/** The statement that writes the result of a SELECT into the pipe of the operation. */
+/** Returns the statement that writes the result of a SELECT into the pipe of the operation. */
 export const intoPipe = ({ preamble, pipe }: Operation, { before, format, after }: Read): string =>
   `${preamble}${before}\nINTO OUTFILE ${literal(pipe)} TRUNCATE FORMAT ${format}${after}`;
 
 /**
  * Streams the result of a SELECT, one valid document of its format, into the response with
  * back-pressure, in bounded memory. Guarantee: the response ends cleanly only when the engine has
- * reported success; an error before the first byte is given back as the outcome, a later one breaks
- * the connection; when the client leaves the query is stopped.
+ * reported success. An error before the first byte is returned as the outcome; a later one breaks
+ * the connection. If the client disconnects, the query is stopped.
  */
 export async function streamResult(
   operation: Operation,
@@ -115,9 +115,9 @@ export async function streamResult(
       reader.destroy();
     },
   );
-  // The query is stopped first: a reader that merely closes does not stop it. Remaining output is
-  // read and thrown away, because a query that waits for its reader sees no kill, or has already
-  // left the engine's list of queries.
+  // The query is stopped first: closing the reader does not stop it. Remaining output is read and
+  // discarded, because a query that waits for its reader ignores a kill, or has already left the
+  // engine's list of queries.
   const leave = (): void => {
     reader.resume();
     void stopOperation(operation, () => isOver).then(() => reader.destroy());
@@ -136,7 +136,7 @@ export async function streamResult(
   return { fault: failure, stuck };
 }
 
-/** True when `settled` has not settled after so many milliseconds. */
+/** Returns true if `settled` has not settled after this many milliseconds. */
 export async function isLate(settled: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
@@ -150,12 +150,11 @@ export async function isLate(settled: Promise<unknown>, ms: number): Promise<boo
 function finish(response: ServerResponse, held: Buffer[]): void {
   const rest = Buffer.concat(held);
   if (!response.headersSent) response.setHeader('Content-Length', rest.length);
-  // In one call: what is written between cork() and end() would be sent behind the end of a chunked
-  // answer.
+  // In one call: text written between cork() and end() would follow the end of a chunked answer.
   response.end(rest);
 }
 
-/** Passes on what the reader brings; gives a function that says what is still held back. */
+/** Forwards the reader's output; returns a function that returns the held-back part. */
 function forward(reader: ReturnType<typeof openReader>, response: ServerResponse): () => Buffer[] {
   let held: Buffer[] = [];
   let heldBytes = 0;

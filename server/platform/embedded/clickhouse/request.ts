@@ -8,25 +8,25 @@ import type { Fault } from './session.ts';
 import { readBounded } from '../../read_bounded.ts';
 
 /**
- * A request of ClickHouse's HTTP interface, read: the statement's text, the data behind it, and
- * what is set for it alone.
+ * A parsed request of ClickHouse's HTTP interface: the statement's text, its data, and its own
+ * settings.
  */
 export type ClickHouseRequest = {
   text: string;
-  /** The body, where the text came with the URL. */
+  /** The body, if the URL contains the text. */
   data: AsyncIterable<Uint8Array> | undefined;
   query_id: string | undefined;
   default_format: string;
   params: [name: string, value: string][];
   settings: [name: string, value: string][];
   database: string | undefined;
-  /** Is the answer wanted through a pipe? */
+  /** True if the answer is requested through a pipe. */
   is_piped: boolean;
-  /** Are its columns of types that every format takes? */
+  /** True if its columns have types that every format supports. */
   is_plain: boolean;
 };
 
-// Words of the interface itself; every other one is a setting of the engine.
+// Parameters of the interface itself; all others are settings of the engine.
 const interfaceWords = new Set([
   'query',
   'query_id',
@@ -53,8 +53,8 @@ const nicenessOfYielding = 19;
 const textBytesMax = 256 * 1024 * 1024;
 
 /**
- * Reads a request's URL and, where the statement stands there, its body. Gives a fault for what the
- * interface does not offer.
+ * Reads a request's URL and, if it contains the statement, its body. Returns a fault for
+ * unsupported features of the interface.
  */
 export async function readRequest(
   request: IncomingMessage,
@@ -115,8 +115,8 @@ function sort(
 }
 
 /**
- * The statements that carry a request's parameters, settings and label into its session. Parameters
- * come first: after `readonly` nothing can be set.
+ * Returns the statements that set a request's parameters, settings and label in its session.
+ * Parameters come first: after `readonly`, nothing can be set.
  */
 export function preambleOf(request: ClickHouseRequest, label: string): string {
   const params = request.params.map(([name, value]) => `SET ${name} = ${literal(value)};`);

@@ -7,20 +7,20 @@ import { moduleBeside } from '../../processes/module_beside.ts';
 import { dieWithParent, ownEnvironment } from '../programs.ts';
 import type { ScratchAnswer, ScratchQuestion } from './scratch_worker.ts';
 
-/** An engine that keeps nothing, for queries over files of this machine. */
+/** An engine without permanent data, for queries over files of this machine. */
 export type ScratchEngine = {
   /**
-   * Runs SQL and gives its answer as tab-separated text. Throws the engine's fault. `signal` ends
+   * Runs SQL and returns its answer as tab-separated text. Throws the engine's fault. `signal` ends
    * the engine.
    */
   run(sql: string, signal: AbortSignal): Promise<string>;
-  /** Ends the process. The folder is the caller's to remove. */
+  /** Ends the process. The caller removes the folder. */
   close(): Promise<void>;
 };
 
 /**
- * Starts ClickHouse (chDB) in a process of its own on an empty folder. It ends with this process,
- * when `signal` is aborted, and on `close`. All queries together take `memory_bytes_max` at most.
+ * Starts ClickHouse (chDB) in a separate process on an empty folder. It ends with this process,
+ * when `signal` aborts, and on `close`. All queries together use at most `memory_bytes_max`.
  */
 export async function openScratchEngine(
   folder: string,
@@ -71,7 +71,7 @@ export async function openScratchEngine(
   };
 }
 
-/** The next answer; questions come one after the other. */
+/** Returns the next answer; queries run one after the other. */
 async function answerOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
   const over = new AbortController();
   try {

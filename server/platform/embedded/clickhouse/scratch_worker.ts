@@ -1,20 +1,20 @@
 /**
- * The program behind a scratch engine: chDB in a folder of its own, for queries over files. Runs
- * the SQL of each message and answers with its text or its fault. Ends when its parent is gone.
+ * The program of a scratch engine: chDB in its own folder, for queries over files. Runs the SQL of
+ * each message and answers with its text or its fault. Ends when its parent is gone.
  */
 import { faultOf, openEngine } from './session.ts';
 import { lowerPriority } from '../../processes/process_priority.ts';
 import { engine_niceness, large_answer_niceness } from './orders.ts';
 
-/** The question of a parent. */
+/** The query of a parent. */
 export type ScratchQuestion = { sql: string };
-/** The answer to it. */
+/** Its answer. */
 export type ScratchAnswer = { text: string } | { fault: string };
 
 const [folder = '', memory = ''] = process.argv.slice(2);
 lowerPriority(large_answer_niceness, engine_niceness);
 const engine = await openEngine(folder, Number(memory));
-// The folder is removed by the parent, or is nobody's; an orderly end could wait for a query.
+// The parent removes the folder, or nobody needs it; an orderly end could wait for a query.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.on('message', ({ sql }: ScratchQuestion) => {
   engine.run(sql).then(

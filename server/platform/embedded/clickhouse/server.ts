@@ -1,8 +1,8 @@
 /**
- * The program behind the embedded ClickHouse: chDB, in a process of its own because its queries
- * hold threads and memory and may take the process down. Reads its orders as one line of JSON from
- * standard input, says `ready` on standard output, and ends when standard input closes, so that it
- * cannot outlive the process that started it.
+ * The program of the embedded ClickHouse: chDB in a separate process, because its queries occupy
+ * threads and memory and may crash the process. Reads its orders as one line of JSON from standard
+ * input, prints `ready` on standard output, and ends when standard input closes, so that it cannot
+ * outlive its parent.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ import { openEngine } from './session.ts';
 const endSeconds = 1;
 const stuckMax = 4;
 
-/** An end that waits for nothing: an orderly one may block for ever in the engine. */
+/** Ends without waiting: an orderly end may block for ever in the engine. */
 function killSelf(): void {
   process.kill(process.pid, 'SIGKILL');
 }
@@ -38,20 +38,20 @@ async function main(): Promise<void> {
   const [line] = (await once(lines, 'line')) as [string];
   const orders = JSON.parse(line) as Orders;
   const engine = await openEngine(join(orders.folder, 'data'), orders.memory_bytes_max);
-  // Only the holder of the folder may clear the pipes away.
+  // Only the holder of the folder may remove the pipes.
   const pipes = await openPipes(join(orders.folder, 'pipes'), orders.operations_max);
   let ending = false;
   const end = async (): Promise<void> => {
     if (ending) return;
     ending = true;
     server.close();
-    // Each operation whose client is gone stops its query and closes its pipe.
+    // Each operation of a disconnected client stops its query and closes its pipe.
     server.closeAllConnections();
     const deadline = performance.now() + endSeconds * 1000;
     while (pipes.busy() > 0 && performance.now() < deadline) await pause(5);
     await pipes.close();
-    // The engine would wait, with this thread, for a query that does not stop; what was
-    // acknowledged is on disk.
+    // The engine, and this thread, would wait for a query that does not stop; acknowledged data is
+    // on disk.
     if (pipes.busy() > 0) killSelf();
     engine.close();
     process.exit(0);
@@ -62,12 +62,11 @@ async function main(): Promise<void> {
     if (stuck >= stuckMax) killSelf();
   };
   const server = createClickHouseServer({ engine, pipes, password: orders.password, onStuck });
-  // The process that started this one is gone: nobody is served by an orderly end, and the next
-  // server waits for the folder.
+  // The parent is gone: an orderly end helps nobody, and the next server waits for the folder.
   lines.on('close', killSelf);
   process.on(stopSignal, () => void end());
-  // A signal to the whole group means the server, which needs this store until it has stopped
-  // itself.
+  // A signal to the whole group is meant for the server, which needs this store until it has
+  // stopped.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   server.listen(orders.port, '127.0.0.1');
   await once(server, 'listening');

@@ -6,17 +6,17 @@ import { openAddon } from './addon.ts';
 type FormatUse = { is_input: boolean; is_output: boolean };
 
 /**
- * The engine on one data folder. Every operation has a connection of its own, so that neither
- * settings nor leftovers of one reach another.
+ * The engine on one data folder. Every operation has its own connection, so that it never sees
+ * settings or leftovers of another one.
  */
 export type Engine = {
-  /** Runs SQL and gives what it answers. Rejects with the engine's error. */
+  /** Runs SQL and returns its answer. Rejects with the engine's error. */
   run(sql: string, format?: string): Promise<Uint8Array>;
-  /** Runs an INSERT and gives the rows that it has read and stored. */
+  /** Runs an INSERT and returns the number of rows that it has read and stored. */
   insert(sql: string): Promise<number>;
   /**
-   * Asks the engine to stop what runs under `label` and resolves when it has taken note: true when
-   * something did run under it.
+   * Asks the engine to stop the query under `label` and resolves when it has confirmed: true if a
+   * query ran under it.
    */
   kill(label: string): Promise<boolean>;
   /**
@@ -27,17 +27,17 @@ export type Engine = {
 };
 
 /**
- * Opens the engine on `folder`, which one process at a time can hold: throws the engine's error
- * when another does. `memory_bytes_max` bounds all queries together.
+ * Opens the engine on `folder`, which one process at a time can hold: throws the engine's error if
+ * another does. `memory_bytes_max` bounds all queries together.
  */
 export async function openEngine(folder: string, memory_bytes_max: number): Promise<Engine> {
   const addon = openAddon();
   const settings = [
     `--max_server_memory_usage=${memory_bytes_max}`,
     '--http_max_tries=2',
-    // Its own count of memory grows away from the truth over thousands of queries, until it refuses
-    // every query for memory that it does not have; so the count is corrected by what its allocator
-    // holds. By default it would ask the control group, which has other processes too.
+    // Its own memory count drifts over thousands of queries, until it refuses every query; so the
+    // count is corrected by the allocator's size. By default it would read the control group, which
+    // includes other processes.
     '--memory_worker_correct_memory_tracker=1',
     '--memory_worker_use_cgroup=0',
     '--memory_worker_period_ms=200',
@@ -46,13 +46,13 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
   // The engine shuts down with its last connection.
   const keeper = open();
   const ask = async (sql: string, format: string) => {
-    // A failed query leaves its bytes in the connection for the next one, and SET holds on: a
+    // A failed query leaves its bytes in the connection for the next one, and SET persists: a
     // connection is never used twice (it costs 0.1 ms).
     const connection = open();
     try {
       return await addon.QueryAsyncConnection(connection, sql, format);
     } finally {
-      // Its one query is through: closed under it, the connection would take the engine down.
+      // Its one query has finished: closing the connection earlier would crash the engine.
       addon.CloseConnection(connection);
     }
   };
@@ -116,7 +116,7 @@ const statusOfCode: Record<number, number> = {
   516: 401,
 };
 
-/** A fault of our own, in the words and shape of ClickHouse's. */
+/** Returns a fault of our own, in ClickHouse's format. */
 export function fault(code: number, type: string, sentence: string): Fault {
   return {
     code,
@@ -126,8 +126,8 @@ export function fault(code: number, type: string, sentence: string): Fault {
 }
 
 /**
- * The engine's error as a client of ClickHouse knows it:
- * `Code: 62. DB::Exception: ... (SYNTAX_ERROR)`.
+ * Returns the engine's error in the form that ClickHouse's clients know: `Code: 62. DB::Exception:
+ * ... (SYNTAX_ERROR)`.
  */
 export function faultOf(error: unknown): Fault {
   const text = String(error instanceof Error ? error.message : error)

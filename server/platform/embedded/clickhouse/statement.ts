@@ -1,8 +1,8 @@
 /**
- * The parts of a request's text, so that its result can be led into a pipe and its data out of one.
- * `read`: SQL before and after the place of `INTO OUTFILE ... FORMAT x`. `insert`: SQL before and
- * after the place of `FROM INFILE`, and the position of its data. `command`: a statement that
- * answers little or nothing.
+ * The parts of a request's text, so that its result can be sent into a pipe and its data read from
+ * one. `read`: SQL before and after the place of `INTO OUTFILE ... FORMAT x`. `insert`: SQL before
+ * and after the place of `FROM INFILE`, and the position of its data. `command`: a statement with a
+ * small answer or none.
  */
 export type Statement =
   | { kind: 'read'; before: string; format: string | undefined; after: string }
@@ -19,7 +19,8 @@ type Token = {
 };
 
 const blank = /(?:[ \t\r\n\f\v]+|--[^\n]*(?:\n|$)|#[ !][^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/y;
-// Hexadecimal and binary literals know no backslash, unlike strings: `x'\'` is complete.
+// In hexadecimal and binary literals, unlike strings, a backslash does not escape: `x'\'` is
+// complete.
 const literal =
   /[xXbB]'[^']*'|'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'|"[^"\\]*(?:(?:\\[\s\S]|"")[^"\\]*)*"|`[^`\\]*(?:(?:\\[\s\S]|``)[^`\\]*)*`/y;
 const heredoc = /\$(\w*)\$[\s\S]*?\$\1\$/y;
@@ -64,8 +65,8 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | u
 }
 
 /**
- * ClickHouse's tokens, one at a time, so that the data of an insert are never read as SQL. Ends
- * with a `stop` token where the text is not SQL.
+ * Yields ClickHouse's tokens one at a time, so that the data of an insert are never read as SQL.
+ * Ends with a `stop` token at text that is no SQL.
  */
 function* tokenize(text: string): Generator<Token> {
   let depth = 0;
@@ -104,8 +105,8 @@ function findToken(text: string, at: number): [string | undefined, Token['kind']
 const refused = (reason: string): Statement => ({ kind: 'refused', reason });
 
 /**
- * Says what a request's text is without running it. More than one statement, a file of the server
- * (`INTO OUTFILE`, `FROM INFILE`) and text that is not understood are refused with a sentence.
+ * Determines the kind of a request's text without running it. A sentence refuses more than one
+ * statement, a file of the server (`INTO OUTFILE`, `FROM INFILE`) and unintelligible text.
  */
 export function readStatement(text: string): Statement {
   const tokens: Token[] = [];
@@ -160,7 +161,8 @@ function classify(whole: string, tokens: Token[], first: Token): Statement {
         'started it.',
     );
   if (first.kind === 'word' && commands.has(keyword)) {
-    // EXPLAIN AST and the like take a FORMAT for a part of what they explain, so it is given apart.
+    // EXPLAIN AST and the like would take a FORMAT as part of the explained query, so it is
+    // returned separately.
     const { before, format, after } = splitFormat(whole, tokens);
     return { kind: 'command', text: before + after, format };
   }
@@ -170,8 +172,8 @@ function classify(whole: string, tokens: Token[], first: Token): Statement {
 }
 
 /**
- * `FORMAT x` counts where nothing, or only SETTINGS, follows it outside of brackets: elsewhere it
- * is a name.
+ * `FORMAT x` counts if nothing or only SETTINGS follows it outside brackets; elsewhere it is a
+ * name.
  */
 function splitFormat(
   whole: string,
@@ -195,7 +197,7 @@ function splitFormat(
   };
 }
 
-/** The end of an insert's SQL, once the tokens so far hold it; the data begin behind it. */
+/** Returns the end of an insert's SQL once the tokens contain it; the data follow. */
 function findInsertData(
   text: string,
   tokens: Token[],
@@ -210,7 +212,7 @@ function findInsertData(
     last.kind !== 'word'
   )
     return undefined;
-  // Behind the table or its columns, a SELECT makes it a statement without data of its own.
+  // After the table or its columns, a SELECT makes it a statement without data.
   if (
     tokens
       .slice(2)

@@ -13,17 +13,18 @@ import { asNamedUser } from './ordinary_user.ts';
 
 const run = promisify(execFile);
 
-/** The one user and the one database of an embedded server. */
+/** The only user and the only database of an embedded server. */
 export const databaseName = 'sluice';
 
 const passwordFile = 'sluice_password';
 const ownerFile = 'sluice_owner';
-// The kernel takes 107 bytes for a socket's path; its name and a little room are taken off.
+// The kernel allows 107 bytes for a socket's path, from which its name and a reserve are
+// subtracted.
 const socketFolderBytesMax = 85;
 
 /**
- * The environment of every PostgreSQL program: nothing of ours leaks in, and `PGPORT` and the like
- * have no say.
+ * The environment of every PostgreSQL program: ours is not inherited, and `PGPORT` and the like
+ * have no effect.
  */
 export const postgresEnvironment = { PATH: searchPath, LC_ALL: 'C', TZ: 'UTC' };
 
@@ -31,9 +32,9 @@ export const postgresEnvironment = { PATH: searchPath, LC_ALL: 'C', TZ: 'UTC' };
 export type PostgresPrograms = { initdb: string; postgres: string };
 
 /**
- * The PostgreSQL programs of this platform's package, ready to run: the links between its
- * libraries, which an installation without scripts leaves out, are created. Rejects with a sentence
- * where no package exists for the platform.
+ * Finds the PostgreSQL programs of this platform's package, ready to run: creates the links between
+ * its libraries, which an installation without scripts omits. Rejects with a sentence if no package
+ * exists for the platform.
  */
 export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
@@ -73,9 +74,9 @@ async function linkLibraries(home: string): Promise<void> {
 }
 
 /**
- * Creates a database cluster in `folder` unless there is one. It is built beside it and renamed
- * when it is whole, so a kill at any instant leaves either nothing or a complete cluster. Gives the
- * password of its one user.
+ * Creates a database cluster in `folder` unless it exists. It is built beside the folder and
+ * renamed when it is complete, so a kill at any instant leaves either nothing or a complete
+ * cluster. Returns the password of its only user.
  */
 export async function prepareCluster(
   folder: string,
@@ -143,10 +144,10 @@ async function createFiles(
   }
 }
 
-/** The line that says what was wrong; the programs tell what they clean up after it. */
+/** Returns the line with the error; the programs print their clean-up after it. */
 export function complaintIn(text: string): string {
   const lines = text.trim().split('\n');
-  // The message to a client that asks too early is not the cause.
+  // The message to a client that connects too early is not the cause.
   const complaint = /(FATAL|PANIC)(?!:\s+the database system is)|error:/;
   return lines.find((line) => complaint.test(line)) ?? lines.at(-1) ?? '';
 }
@@ -178,9 +179,9 @@ async function createDatabase(
 }
 
 /**
- * The folder of the server's socket, which only we can enter: the data folder itself, or, where its
- * path is too long for a socket, one in the system's temporary folder whose name follows from the
- * data folder.
+ * Prepares the folder of the server's socket, which only this user can enter: the data folder, or,
+ * if its path is too long for a socket, one in the system's temporary folder whose name derives
+ * from the data folder.
  */
 export async function prepareSocketFolder(folder: string): Promise<string> {
   if (Buffer.byteLength(folder) <= socketFolderBytesMax) return folder;
@@ -210,8 +211,8 @@ async function isPostmasterOf(
 }
 
 /**
- * Ends a postmaster that outlived the process that started it, and clears its socket. Rejects with
- * a sentence when that process lives: the folder is in use then. Afterwards the folder is marked as
+ * Ends a postmaster that outlived its parent process, and removes its socket. Rejects with a
+ * sentence if that process is alive: the folder is in use then. Afterwards the folder is marked as
  * ours.
  */
 export async function takeOver(folder: string, socketFolder: string): Promise<void> {
@@ -223,8 +224,8 @@ export async function takeOver(folder: string, socketFolder: string): Promise<vo
     if (postmaster && postmaster.parent_pid === owner)
       throw new Error('The PostgreSQL data folder is in use by another running server.');
     if (postmaster) await endPostmaster(folder, pid);
-    // The number was given to another program since: PostgreSQL would take that one for a server. A
-    // dead one it sees through itself.
+    // Another program got the number since: PostgreSQL would mistake it for a server. It recognizes
+    // a dead one.
     else if (await findProcess(pid)) await rm(pidFile, { force: true });
   }
   await Promise.all(

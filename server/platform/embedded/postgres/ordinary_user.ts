@@ -9,9 +9,9 @@ const run = promisify(execFile);
 const environment = { PATH: searchPath, LC_ALL: 'C' };
 
 /**
- * The words to put before a PostgreSQL program so that it runs although we are root, which it
- * refuses: a namespace in which we are an ordinary user. None for an ordinary user. Rejects with a
- * sentence where the system does not allow it.
+ * Returns the command prefix that lets a PostgreSQL program run although we are root, which it
+ * refuses: a namespace in which we are an ordinary user. Empty for an ordinary user. Rejects with a
+ * sentence if the system does not allow it.
  */
 export async function asOrdinaryUser(): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
@@ -27,10 +27,10 @@ export async function asOrdinaryUser(): Promise<string[]> {
 }
 
 /**
- * The words to put before `initdb` and the single-user mode, which refuse a user id without a name:
- * containers often run with one. Either a namespace lends us the id of a user who has a name, or
- * libnss_wrapper gives ours one, by a file in `scratch`. None where we have a name. Rejects with a
- * sentence that says what to do where the system has neither.
+ * Returns the command prefix for `initdb` and the single-user mode, which refuse a user id without
+ * a name: containers often have one. Either a namespace provides the id of a user with a name, or
+ * libnss_wrapper provides a name for ours, from a file in `scratch`. Empty if we have a name. If
+ * the system has neither, rejects with a sentence that names the action.
  */
 export async function asNamedUser(scratch: string, library = findWrapper): Promise<string[]> {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
@@ -64,7 +64,7 @@ async function inNamespace(): Promise<string[]> {
   return [unshare, ...words];
 }
 
-// `getent` also knows the names of a directory; where it is missing the file has to do.
+// `getent` also knows the names of a directory; without it, the file is read.
 async function hasName(uid: number): Promise<boolean> {
   const getent = findProgram('getent');
   if (getent === undefined) {
@@ -74,7 +74,7 @@ async function hasName(uid: number): Promise<boolean> {
   const asked = run(getent, ['passwd', String(uid)], { env: environment });
   return await asked.then(
     () => true,
-    // 2: there is no such entry. Another fault says nothing about it.
+    // 2: there is no such entry. Another error says nothing about it.
     (error: unknown) => (error as { code?: unknown }).code !== 2,
   );
 }
@@ -87,7 +87,7 @@ async function namedIds(): Promise<number[]> {
   });
 }
 
-/** The library's path, in the folders of Debian and Red Hat; undefined where it is missing. */
+/** Returns the library's path, in the folders of Debian and Red Hat; undefined if it is missing. */
 async function findWrapper(): Promise<string | undefined> {
   for (const folder of ['/usr/lib', '/usr/lib64', '/lib64'])
     for (const inner of ['', ...(await readdir(folder).catch(() => []))]) {

@@ -28,8 +28,8 @@ const settings = {
   shared_buffers: '128MB',
   // Nothing subscribes here: one process less.
   max_logical_replication_workers: '0',
-  // The data is on a local disk and mostly in memory: with the default of 4 the planner reads whole
-  // tables instead of an index.
+  // The data is on a local disk and mostly in memory: with the default of 4, the planner reads
+  // whole tables instead of an index.
   random_page_cost: '1.1',
   timezone: 'UTC',
   log_timezone: 'UTC',
@@ -38,12 +38,11 @@ const settings = {
 };
 
 /**
- * A PostgreSQL 18 server of our own on `folder`, created on first use, reached through a Unix
- * socket only, that ends with this process. Its `url` works as a connection string of `pg` and
- * names the database `sluice`. An acknowledged commit survives a kill of the server; a server that
- * ends unasked is started again on the same URL. Rejects with a sentence when the folder is in use
- * or the system does not allow it. `spawned` is called when its process runs and does not answer
- * yet.
+ * Opens our own PostgreSQL 18 server on `folder`, created on first use, reachable only through a
+ * Unix socket, which ends with this process. Its `url` works as a connection string of `pg` and
+ * names the database `sluice`. An acknowledged commit survives a kill of the server; a crashed
+ * server restarts on the same URL. Rejects with a sentence if the folder is in use or the system
+ * does not allow it. `spawned` is called when its process runs and does not answer yet.
  */
 export async function openEmbeddedPostgres(options: {
   folder: string;
@@ -71,7 +70,7 @@ export async function openEmbeddedPostgres(options: {
     ];
     output = openLogFile(join(folder, 'postgres.log'));
     try {
-      // Detached: a process group of its own, so that Ctrl-C in a terminal reaches us alone and the
+      // Detached in its own process group, so that Ctrl-C in a terminal only reaches us and the
       // stores end after their users.
       const child = spawn(program, rest, {
         env: postgresEnvironment,
@@ -119,7 +118,7 @@ async function whenAnswering(url: string, signal: AbortSignal): Promise<void> {
       await client.query('SELECT 1');
       return;
     } catch (error) {
-      // 28P01: the password file and the cluster do not belong together, which no waiting mends.
+      // 28P01: the password file and the cluster do not match, which waiting does not fix.
       if ((error as { code?: string }).code === '28P01') throw error;
       await pause(10, undefined, { signal });
     } finally {

@@ -6,9 +6,9 @@ import type { ReadJson } from './json_text.ts';
 
 const memory_mb_max = 512;
 
-/** A question to the thread: to read the JSON of a body. */
+/** A request to the thread: read the JSON of a body. */
 export type BodyQuestion = { bytes: Uint8Array; values_max: number | undefined };
-/** The thread's answer; `refused` says what is wrong with the body. */
+/** The thread's answer; `refused` is the fault of the body. */
 export type BodyReply = { read: ReadJson } | { refused: string };
 
 const thread = openThread<BodyQuestion, BodyReply>(
@@ -17,9 +17,9 @@ const thread = openThread<BodyQuestion, BodyReply>(
 );
 
 /**
- * Has a body of more than 1 MiB read beside the event loop, which 20 MiB of text would hold for a
- * tenth of a second; `readBody` and what stands on it give what was read, or throw, from then on.
- * The bytes are gone afterwards.
+ * Lets a thread read a body of more than 1 MiB, because 20 MiB of text would block the event loop
+ * for a tenth of a second. From then on, `readBody` and its callers return the result, or throw.
+ * The bytes are no longer usable afterwards.
  */
 export async function readAside(request: FastifyRequest): Promise<void> {
   const bytes = rawBody(request);

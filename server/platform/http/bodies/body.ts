@@ -13,33 +13,32 @@ import { checked } from './validator.ts';
 const json_type = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
 /**
- * Largest body that is taken unless the route says otherwise, in bytes: 1 MiB. Together with the
- * number of values that `readJson` takes it bounds how long a body holds up everybody else.
+ * Largest body by default, in bytes: 1 MiB. Together with the number of values for `readJson`, it
+ * bounds how long a body blocks other requests.
  */
 export const body_size_bytes_max = 1024 * 1024;
 /**
- * Largest body of routes that take long texts or many records, in bytes: 20 MiB. They have it read
- * by `readAside`.
+ * Largest body of routes for long texts or many records, in bytes: 20 MiB. `readAside` reads it.
  */
 export const large_body_size_bytes_max = 20 * 1024 * 1024;
 /** Largest body of a route that needs no credentials, in bytes: 64 KiB. */
 export const public_body_size_bytes_max = 64 * 1024;
 
 /**
- * The body of an action that needs nothing to be said: `body` takes none at all, and what is sent
- * must be an object all the same.
+ * The body of an action without fields: `body` accepts an absent one, and a sent one must be an
+ * object.
  */
 export const NoFields = Type.Object({});
 
-/** The bytes of the body as they came; undefined when there are none. */
+/** Returns the original bytes of the body; undefined without any. */
 export function rawBody(request: FastifyRequest): Buffer | undefined {
   return Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined;
 }
 
 /**
- * The body as JSON, unchecked, with the violations that stand already: texts that no store can
- * keep, and names that the route refuses. `checked` lists them together with its own; no body is an
- * empty object. Throws 415 for another kind of body and 400 for broken JSON.
+ * Returns the unchecked body as JSON, with the violations so far: texts that no store can keep, and
+ * names that the route refuses. `checked` lists them together with its own; an absent body is an
+ * empty object. Throws 415 for another kind of body and 400 for invalid JSON.
  */
 export function readBody(request: FastifyRequest): ReadJson {
   const { value, unstorable } = parsedBody(request);
@@ -61,7 +60,8 @@ function parsedBody(request: FastifyRequest): ReadJson {
 }
 
 /**
- * As `readBody`, for a body that is not checked by one schema: throws 400 for what stands already.
+ * Does the same as `readBody` for a body that no single schema checks: throws 400 for the
+ * violations so far.
  */
 export function jsonBody(request: FastifyRequest): unknown {
   const { value, unstorable } = readBody(request);
@@ -70,9 +70,9 @@ export function jsonBody(request: FastifyRequest): unknown {
 }
 
 /**
- * The checked body: called by a handler once it has found its object, because an unknown object
- * answers 404 whatever the body is. Throws a 400 that lists every violation; gives the schema's
- * fields only.
+ * Returns the checked body. A handler calls it once it has found its object, because an unknown
+ * object is a 404 whatever the body is. Throws a 400 that lists every violation; returns only the
+ * schema's fields.
  */
 export function body<Schema extends TSchema>(
   request: FastifyRequest,
@@ -82,25 +82,22 @@ export function body<Schema extends TSchema>(
   return checked(schema, value, '', unstorable);
 }
 
-/** A body that its schema was asked about, and that further rules are to be asked about. */
+/** A body whose schema was checked, for further rules. */
 export type BodyUnderCheck<Value> = {
-  /**
-   * The fields of the body, with texts trimmed as the schema says; no fields if the body is no
-   * object.
-   */
+  /** The fields of the body, with texts trimmed by the schema; empty if the body is no object. */
   sent: Fields;
   /** The sent fields that satisfy the schema. */
   passed: Partial<Value>;
   /**
-   * The schema's fields. Throws one 400 with every violation, of the schema and then those of
-   * `found`, unless the schema names the field already.
+   * Returns the schema's fields. Throws one 400 with every violation, those of the schema and then
+   * those of `found`, unless the schema's already name the field.
    */
   endWith(found: readonly Violation[]): Value;
 };
 
 /**
- * As `body`, for a body with rules that no schema can tell: they look at what was sent also when
- * the schema refuses some of it, so that one answer names everything that is wrong.
+ * Does the same as `body` with rules that no schema can express: they check the sent fields even if
+ * the schema refuses some, so that one answer names every fault.
  */
 export function beginBody<Schema extends TObject>(
   request: FastifyRequest,

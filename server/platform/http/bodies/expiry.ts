@@ -3,7 +3,7 @@ import type { Violation } from '../errors.ts';
 
 const day_ms = 24 * 3_600_000;
 
-/** The violation of an `expires_at` that is over, or more than `days_max` days from now. */
+/** Returns the violation of an `expires_at` that is past, or more than `days_max` days from now. */
 export function wrongExpiry(value: unknown, now_ms: number, days_max: number): Violation[] {
   if (typeof value !== 'string' || !isInstant(value)) return [];
   const ms = Date.parse(value);

@@ -7,23 +7,23 @@ import { parseJson } from '../../json/parse_json.ts';
 const depth_max = 64;
 /**
  * Most names and values in a body. Ten times as many as any body of the API needs; a million of
- * them would take a second of everybody's time.
+ * them would block the process for a second.
  */
 const usual_values_max = 10_000;
 const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [
   0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,
 ];
 const decoder = new TextDecoder('utf-8', { fatal: true });
-// Escapes that can spell NUL or a lone surrogate; raw ones cannot stand in UTF-8 JSON.
+// Escapes that can encode NUL or a lone surrogate; UTF-8 JSON cannot contain raw ones.
 const suspicious = /\\u(0000|[dD][89a-fA-F])/;
 
-/** A body that was read, with the violations of texts that no store can keep. */
+/** A parsed body, with the violations of texts that no store can keep. */
 export type ReadJson = { value: unknown; unstorable: Violation[] };
 
 /**
- * Reads the JSON text of a body; `unstorable` names each text or name in it as `unstorableIn` does.
- * Throws `parse_error` for what is not UTF-8 JSON, is nested deeper than 64 levels or holds more
- * values than the route takes: 10,000 unless it says otherwise.
+ * Parses the JSON text of a body; `unstorable` lists texts and names like `unstorableIn`. Throws
+ * `parse_error` for text that is not UTF-8 JSON, is nested deeper than 64 levels or contains more
+ * values than the route accepts, by default 10,000.
  */
 export function readJson(bytes: Uint8Array, values_max = usual_values_max): ReadJson {
   refuseMonstrous(bytes, values_max);
@@ -39,17 +39,17 @@ export function readJson(bytes: Uint8Array, values_max = usual_values_max): Read
 }
 
 /**
- * A violation for each text or name that holds NUL or half a surrogate pair, which PostgreSQL could
- * not keep. `prefix` is the value's place in the body as a JSON pointer.
+ * Returns a violation for each text or name that contains NUL or half a surrogate pair, which
+ * PostgreSQL could not store. `prefix` is the value's place in the body as a JSON pointer.
  */
 export function unstorableIn(value: unknown, prefix = ''): Violation[] {
   return [...unstorable(value, prefix)];
 }
 
 /**
- * Throws for text that is nested too deeply or holds too many values, before anything is made of
- * it. Looks at brackets and commas outside of strings alone; linear in the size, because a
- * recursive reader would run out of stack on hostile text, and over after the first value too many.
+ * Throws for text that is nested too deeply or contains too many values, before it is parsed. Only
+ * checks brackets and commas outside of strings. It is linear in the size, because hostile text
+ * would exhaust a recursive reader's stack, and stops after the first value too many.
  */
 function refuseMonstrous(bytes: Uint8Array, values_max: number): void {
   let depth = 0;

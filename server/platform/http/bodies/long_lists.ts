@@ -11,15 +11,15 @@ type Part = {
 };
 
 /**
- * Cuts texts of an object, in place, that are longer than their schema allows to just so many
- * characters that they still are: a text of 20 MiB is not looked at by each rule.
+ * Cuts texts of an object, in place, that exceed their schema's length, to a length that still
+ * exceeds it: so rules need not process a text of 20 MiB.
  */
 export function cutTexts(schema: TSchema, value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   const fields = value as Record<string, unknown>;
   for (const [name, { maxLength, trim }] of Object.entries((schema as Part).properties ?? {})) {
     const text = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    // A character is two units at most.
+    // A character has at most two units.
     const kept = maxLength === undefined ? Infinity : 2 * maxLength + 1;
     if (typeof text === 'string' && text.length > kept)
       fields[name] = (trim === true ? text.trim() : text).slice(0, kept);
@@ -27,9 +27,8 @@ export function cutTexts(schema: TSchema, value: unknown): void {
 }
 
 /**
- * The lists in a value that are longer than their schema allows. Looked for before anything looks
- * at entries, because a violation for each of ten million would cost more than the request is
- * worth.
+ * Returns the lists in a value that exceed their schema's length. Called before entries are
+ * checked, because listing a violation for each of ten million would be too expensive.
  */
 export function longLists(schema: TSchema, value: unknown, prefix: string): Violation[] {
   const part = schema as Part;

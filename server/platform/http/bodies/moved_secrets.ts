@@ -3,23 +3,23 @@ import type { Violation } from '../errors.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** Keys of a config that are secret, and keys that say where the secrets go. */
+/** Keys of a config that are secret, and keys that determine where the secrets go. */
 export type Places = {
   secrets: readonly string[];
-  /** Keys whose change would take the secrets to another place. */
+  /** Keys whose change would send the secrets to another place. */
   where: readonly string[];
   /**
    * For keys in `where`: the value that makes the connection less safe. A change to any other value
-   * harms nobody.
+   * is harmless.
    */
   less_safe?: Config;
 };
 
 /**
- * A secret belongs to the place that it was given for: whoever may change a config must not be able
- * to have a secret that they do not know sent to a listener of their own. Gives a violation for
- * each secret of `after` that was not `sent` although a key that says where has changed. Both
- * configs are whole, defaults included.
+ * A secret belongs to its original place: a user who may change a config must not be able to
+ * redirect an unknown secret to their own listener. Returns a violation for each secret of `after`
+ * that was not `sent` although a key of `where` has changed. Both configs are complete, with
+ * defaults.
  */
 export function movedSecrets(
   { secrets, where, less_safe = {} }: Places,
@@ -44,7 +44,7 @@ export function movedSecrets(
     }));
 }
 
-/** The value of a key; undefined where it says nothing. */
+/** Returns the value of a key; undefined if it has no effect. */
 function meaningOf(config: Config, key: string): unknown {
   const value = Object.hasOwn(config, key) ? config[key] : undefined;
   const isNothing = value === null || value === '' || isDeepStrictEqual(value, {});

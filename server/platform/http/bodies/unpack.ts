@@ -1,9 +1,9 @@
 import type { Transform } from 'node:stream';
 
 /**
- * Unpacks bytes by a stream of `node:zlib`. `note` hears how many have come of it so far, with each
- * piece and before it is kept: it throws where that is too much, and nothing more is made of it.
- * Rejects with what it threw, or with the fault of the stream.
+ * Unpacks bytes with a stream of `node:zlib`. Calls `note` with the unpacked size so far, before
+ * each piece is stored; if it throws, unpacking stops. Rejects with that error, or with the fault
+ * of the stream.
  */
 export function unpackBy(
   unpacker: Transform,

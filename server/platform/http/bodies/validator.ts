@@ -27,10 +27,10 @@ const ajv = new Ajv({
 ajv.addFormat('uuid', isUuid);
 ajv.addFormat('date-time', isInstant);
 ajv.addFormat('email', (text) => text.length <= 254 && email.test(text));
-// Words that stand in schemas and check nothing: for people, and for the document.
+// Keywords of schemas that check nothing: for people, and for the document.
 ajv.addVocabulary(['wrong_detail', 'refuses_empty']);
-// Bounds of an instant, like `minimum` and `maximum` of a number. A text that is no instant is
-// reported by `format`.
+// Limits of an instant, like `minimum` and `maximum` of a number. `format` reports a text that is
+// no instant.
 for (const [keyword, isWithin] of [
   ['not_before', (at: number, bound: number) => at >= bound],
   ['not_after', (at: number, bound: number) => at <= bound],
@@ -42,10 +42,10 @@ for (const [keyword, isWithin] of [
     validate: (bound: string, text: string) =>
       !isInstant(text) || isWithin(Date.parse(text), Date.parse(bound)),
   });
-// Matches texts that show nothing: white space, joiners, fillers, the empty braille cell.
+// Matches invisible texts: white space, joiners, fillers, the empty braille cell.
 const unseen = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
-// `trim: true` takes the white space off both ends before the other rules of the text look at it; a
-// text of which nothing is seen is empty then.
+// `trim: true` removes surrounding white space before the other rules check the text; an invisible
+// text becomes empty.
 ajv.addKeyword({
   keyword: 'trim',
   type: 'string',
@@ -67,8 +67,8 @@ ajv.addKeyword({
 
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 /**
- * By what they say: Ajv keeps all that it has compiled for ever, so a schema that is created anew
- * for each request must not be compiled anew.
+ * By text: Ajv caches everything it compiles for ever, so a schema that is created for each request
+ * must not be compiled again.
  */
 const compiledByText = new Map<string, ValidateFunction>();
 
@@ -81,11 +81,11 @@ function compile(schema: TSchema): ValidateFunction {
 }
 
 /**
- * Checks a value that came from outside against a schema, with strict JSON types and without
- * coercion; texts with `trim` are trimmed in place. Throws a 400 that lists every violation: those
- * of `found`, which are known already (texts that no store can keep), and then those of other
- * fields. Gives an object's declared fields only, so that nothing undeclared can reach a statement;
- * fields that were absent stay absent.
+ * Checks an untrusted value against a schema, with strict JSON types and without coercion; texts
+ * with `trim` are trimmed in place. Throws a 400 that lists every violation: those of `found`,
+ * which are already known (texts that no store can keep), and then those of other fields. Returns
+ * only an object's declared fields, so that nothing undeclared can reach a statement; absent fields
+ * stay absent.
  */
 export function checked<Schema extends TSchema>(
   schema: Schema,

@@ -23,8 +23,8 @@ const format_details: Record<string, string> = {
 };
 
 /**
- * The name of a field on the wire of errors: the steps of a JSON pointer and a last name joined
- * with `__`; null for the whole.
+ * Returns the name of a field in errors: the steps of a JSON pointer and a last name joined with
+ * `__`; null for the whole.
  */
 export function attrOf(pointer: string, last?: string): string | null {
   const steps = pointer
@@ -36,20 +36,20 @@ export function attrOf(pointer: string, last?: string): string | null {
 }
 
 /**
- * Every violation that ajv found (`allErrors`, `verbose`), in the order of the schema, one per
- * field and code.
+ * Returns every violation that ajv found (`allErrors`, `verbose`), in the order of the schema, one
+ * per field and code.
  */
 export function violationsOf(errors: readonly ErrorObject[], prefix = ''): Violation[] {
   const unions = [...new Set(errors.filter(isUnion).map((error) => `${error.schemaPath}/`))];
-  // A text that is too long is told that alone: that it has no address's form any more follows from
+  // For a text that is too long, only the length is reported: a wrong address format follows from
   // it.
   const too_long = new Set(
     errors.filter(({ keyword }) => keyword === 'maxLength').map(({ instancePath }) => instancePath),
   );
   const told = new Map<string, Violation>();
   for (const error of errors) {
-    // The errors of a union's branches say what each branch wanted; the union's own error says it
-    // once.
+    // The errors of a union's branches name each branch's requirement; the union's own error covers
+    // them once.
     if (unions.some((path) => error.schemaPath.startsWith(path) && error.schemaPath !== path))
       continue;
     if (error.keyword === 'format' && too_long.has(error.instancePath)) continue;
@@ -132,7 +132,7 @@ function tell(error: ErrorObject): Told {
   }
 }
 
-/** The names that an object without room for others has. */
+/** Returns the names of an object without additional properties. */
 function knownOf({ parentSchema }: ErrorObject): string[] {
   return Object.keys((parentSchema?.['properties'] ?? {}) as object);
 }
@@ -171,7 +171,7 @@ function unionTold(branches: Record<string, unknown>[]): Told {
   };
 }
 
-/** A schema may bring its own sentence: `wrong_detail` beside `pattern`, `format` or `enum`. */
+/** A schema may contain its own sentence: `wrong_detail` beside `pattern`, `format` or `enum`. */
 function ownDetail(error: ErrorObject): string | undefined {
   const detail = error.parentSchema?.['wrong_detail'];
   return typeof detail === 'string' ? detail : undefined;

@@ -5,15 +5,15 @@ import { forbidden, missing } from '../errors.ts';
 import type { ApiError } from '../errors.ts';
 
 /**
- * The caller, as the key or the session says; one of `key_id` and `session_id` is set. A service
- * key belongs to no person: their three fields are null then.
+ * The caller, from the key or the session; one of `key_id` and `session_id` is set. A service key
+ * belongs to no person: their three fields are null then.
  */
 export type Caller = {
   user_id: number | null;
   user_uuid: string | null;
   email: string | null;
   /**
-   * Does the user have a second factor and, of a session, was it shown there? Without it,
+   * True if the user has a second factor and, for a session, showed it there. Without it,
    * organizations that enforce one are closed.
    */
   has_second_factor: boolean;
@@ -22,47 +22,44 @@ export type Caller = {
   session_id: string | null;
   /** For a session that a provider opened: the domain of that provider. */
   session_domain_id: string | null;
-  /** For a session: the ISO instant at which the person last showed a factor of their own. */
+  /** For a session: the ISO instant at which the person last showed their own factor. */
   own_factor_at: string | null;
   /**
-   * Does the session reach only a part of what the account has? Then it changes nothing of the
+   * True if the session reaches only a part of the account. It may then change nothing of the
    * account as a whole.
    */
   is_partial: boolean;
   /** A session has all scopes. */
   scopes: string[];
   /**
-   * Only these organizations may be seen with the key, or in a session that a provider opened;
-   * null: all of the user's.
+   * The only organizations that the key, or a session opened by a provider, may see; null: all of
+   * the user's.
    */
   scoped_organizations: string[] | null;
-  /**
-   * Only these projects, and nothing of their organizations beside them, may be seen with the key;
-   * null: no such limit.
-   */
+  /** The only projects that the key may see, without their organizations; null: no such limit. */
   scoped_teams: number[] | null;
-  /** The one address that the token of an assistant is for; null: a key or a session. */
+  /** The only address that an assistant's token is for; null: a key or a session. */
   resource: string | null;
 };
 
 /** A caller who is a person. */
 export type Person = Caller & { user_id: number; user_uuid: string; email: string };
 
-/** Is the caller a person, and no service key? */
+/** Returns true if the caller is a person, and no service key. */
 export function isPerson(caller: Caller): caller is Person {
   return caller.user_id !== null;
 }
 
 /**
- * Returns the person who asks. Throws 403 for a service key; the guard has refused it before where
- * the route says that it needs a person.
+ * Returns the calling person. Throws 403 for a service key; the guard has already refused it on
+ * routes that need a person.
  */
 export function personOf({ caller }: Pick<FastifyRequest, 'caller'>): Person {
   if (isPerson(caller)) return caller;
   throw personRequired();
 }
 
-/** 403: only a person can do this, and a service key belongs to none. */
+/** Returns a 403: only a person can do this, and a service key belongs to none. */
 export function personRequired(): ApiError {
   return forbidden(
     'A service key belongs to no person and cannot do this: sign in, or use a personal API key.',
@@ -81,13 +78,13 @@ export type Access = {
   timezone?: string;
 };
 
-/** The three levels in words. */
+/** The names of the three levels. */
 export const level_names = { 1: 'member', 8: 'administrator', 15: 'owner' } as const;
 
 /** The kind of thing that contains a route. */
 export type Within = 'organization' | 'project';
 
-/** The parts of the look-up that a record's statement may name. */
+/** The parts of the look-up that a record's statement may use. */
 export type RecordPlace = {
   organization_id: Sql;
   /** The caller's level there. */
@@ -99,14 +96,12 @@ export type RecordPlace = {
   id: Sql;
 };
 
-/**
- * Selects the one record that a GET answers, with its `id`, from the place where the caller may be.
- */
+/** Selects the one record that a GET returns, with its `id`, from the accessible place. */
 export type RecordSelect = (place: RecordPlace) => Sql;
 
 /**
- * The thing that one request's path names; undefined when the name cannot be one (then nothing is
- * looked up). `record` is read in the same statement, of the route `url`.
+ * The target that a request's path names; undefined if the name cannot be one (then there is no
+ * look-up). `record` is read in the same statement, for the route `url`.
  */
 export type Target =
   | {
@@ -122,7 +117,7 @@ export type Target =
  */
 export type Credential = { kind: 'key' | 'service_key' | 'session'; hash: Buffer };
 
-/** One row of the look-up: the credential, its user and, when the user may be there, the target. */
+/** One row of the look-up: the credential, its user and, if accessible, the target. */
 export type Found = Caller & {
   /** For a key: the only addresses and networks from which it works; empty means any. */
   allowed_ip_ranges: string[];
@@ -130,7 +125,9 @@ export type Found = Caller & {
   /** For a session: the time of its token, and whether the request showed the previous token. */
   token_created_at: string | null;
   is_previous_token: boolean;
-  /** For a session: its start, and its longest duration and rest by the person's organizations. */
+  /**
+   * For a session: its start, and its longest duration and idle time by the person's organizations.
+   */
   session_created_at: string | null;
   session_hours_max: number | null;
   idle_minutes_max: number | null;
@@ -140,17 +137,17 @@ export type Found = Caller & {
   last_seen_at: string | null;
   /** Why the organization is closed to its member; null: it is open. */
   closed: string | null;
-  /** Addresses that the organization lets in; empty: all. */
+  /** Addresses that the organization accepts; empty: all. */
   organization_ip_ranges: string[] | null;
   team_id: number | null;
   timezone: string | null;
-  /** The record of the route, when it was asked for and is there. */
+  /** The record of the route, if requested and found. */
   record: unknown;
 };
 
 const integer_max = 2_147_483_647;
 
-/** The positive 32-bit integer that the text spells, or undefined. */
+/** Returns the positive 32-bit integer in the text, or undefined. */
 function integerId(text: string): number | undefined {
   if (!/^[1-9]\d{0,9}$/.test(text)) return undefined;
   const id = Number(text);
@@ -158,7 +155,7 @@ function integerId(text: string): number | undefined {
 }
 
 /**
- * The UUID that a path parameter holds. Throws 404 for other text, because nothing can have such an
+ * Returns the UUID in a path parameter. Throws 404 for other text, because nothing can have such an
  * id.
  */
 export function uuidParameter(
@@ -169,7 +166,7 @@ export function uuidParameter(
   return isUuid(text) ? text : missing();
 }
 
-/** As `uuidParameter`, for one that is a positive 32-bit integer. */
+/** Does the same as `uuidParameter` for a positive 32-bit integer. */
 export function integerParameter(
   request: FastifyRequest,
   name: 'id' | 'set_aside_id' = 'id',
@@ -193,7 +190,7 @@ export function targetOf(within: Within | undefined, name: string): Target {
   return possible ? { within, id: name } : undefined;
 }
 
-/** Finds what credentials give access to. */
+/** Finds the access of credentials. */
 export type AccessFinder = (
   credential: Credential,
   target: Target,

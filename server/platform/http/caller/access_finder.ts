@@ -13,20 +13,20 @@ type Asked = {
   fail(error: unknown): void;
 };
 
-/** Look-ups of one kind; a lone look-up does not wait for others. */
+/** Look-ups of one kind; a single look-up does not wait for others. */
 type Queue = { waiting: Asked[]; under_way: number; is_crowded: boolean };
 
-/** Largest number of look-ups in one statement; the time of one record delays all others. */
+/** Most look-ups in one statement; the time of one record delays all others. */
 const batch_max = 32;
 
 /**
- * Opens the look-up of credential, user, membership and target, and of the record that a route
- * reads there. It runs one statement per request, or one for all requests of a kind that arrive in
- * the same turn of the event loop, as soon as two of them have met. Undefined: the key or session
- * does not exist or has expired, or its user is not active. The target's columns are null if it
- * does not exist, the user is not a member of its organization, or the key is limited to others;
- * callers cannot tell the three apart. Nothing is cached, so a change counts on the next request.
- * If a statement for several requests fails in the store, each is asked for by itself.
+ * Opens the look-up of credential, user, membership, target, and the record that a route reads
+ * there. It runs one statement per request. Once two requests of a kind arrive in the same turn of
+ * the event loop, it runs one statement for all of them. Undefined: the key or session does not
+ * exist or has expired, or its user is not active. The target's columns are null if it does not
+ * exist, the user is not a member of its organization, or the key is limited to others; callers
+ * cannot tell the three apart. Nothing is cached, so a change applies to the next request. If a
+ * statement for several requests fails in the store, each is looked up separately.
  */
 export function openAccessFinder(db: Database): AccessFinder {
   const queues = new Map<string, Queue>();
@@ -66,7 +66,7 @@ export function openAccessFinder(db: Database): AccessFinder {
 }
 
 /**
- * Returns the rows found, by their number in the batch. All look-ups of a batch are of one kind.
+ * Returns the found rows, by their number in the batch. All look-ups of a batch are of one kind.
  */
 async function findAll(db: Database, statement: Statement): Promise<Map<number, Found>> {
   const rows = await db.rows<Record<string, unknown>>(statement);
@@ -90,7 +90,7 @@ const named = (columns: Record<string, string>) =>
     .map(([name, from]) => `${from} AS ${found_prefix}${name}`)
     .join(', ');
 
-/** True if session `s` was opened by what is the account's own, or by the operator's word. */
+/** True if session `s` was opened by the account's own credentials, or by the operator. */
 export const is_own_method = "s.method IN ('password', 'passkey', 'link')";
 const session_columns = `s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*'] AS scopes,
   CASE WHEN ${is_own_method} OR s.own_factor_at IS NOT NULL THEN NULL
@@ -134,7 +134,7 @@ const sources: Record<Credential['kind'], { columns: Record<string, string>; joi
   },
   key: {
     columns: { ...of_key, resource: 'k.resource' },
-    // The token of an assistant ends before its grant; of other keys the earlier end is their own.
+    // An assistant's token ends before its grant; other keys have their own earlier end.
     join: `JOIN LATERAL (SELECT key.id, key.user_id, key.mask_value, key.scopes, key.resource,
         key.scoped_organizations, key.scoped_teams, key.allowed_ip_ranges, key.last_used_at,
         least(key.expires_at, key.token_expires_at) AS expires_at, false AS is_session,
@@ -206,7 +206,7 @@ const marks = Object.fromEntries(own_values.map((name) => [name, Symbol(name)]))
   symbol
 >;
 
-/** The statements by kind: their text is long, and hangs on nothing else. */
+/** A cache of the statements by kind: their text is long, and only depends on the kind. */
 type Statements = Map<string, Statement>;
 
 function accessStatement(statements: Statements, kind: string, batch: Asked[]): Statement {
@@ -228,7 +228,7 @@ function accessStatement(statements: Statements, kind: string, batch: Asked[]): 
   return { text: of_kind.text, values };
 }
 
-/** Leans on the unique indexes of the hashes and of members (user_id, organization_id). */
+/** Uses the unique indexes of the hashes and of members (user_id, organization_id). */
 function accessSql(credential: Credential['kind'], target: Target): Sql {
   const source = sources[credential];
   const kind = kindOf(target);

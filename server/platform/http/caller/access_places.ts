@@ -11,13 +11,13 @@ export type Kind =
   | 'project'
   | 'project @current';
 
-/** The kind of the place that the target names. */
+/** Returns the kind of the target's place. */
 export function kindOf(target: Target): Kind {
   if (target === undefined) return 'none';
   return target.id === '@current' ? `${target.within} @current` : target.within;
 }
 
-/** True if the user of credential `k` has a second factor and, of a session, showed it there. */
+/** True if the user of credential `k` has a second factor and, for a session, showed it there. */
 export const has_second_factor = `${user_has_second_factor} AND k.shows_second_factor`;
 const closed = closedBecause({
   is_session: raw('k.is_session'),
@@ -29,8 +29,8 @@ const closed = closedBecause({
 const in_limits =
   '(k.scoped_organizations IS NULL OR m.organization_id = ANY (k.scoped_organizations))';
 /**
- * Keeps rows of `m` (members) that the credential `k` is not limited away from. A session that does
- * not reach them is told so, because its person may show more.
+ * Keeps rows of `m` (members) that the limits of credential `k` allow. A session outside its limits
+ * gets a reason, because its person may show another factor.
  */
 const organization_allowed = `m.user_id = k.user_id AND (k.is_session OR ${in_limits})`;
 const of_membership = `m.organization_id, m.level, m.last_seen_at, ${closed} AS closed,
@@ -68,8 +68,8 @@ const of_key_project = `SELECT ${of_place}, p.id AS team_id, p.timezone
     AND (k.scoped_teams IS NULL OR p.id = ANY (k.scoped_teams))`;
 
 /**
- * As `targets`, beside a service key: no membership stands between the key and its organization, so
- * rules about how people sign in do not close it.
+ * The same as `targets` for a service key: it needs no membership, so rules about how people sign
+ * in do not apply.
  */
 export const targets_of_service: Record<Kind, string> = {
   none: '',

@@ -5,21 +5,18 @@ import type { Queryable, Transaction } from '../../postgres/database.ts';
 import { forbidden } from '../errors.ts';
 import type { ApiError } from '../errors.ts';
 
-/**
- * The header of a request that an agent asks for. It can only take rights away, so it does not
- * matter who sends it.
- */
+/** The header of an agent's request. It can only remove rights, so anybody may send it. */
 export const agent_header = 'sluice-agent';
 
-/** Does an agent ask? */
+/** Returns true if an agent sends the request. */
 export function isOfAgent({ headers }: FastifyRequest): boolean {
   return headers[agent_header] !== undefined;
 }
 
 /**
- * True when an agent asks and the organization forbids its writes. Holds what the organization says
- * until the transaction ends: once somebody was told that agents may write no more, no write of one
- * is under way. Comes before the locks of members and records.
+ * Returns true if an agent sends the request and the organization forbids its writes. Locks the
+ * organization's setting until the transaction ends: once the setting forbids agents to write, no
+ * agent's write is in progress. Comes before the locks of members and records.
  */
 export async function isClosedToAgent(
   tx: Queryable,
@@ -35,8 +32,8 @@ export async function isClosedToAgent(
 }
 
 /**
- * Throws 403 when an agent asks and what its write leads into is closed to it, or an organization
- * in whose log it would stand.
+ * Throws 403 for an agent's write if the affected organization, or one whose log records it,
+ * forbids agents.
  */
 export async function refuseAgent(
   tx: Transaction,
@@ -53,8 +50,8 @@ export async function refuseAgent(
 }
 
 /**
- * As `refuseAgent`, for what no transaction of PostgreSQL changes: events, and the row that a test
- * of a connection writes.
+ * Does the same as `refuseAgent` for changes outside PostgreSQL: events, and the row of a
+ * connection test.
  */
 export async function refuseAgentBeside(db: Queryable, request: FastifyRequest): Promise<void> {
   if (await isClosedToAgent(db, request, request.access.organization_id)) throw closedToAgents();

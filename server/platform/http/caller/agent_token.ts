@@ -6,7 +6,7 @@ import type { Scope } from './scopes.ts';
 
 type Context = { config: Pick<HttpContext['config'], 'public_url'> };
 
-/** The scopes that an assistant is told to ask for at first: it looks, and changes nothing. */
+/** The scopes that an assistant should first ask for: it reads, and changes nothing. */
 export const first_scopes: readonly Scope[] = [
   'organization:read',
   'project:read',
@@ -15,17 +15,17 @@ export const first_scopes: readonly Scope[] = [
   'plugin:read',
 ];
 
-/** The address of the server as who gives tokens out (RFC 8414), without a slash at its end. */
+/** Returns the server's address as an issuer of tokens (RFC 8414), without a trailing slash. */
 export function issuerOf(context: Context): string {
   return new URL(context.config.public_url).origin + basePath(context);
 }
 
-/** The address that tokens of assistants are for (RFC 8707). */
+/** Returns the address that assistants' tokens are for (RFC 8707). */
 export function agentResource(context: Context): string {
   return `${issuerOf(context)}/mcp`;
 }
 
-/** Says in `WWW-Authenticate` where an assistant finds how to sign in (RFC 9728), and for what. */
+/** Tells an assistant in `WWW-Authenticate` where to sign in (RFC 9728), and for which scopes. */
 export function agentChallenge(
   context: Context,
   scopes: readonly Scope[],
@@ -42,12 +42,15 @@ export function agentChallenge(
 
 const asking = new AsyncLocalStorage<true>();
 
-/** Lets `work` ask the API's own routes for an assistant whose token was checked. */
+/** Lets `work` call the API's own routes for an assistant whose token was checked. */
 export function forAgent<Result>(work: () => Result): Result {
   return asking.run(true, work);
 }
 
-/** Is the token for what the request asks? A token opens `/mcp`, and what the tools there ask. */
+/**
+ * Returns true if the token is for this request's address. A token opens `/mcp`, and the requests
+ * of the tools there.
+ */
 export function isMeantFor(context: Context, request: FastifyRequest, resource: string): boolean {
   const is_there = request.routeOptions.config.agents === true || asking.getStore() === true;
   return is_there && resource === agentResource(context);

@@ -8,21 +8,21 @@ const checksum_length = 6;
 const pattern = /^sl[kva]_[0-9A-Za-z]{49}$/;
 
 /**
- * A new key: `slk_` for a person, `slv_` for an organization (a service key) or `sla_` for an
- * assistant (a token), 256 bits, random unless they are given, as 43 base-62 characters, 6
- * characters of checksum.
+ * Creates a key: `slk_` for a person, `slv_` for an organization (a service key) or `sla_` for an
+ * assistant (a token), then 256 bits, random by default, as 43 base-62 characters, and 6 characters
+ * of checksum.
  */
 export function createApiKey(kind: keyof typeof prefixes = 'personal', bits?: Buffer): string {
   const secret = randomBase62(bits);
   return `${prefixes[kind]}${secret}${checksumOf(secret)}`;
 }
 
-/** True for text that begins as a service key does. */
+/** Returns true for text with the prefix of a service key. */
 export function isServiceKey(text: string): boolean {
   return text.startsWith(prefixes.service);
 }
 
-/** True when the text has the form of a key and its checksum is right; needs no database. */
+/** Returns true if the text has the form of a key and a correct checksum; needs no database. */
 export function isWellFormedApiKey(text: string): boolean {
   if (!pattern.test(text)) return false;
   const secret = text.slice(-random_length - checksum_length, -checksum_length);
@@ -34,12 +34,15 @@ export function maskApiKey(key: string): string {
   return `${key.slice(0, 4)}...${key.slice(-4)}`;
 }
 
-/** 256 bits, random unless given, as 43 base-62 characters (`0-9A-Za-z`, left-padded with `0`). */
+/**
+ * Returns 256 bits, random by default, as 43 base-62 characters (`0-9A-Za-z`, left-padded with
+ * `0`).
+ */
 export function randomBase62(bits: Buffer = randomBytes(32)): string {
   return base62(BigInt(`0x${bits.toString('hex')}`), random_length);
 }
 
-/** The CRC-32 (IEEE) of the ASCII text in base 62, six characters. */
+/** Returns the CRC-32 (IEEE) of the ASCII text in base 62, six characters. */
 function checksumOf(text: string): string {
   return base62(BigInt(crc32(text)), checksum_length);
 }

@@ -32,8 +32,8 @@ const refusals = {
 /**
  * Finds the caller and their access to the path's target in one round trip. Throws 401 without a
  * valid key or session; a credential of the wrong form or with a wrong checksum is refused without
- * a query. Throws 400 if a request shows both, and 403 if a session's cookie comes with a change
- * from another site, or a key from an address outside its ranges.
+ * a query. Throws 400 if a request has both, and 403 if a session's cookie comes with a change from
+ * another site, or a key from an address outside its ranges.
  */
 export async function authenticate(
   context: HttpContext,
@@ -73,8 +73,8 @@ export async function authenticate(
 }
 
 /**
- * The key in the `Authorization` header or the token in the session's cookie; throws 401 without
- * one and 400 with both.
+ * Returns the key in the `Authorization` header or the token in the session's cookie; throws 401
+ * without one and 400 with both.
  */
 function credentialOf(context: HttpContext, request: FastifyRequest): Shown {
   const { authorization } = request.headers;
@@ -93,7 +93,7 @@ function credentialOf(context: HttpContext, request: FastifyRequest): Shown {
   return { kind, text: key, isWellFormed: isWellFormedApiKey(key) };
 }
 
-/** The key that a token stands for, on the routes that take tokens. */
+/** Returns the key behind a token, on routes that accept tokens. */
 function exchanged({ secrets, clock }: HttpContext, request: FastifyRequest, text: string): Shown {
   const found =
     request.routeOptions.config.takes_tokens === true
@@ -102,21 +102,20 @@ function exchanged({ secrets, clock }: HttpContext, request: FastifyRequest, tex
   return { kind: 'key', ...found, text, isWellFormed: found !== undefined };
 }
 
-/** Does the request show a key or a session at all? */
+/** Returns true if the request has a key or a session. */
 export function showsCredential(request: FastifyRequest): boolean {
   return request.headers.authorization !== undefined || sessionTokenOf(request) !== undefined;
 }
 
 /**
- * Moves `last_used_at` of the credential and `last_seen_at` of the member, each at most once a
- * minute and not in the request's way.
+ * Updates `last_used_at` of the credential and `last_seen_at` of the member, each at most once a
+ * minute and without delaying the request.
  */
 function touch(context: HttpContext, found: Found, request: FastifyRequest): void {
   const now = context.clock.now();
   const [moment, before] = [isoInstant(now), isoInstant(now - touch_interval_ms)];
   const isDue = (at: string | null) => at === null || now - Date.parse(at) >= touch_interval_ms;
-  // Requests that arrive together would each see the old instant; the condition lets one of them
-  // move it.
+  // Concurrent requests would each see the old instant; the condition lets one of them update it.
   const isOld = (column: Sql) => sql`(${column} IS NULL OR ${column} <= ${before}::timestamptz)`;
   const move = (what: string, moved: Sql) =>
     void context.db
@@ -125,7 +124,7 @@ function touch(context: HttpContext, found: Found, request: FastifyRequest): voi
   const use = sql`last_used_at = ${moment}::timestamptz, last_used_ip = ${request.ip},
     last_used_user_agent = ${userAgentOf(request)}`;
   if (found.user_id === null) {
-    // SKIP LOCKED: a long change holds the key.
+    // SKIP LOCKED: a long change may hold the key.
     if (isDue(found.last_used_at))
       move(
         'last_used_at',
@@ -147,8 +146,8 @@ function touch(context: HttpContext, found: Found, request: FastifyRequest): voi
   if (found.organization_id !== null && isDue(found.last_seen_at))
     move(
       'last_seen_at',
-      // SKIP LOCKED: a long change holds the membership, and requests would wait for it, each with
-      // a connection.
+      // SKIP LOCKED: a long change may hold the membership, and requests would wait for it, each
+      // with a connection.
       sql`UPDATE members SET last_seen_at = ${moment}::timestamptz WHERE id = (
         SELECT id FROM members WHERE user_id = ${found.user_id}
           AND organization_id = ${found.organization_id}::uuid AND ${isOld(sql`last_seen_at`)}
@@ -156,7 +155,7 @@ function touch(context: HttpContext, found: Found, request: FastifyRequest): voi
     );
 }
 
-/** Returns the name by which the client identifies itself; at most 400 characters. */
+/** Returns the client's name for itself; at most 400 characters. */
 export function userAgentOf(request: FastifyRequest): string {
   return (request.headers['user-agent'] ?? '').slice(0, user_agent_length_max);
 }

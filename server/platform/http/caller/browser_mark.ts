@@ -2,16 +2,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { randomBase62 } from './api_key.ts';
 import { cookieName, isSecure } from './session.ts';
 
-/** A sign-in has to come to its end within this time: 10 minutes. */
+/** Time limit of a sign-in: 10 minutes. */
 export const sign_in_lifetime_ms = 600_000;
 
 const well_formed = /^[0-9A-Za-z]{43}$/;
 
 /**
- * Marks the browser that begins a sign-in and gives what is kept of the mark, its HMAC. The cookie
- * is unreadable for scripts and lasts as long as a sign-in may take. SameSite=Lax: it comes along
- * when a provider leads the browser back by a link or a redirect, and not with a form that another
- * site sends. A browser that has a mark keeps it, so that two tabs may sign in at once.
+ * Marks the browser that begins a sign-in and returns the stored HMAC of the mark. Scripts cannot
+ * read the cookie, and it lasts as long as a sign-in may take. SameSite=Lax: browsers send it when
+ * a provider redirects back or links here, but not with a form of another site. A browser with a
+ * mark keeps it, so that two tabs may sign in at once.
  */
 export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffer {
   const { public_url } = request.server.context.config;
@@ -27,7 +27,7 @@ export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffe
   return hashOf(request, mark);
 }
 
-/** Returns the mark of the browser in the form in which it is stored, or undefined without one. */
+/** Returns the mark of the browser in its stored form, or undefined without one. */
 export function findBrowser(request: FastifyRequest): Buffer | undefined {
   const mark = markOf(request);
   return mark === undefined ? undefined : hashOf(request, mark);

@@ -5,9 +5,9 @@ import { forbidden, notedAs } from '../errors.ts';
 const safe_methods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Throws 403 when a browser says that a page of another site sends this change. Every browser sends
- * `Sec-Fetch-Site` or `Origin` with it; a client that sends neither is no browser and carries no
- * cookies of somebody else. The cookie's SameSite is the second wall.
+ * Throws 403 if the browser reports that a page of another site sends this change. Every browser
+ * sends `Sec-Fetch-Site` or `Origin` with it; a client that sends neither is no browser and has no
+ * cookies of somebody else. The cookie's SameSite is the second protection.
  */
 export function refuseCrossSite(
   context: Pick<HttpContext, 'config'>,

@@ -3,23 +3,25 @@ import type { HttpContext } from '../context.ts';
 import { randomBase62 } from './api_key.ts';
 import { cookieName, isSecure } from './session.ts';
 
-/** A browser is known for so long after its last sign-in: 400 days, the longest life of cookies. */
+/**
+ * How long a browser is remembered after its last sign-in: 400 days, the longest life of cookies.
+ */
 export const device_kept_ms = 400 * 24 * 3_600_000;
 
 const well_formed = /^sld_[0-9A-Za-z]{43}$/;
 
-/** A new token of a browser: `sld_` and 43 base-62 characters of 256 random bits. */
+/** Creates a browser's token: `sld_` and 43 base-62 characters of 256 random bits. */
 export function createDeviceToken(): string {
   return `sld_${randomBase62()}`;
 }
 
-/** The token by which the request's browser is known; undefined for one that has none. */
+/** Returns the token that identifies the request's browser; undefined without one. */
 export function deviceTokenOf(request: FastifyRequest): string | undefined {
   const token = request.cookies[cookieName(request.server.context.config.public_url, 'device')];
   return token !== undefined && well_formed.test(token) ? token : undefined;
 }
 
-/** Puts the token into the browser's cookie: unreadable for scripts, and only for sign-ins. */
+/** Stores the token in the browser's cookie, which scripts cannot read and only sign-ins use. */
 export function setDeviceCookie(
   { config: { public_url } }: Pick<HttpContext, 'config'>,
   reply: FastifyReply,

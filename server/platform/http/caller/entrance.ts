@@ -4,20 +4,20 @@ import { ownFactorRequired, secondFactorRequired, ssoRequired } from '../errors.
 import type { ApiError } from '../errors.ts';
 import type { Caller } from './access.ts';
 
-/** Why an organization is closed to one of its members, by the code of the refusal. */
+/** Why an organization is closed to one of its members, as the code of the refusal. */
 export type Closed = 'own_factor_required' | 'second_factor_required' | 'sso_enforced';
 
-/** The facts that the entrance needs of a credential, each as an expression of SQL. */
+/** The facts about a credential that the entrance needs, each as a SQL expression. */
 type Shown = Record<
   'is_session' | 'session_domain_id' | 'scoped_organizations' | 'has_second_factor' | 'email',
   Sql
 >;
 
 /**
- * Why organization `o` is closed to who shows the credential, for membership `m` of theirs; null:
- * it is open. A session that a provider opened reaches the organizations that accept the provider.
- * One that asks for a second factor may take the provider's word for it, and one that asks for
- * single sign-on exempts members by name.
+ * Returns why organization `o` is closed to the credential's owner, with their membership `m`;
+ * null: it is open. A session that a provider opened reaches the organizations that accept the
+ * provider. An organization that requires a second factor may trust the provider's, and one that
+ * requires single sign-on exempts members by name.
  */
 export function closedBecause(shown: Shown): Sql {
   const { is_session, session_domain_id, scoped_organizations, has_second_factor, email } = shown;
@@ -35,7 +35,7 @@ export function closedBecause(shown: Shown): Sql {
     WHEN o.requires_sso AND NOT m.is_sso_exempt AND NOT ${is_vouched} THEN 'sso_enforced' END`;
 }
 
-/** The same for the caller of a request who was found before. */
+/** Returns the same for the caller of a request who was found before. */
 export function closedTo(caller: Caller): Sql {
   return closedBecause({
     is_session: raw(caller.session_id === null ? 'false' : 'true'),
@@ -46,7 +46,7 @@ export function closedTo(caller: Caller): Sql {
   });
 }
 
-/** Keeps memberships `m` in organizations that are open to the caller. */
+/** Returns a condition on memberships `m` in organizations that are open to the caller. */
 export function isOpenTo(caller: Caller): Sql {
   return sql`NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = m.organization_id
     AND ${closedTo(caller)} IS NOT NULL)`;
@@ -58,7 +58,7 @@ const refusals: Record<Closed, () => ApiError> = {
   sso_enforced: ssoRequired,
 };
 
-/** Throws 403 with what the person has to do where the organization is closed to them. */
+/** Throws 403 with the person's next step if the organization is closed to them. */
 export function refuseClosed(closed: string | null): void {
   if (closed !== null) throw refusals[closed as Closed]();
 }

@@ -6,8 +6,8 @@ const context = 'exchanged_token';
 const longest = 1_000;
 
 /**
- * A token that stands for a key until `expires_at_ms`: the key's hash, sealed. It is looked up as
- * the key is, so it has the rights that the key has then, and ends with it.
+ * Creates a token that stands for a key until `expires_at_ms`: the key's sealed hash. It is looked
+ * up like the key, so it has the key's current rights, and ends with it.
  */
 export function createExchangedToken(
   secrets: Pick<Secrets, 'seal'>,
@@ -18,12 +18,12 @@ export function createExchangedToken(
   return prefix + secrets.seal(said, context).toString('base64url');
 }
 
-/** True for text that begins as an exchanged token does. */
+/** Returns true for text with the prefix of an exchanged token. */
 export function isExchangedToken(text: string): boolean {
   return text.startsWith(prefix);
 }
 
-/** The key that the token stands for; undefined for one that has expired or is none of ours. */
+/** Returns the key behind the token; undefined for one that has expired or is not ours. */
 export function openExchangedToken(
   secrets: Pick<Secrets, 'open'>,
   token: string,

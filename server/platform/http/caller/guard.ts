@@ -25,16 +25,16 @@ import { isFactorRecent, rotateToken } from './session.ts';
 import { satisfying } from './scopes.ts';
 import type { Scope } from './scopes.ts';
 
-/** The path parameter that names the organization or project of a route. */
+/** Returns the path parameter that names the organization or project of a route. */
 export function targetParameter(url: string, within: Within | undefined): string {
   const own = `${within}_id`;
   return url.includes(`:${own}/`) ? own : 'id';
 }
 
 /**
- * The check in front of a route, in the order that the whole API keeps: 401, 429, scope 403,
- * membership 404, level 403, 406. After it `request.caller` is set, and `request.access` on routes
- * with `within`.
+ * Checks a request before its route, in the order of the whole API: 401, 429, scope 403, membership
+ * 404, level 403, 406. Afterwards `request.caller` is set, and `request.access` on routes with
+ * `within`.
  */
 export function guard(
   context: HttpContext,
@@ -83,7 +83,7 @@ export function guard(
   };
 }
 
-/** Throws 403 for a service key where the route is about a person, or needs one. */
+/** Throws 403 for a service key if the route concerns a person, or needs one. */
 function requirePerson(
   caller: Caller,
   { within, service_keys = within !== undefined }: FastifyContextConfig,
@@ -92,8 +92,8 @@ function requirePerson(
 }
 
 /**
- * Throws 403 where the route asks for more than the session has shown of its person: all that the
- * account has, or a confirmation in the last ten minutes.
+ * Throws 403 if the route needs more than the session has shown: the whole account, or a
+ * confirmation in the last ten minutes.
  */
 function requireOwnFactor(
   context: HttpContext,
@@ -106,8 +106,8 @@ function requireOwnFactor(
 }
 
 /**
- * Checks a request that the server makes to itself for a caller who has passed: their rights and
- * address count as ever. A rehearsal records missing rights instead of refusing.
+ * Checks a request that the server makes to itself for a checked caller: their rights and address
+ * apply as usual. A dry run records missing rights instead of refusing.
  */
 async function admitInner(
   { db }: HttpContext,
@@ -147,7 +147,7 @@ function findInside(
     AND organization_id = ${organization_id}::uuid`);
 }
 
-/** Throws 403 when the member's level is below the wanted one. */
+/** Throws 403 if the member's level is too low. */
 export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
   if (own >= wanted) return;
   throw forbidden(
@@ -158,7 +158,7 @@ export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
 }
 
 /**
- * Under what a caller's requests are counted: their key or session, and they themselves. The
+ * Returns the subjects that count a caller's requests: their key or session, and the person. The
  * service keys of an organization count together, as those of a person do.
  */
 export function limitedSubjects({
@@ -197,8 +197,8 @@ function accessOf(found: Found, level: 1 | 8 | 15, ip: string) {
 }
 
 /**
- * Refused keys and sessions count against the address that they come from, so that nobody tries
- * keys without end, nor one that is not taken from there.
+ * Refused keys and sessions count against their address, so that nobody can try keys without limit,
+ * nor a key that refuses this address.
  */
 async function authenticateCounted(
   context: HttpContext,
@@ -218,7 +218,7 @@ async function authenticateCounted(
   }
 }
 
-/** True when the `Accept` header takes JSON, as it does when there is none. */
+/** Returns true if the `Accept` header allows JSON, or is absent. */
 export function takesJson(accept: string | undefined): boolean {
   return (
     accept === undefined ||

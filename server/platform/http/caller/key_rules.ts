@@ -7,22 +7,21 @@ import type { Violation } from '../errors.ts';
 import { rangeFaults } from '../guards/ip_ranges.ts';
 import { isValidateOnly } from '../lists/query.ts';
 
-/** Entries that a list of limits of a key can have. */
+/** Most entries of a list of a key's limits. */
 export const entries_max = 100;
 const team_id_max = 2_147_483_647;
 
 /** The end of a key, of a person or of an organization. */
 type Key = { expires_at: string | null };
 
-/** Is the key refused for its age? */
+/** Returns true if the key has expired. */
 export function isExpired({ expires_at }: Key, now_ms: number): boolean {
   return expires_at !== null && Date.parse(expires_at) <= now_ms;
 }
 
 /**
- * Throws 409 where a change of the end (undefined: none was sent) would bring a key back: one that
- * has expired stays so, and one that was rolled may only end sooner, because its successor counts
- * in its place.
+ * Throws 409 if a change of the end (undefined: none was sent) would revive a key: an expired one
+ * stays expired, and a rotated one may only end sooner, because its successor replaces it.
  */
 export function refuseRevival(
   key: Key,
@@ -39,13 +38,13 @@ export function refuseRevival(
     );
 }
 
-/** The entries of a list; none of one that is too long, because it is refused for that. */
+/** Returns the entries of a list; none if it is too long, because it is refused for that. */
 export function entriesOf(given: Record<string, unknown>, name: string): unknown[] {
   const value = given[name];
   return Array.isArray(value) && value.length <= entries_max ? value : [];
 }
 
-/** Names each entry that stands in the list before. */
+/** Lists entries that occur earlier in the list. */
 function repeatedEntries(name: string, entries: unknown[]): Violation[] {
   const plain = entries.map((entry) => (typeof entry === 'string' ? entry.toLowerCase() : entry));
   return plain.flatMap((entry, index) =>
@@ -55,7 +54,7 @@ function repeatedEntries(name: string, entries: unknown[]): Violation[] {
   );
 }
 
-/** Names an expiry that is not in the future. */
+/** Returns a violation for an expiry that is not in the future. */
 function pastExpiry(value: unknown, now_ms: number): Violation[] {
   if (typeof value !== 'string' || !isInstant(value) || Date.parse(value) > now_ms) return [];
   return [
@@ -70,9 +69,9 @@ function pastExpiry(value: unknown, now_ms: number): Violation[] {
 const lists = ['scopes', 'scoped_organizations', 'scoped_teams', 'allowed_ip_ranges'];
 
 /**
- * The checked body of a key. Throws one 400 with every violation, of the schema and of the rules: a
- * scope or a limit stands once, ranges are addresses or networks, and the expiry lies in the
- * future; `foreignIn` names limits that are not of the owner.
+ * Returns the checked body of a key. Throws one 400 with every violation, of the schema and of the
+ * rules: scopes and limits are unique, ranges are addresses or networks, and the expiry is in the
+ * future; `foreignIn` returns limits that do not belong to the owner.
  */
 export async function keyBodyOf<Schema extends TObject>(
   request: FastifyRequest,
@@ -89,7 +88,7 @@ export async function keyBodyOf<Schema extends TObject>(
   ]);
 }
 
-/** The projects that are named, in their places; undefined for what has not the form of one. */
+/** Returns the named projects at their positions; undefined for an invalid name. */
 export function teamsIn(sent: Record<string, unknown>): (number | undefined)[] {
   return entriesOf(sent, 'scoped_teams').map((entry) =>
     Number.isInteger(entry) && (entry as number) >= 1 && (entry as number) <= team_id_max
@@ -99,8 +98,8 @@ export function teamsIn(sent: Record<string, unknown>): (number | undefined)[] {
 }
 
 /**
- * Names each entry that `find` does not give as one of the owner; what has not even the form is
- * named by the schema.
+ * Returns a violation for each entry that `find` does not return for the owner; the schema reports
+ * invalid forms.
  */
 export async function foreignEntries<Id>(
   name: string,

@@ -2,12 +2,12 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 
 /**
- * One place in the API where records of projects are found: the URL of their list, and what its
- * first parameter names.
+ * One place in the API for records of projects: the URL of their list, and what its first parameter
+ * names.
  */
 export type Mount = { base: string; within: 'organization' | 'project' };
 
-/** Both places of such records: under an organization are those of all its projects. */
+/** Returns both places of such records: an organization lists those of all its projects. */
 export const mountsOf = (noun: string): readonly Mount[] => [
   { base: `/api/organizations/:organization_id/${noun}/`, within: 'organization' },
   { base: `/api/projects/:project_id/${noun}/`, within: 'project' },
@@ -16,7 +16,7 @@ export const mountsOf = (noun: string): readonly Mount[] => [
 /** The reach of a request's records: a project, or a whole organization. */
 export type Place = { organization_id: string; team_id?: number };
 
-/** The condition that the project of a record, given as its column, lies in the place. */
+/** Returns the condition that the project of a record, given as its column, lies in the place. */
 export const liesIn = ({ organization_id, team_id }: Place, column: Sql): Sql =>
   team_id === undefined
     ? sql`${column} IN (SELECT p.id FROM projects p

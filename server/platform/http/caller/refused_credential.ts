@@ -8,7 +8,7 @@ import type { Credential, Found } from './access.ts';
 import { maskApiKey } from './api_key.ts';
 import { isWriteKey } from './write_key.ts';
 
-/** The credential that a request shows; `hash` is that of the key behind an exchanged token. */
+/** The credential of a request; `hash` is that of the key behind an exchanged token. */
 export type Shown = {
   kind: Credential['kind'];
   text: string;
@@ -17,10 +17,10 @@ export type Shown = {
 };
 
 /**
- * Returns the event and the reason of a refused key or session for the security log. Its owner, if
- * known, stands in `request.concerned` afterwards; the caller never learns it. `found` is a session
- * that exists and is no longer accepted. Undefined for the token of an assistant that has expired:
- * the assistant asks for the next one.
+ * Returns the event and the reason of a refused key or session for the security log. It stores the
+ * owner, if known, in `request.concerned`; the caller never learns it. `found` is an existing
+ * session that is no longer accepted. Undefined for an assistant's expired token: the assistant
+ * requests the next one.
  */
 export async function judgeRefused(
   context: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,
@@ -51,7 +51,7 @@ type RefusedKey = {
   organizations: string[] | null;
 };
 
-/** Why a well-formed key is not taken. One that was revoked is gone, hence unknown. */
+/** Returns why a well-formed key is refused. A revoked one is gone and so unknown. */
 async function judgeKey(
   { db, secrets, clock }: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,
   request: FastifyRequest,
@@ -75,7 +75,7 @@ async function judgeKey(
   return is_token ? 'token_expired' : 'person_inactive';
 }
 
-/** As `judgeKey`, of a service key: its organization hears of it. */
+/** Does the same as `judgeKey` for a service key, whose organization is told. */
 async function judgeServiceKey(
   { db, secrets }: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,
   request: FastifyRequest,

@@ -6,55 +6,55 @@ import { randomBase62 } from './api_key.ts';
 import { basePath } from '../base_path.ts';
 import type { HttpContext } from '../context.ts';
 
-/** A session ends this long after sign-in, whatever is done with it: 30 days. */
+/** Longest life of a session after sign-in, even if it is used: 30 days. */
 export const session_lifetime_ms = 30 * 24 * 3_600_000;
-/** A session that is not used for this long has ended: 7 days. */
+/** Longest idle time of a session: 7 days. */
 export const session_idle_ms = 7 * 24 * 3_600_000;
-/** A token is replaced by a new one at the first use after this time: a day. */
+/** Age at which the next use replaces a token: a day. */
 const token_lifetime_ms = 24 * 3_600_000;
 /**
- * Time during which the previous token still counts beside the new one; afterwards only a thief
- * would show it.
+ * Time during which the previous token is still valid beside the new one; a later use would be a
+ * thief's.
  */
 const token_overlap_ms = 60_000;
 
 const well_formed = /^sls_[0-9A-Za-z]{43}$/;
 
-/** A new session's token: `sls_` and 43 base-62 characters of 256 random bits. */
+/** Creates a session's token: `sls_` and 43 base-62 characters of 256 random bits. */
 export function createSessionToken(): string {
   return `sls_${randomBase62()}`;
 }
 
-/** Can the text be a session's token at all? */
+/** Returns true if the text can be a session's token. */
 export function isWellFormedSessionToken(text: string): boolean {
   return well_formed.test(text);
 }
 
-/** Do browsers come over https? Then a cookie is for https alone. */
+/** Returns true if browsers use https. Cookies are then restricted to https. */
 export function isSecure(public_url: string): boolean {
   return public_url.startsWith('https:');
 }
 
 /**
- * The name of a cookie of ours. Over https its prefix makes browsers keep it to this host and to
- * https, so that no other host of the domain can set it.
+ * Returns the name of one of our cookies. Over https, its prefix makes browsers restrict it to this
+ * host and to https, so that no other host of the domain can set it.
  */
 export function cookieName(public_url: string, name: 'session' | 'sign_in' | 'device'): string {
   return `${isSecure(public_url) ? '__Host-' : ''}sluice_${name}`;
 }
 
 /**
- * The token in the request's cookie. Over https the name without the prefix does not count: any
- * other host of the domain can set it, and so sign a browser in to an account that is not its
- * owner's.
+ * Returns the token in the request's cookie. Over https, the name without the prefix is ignored:
+ * any other host of the domain could set it, and so sign a browser in to a wrong account.
  */
 export function sessionTokenOf(request: FastifyRequest): string | undefined {
   return request.cookies[cookieName(request.server.context.config.public_url, 'session')];
 }
 
 /**
- * Puts the token into the browser's cookie: unreadable for scripts, not sent along from other sites
- * but for plain links, over https only where the server's address is. Nobody keeps the answer.
+ * Stores the token in the browser's cookie: unreadable for scripts, not sent from other sites
+ * except for plain links, and restricted to https if the server's address uses it. The answer may
+ * not be cached.
  */
 export function setSessionCookie(
   context: Pick<HttpContext, 'config'>,
@@ -72,9 +72,9 @@ export function setSessionCookie(
 }
 
 /**
- * Signs the browser out: takes its cookie back and lets it forget what it has stored of this
- * server. The word "cookies" of that header would sign people out of all other hosts of the domain;
- * below a path other applications share the origin, and what they have stored stays.
+ * Signs the browser out: removes its cookie and clears its stored data of this server. The word
+ * "cookies" in that header would sign people out of all other hosts of the domain. Below a path,
+ * other applications share the origin, so their stored data stays.
  */
 export function clearSessionCookie(
   context: Pick<HttpContext, 'config'>,
@@ -89,10 +89,10 @@ export function clearSessionCookie(
     });
 }
 
-/** Time during which a person's own factor counts for actions that need it: 10 minutes. */
+/** How long a check of a person's own factor is valid for sensitive actions: 10 minutes. */
 const recent_factor_ms = 10 * 60_000;
 
-/** Did the person of the session show what is their own within the last ten minutes? */
+/** Returns true if the session's person showed their own factor within the last ten minutes. */
 export function isFactorRecent(
   { clock }: Pick<HttpContext, 'clock'>,
   { own_factor_at }: Pick<Found, 'own_factor_at'>,
@@ -103,9 +103,9 @@ export function isFactorRecent(
 const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
 
 /**
- * True for a session that is no longer to be taken: unused for too long, older than an organization
- * of its person lets sessions be, or shown with a token that was replaced a while ago. The latter
- * means that two hold it, so the session ends for both.
+ * Returns true for a session that is no longer accepted: idle for too long, older than an
+ * organization of its person allows, or shown with a token that was replaced earlier. The latter
+ * means that two parties hold it, so the session ends for both.
  */
 export async function isStale(
   context: Pick<HttpContext, 'db' | 'clock'>,
@@ -134,8 +134,8 @@ function isOver(found: Found, now: number): boolean {
 }
 
 /**
- * Replaces a token that is a day old and gives the new one to the browser with this answer. Of
- * concurrent requests, one replaces it.
+ * Replaces a token that is a day old and sends the new one to the browser with this answer. Only
+ * one of concurrent requests replaces it.
  */
 export async function rotateToken(
   context: HttpContext,

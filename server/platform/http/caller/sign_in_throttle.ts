@@ -15,18 +15,17 @@ const mails_of_address: AttemptPolicy = {
 };
 
 /**
- * Kinds of mails that are counted apart. Anybody can ask for links to choose a new password, for an
- * address with or without an account, so they have a count of their own.
+ * Kinds of mails that are counted separately. Anybody can request password reset links, for an
+ * address with or without an account, so they have their own count.
  */
 type MailKind = 'reset' | 'mail';
 
 /**
- * Counts a try of a password or code, then does `work`, which is to call `held` as soon as the
- * proof was right. Such a try is given back to account and address, whatever comes after, and so is
- * one that the server was too busy to look at; every other one stays a failure, and none ends a
- * series. `account` is the e-mail address as it is compared, whether an account has it or not.
- * Throws 429 with the seconds to wait when too many failed before it, for this account or from this
- * address.
+ * Counts a try of a password or code, then runs `work`, which calls `held` as soon as the proof was
+ * correct. Such a try is refunded to account and address, whatever follows, and so is one that the
+ * server was too busy to check. Every other one stays a failure, and none ends a series. `account`
+ * is the e-mail address in its compared form, whether or not an account has it. Throws 429 with the
+ * seconds to wait after too many failures for this account or from this address.
  */
 export async function countTry<Result>(
   request: FastifyRequest,
@@ -38,7 +37,7 @@ export async function countTry<Result>(
     accountSubject(request, 'try', account),
     `try from ${addressOf(request.ip)}`,
   ];
-  // The address comes first: one that has to wait must not be able to make an account wait.
+  // The address comes first: a blocked address must not be able to block an account.
   await takeTry(request, by_address, tries_of_address, 'tries_of_address');
   try {
     await takeTry(request, by_account, tries_of_account, 'tries_of_account');
@@ -59,8 +58,8 @@ export async function countTry<Result>(
 }
 
 /**
- * Counts a mail that the request asks for. `account` is as in `countTry`. Throws 429 when the
- * account had too many of this kind, or the address that asks too many of any.
+ * Counts a mail that the request sends. `account` is as in `countTry`. Throws 429 if the account
+ * had too many mails of this kind, or the requesting address too many of any kind.
  */
 export async function countMail(
   request: FastifyRequest,
@@ -71,10 +70,7 @@ export async function countMail(
   await take(request, accountSubject(request, kind, account), mails_of_account);
 }
 
-/**
- * Ends the series of failed tries of an account, because its owner has proved themselves with all
- * that it takes.
- */
+/** Ends an account's series of failed tries, because its owner has signed in completely. */
 export async function forgiveTries(request: FastifyRequest, account: string): Promise<void> {
   await forgetAttempts(request.server.context, accountSubject(request, 'try', account));
 }
@@ -87,7 +83,7 @@ function accountSubject(
   return `${kind} on ${server.context.secrets.hash(`account ${account}`).toString('base64url')}`;
 }
 
-/** As `take`; the security log notes who has to wait. */
+/** Does the same as `take`, and records blocked tries in the security log. */
 async function takeTry(
   request: FastifyRequest,
   subject: string,
@@ -101,7 +97,7 @@ async function takeTry(
   }
 }
 
-/** Never throws: the work may be done and committed, so a fault goes to the server's log. */
+/** Never throws: the work may be committed, so a fault goes to the server's log. */
 async function giveBack(request: FastifyRequest, subjects: string[]): Promise<void> {
   const { context } = request.server;
   try {

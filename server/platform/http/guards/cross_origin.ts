@@ -1,23 +1,23 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Time for which a browser may keep the answer to a preflight: a day. Most keep it for two hours at
+ * How long a browser may cache the answer to a preflight: a day. Most cache it for two hours at
  * most.
  */
 const preflight_seconds = 86_400;
 
 /**
- * Lets pages of every site send and read the answer, errors too. Nothing here looks at cookies, so
- * that a page can do no more with its visitor's than without; SDKs ask for them all the same.
+ * Allows pages of every site to send requests and read the answers, including errors. Nothing here
+ * reads cookies, so a page gains nothing from its visitor's; SDKs send them anyway.
  */
 export function allowPages(request: FastifyRequest, reply: FastifyReply): void {
   void reply.headers(pageHeaders(request.headers.origin));
 }
 
-/** The headers by which a page of this origin may read an answer. */
+/** Returns the headers that let a page of this origin read an answer. */
 export function pageHeaders(origin: string | undefined): Record<string, string> {
   const headers = { 'cross-origin-resource-policy': 'cross-origin', vary: 'Origin' };
-  // A program of a server asks for nothing of this.
+  // A server-side program needs none of them.
   if (origin === undefined) return headers;
   return {
     ...headers,
@@ -27,7 +27,7 @@ export function pageHeaders(origin: string | undefined): Record<string, string> 
   };
 }
 
-/** The answer to a preflight: every header that the page wants to send is allowed. */
+/** Answers a preflight: every requested header is allowed. */
 export function answerPreflight(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const wanted = request.headers['access-control-request-headers'];
   return reply

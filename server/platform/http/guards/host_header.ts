@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 const host = /^(?:\[[0-9A-Za-z:.%_~-]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /**
- * The fault of a request's Host header, as a sentence; undefined where RFC 9112 (3.2)
- * takes it: one with a value that can be a host, and in HTTP/1.0 none.
+ * Returns the fault of a request's Host header, as a sentence; undefined if RFC 9112 (3.2) accepts
+ * it: one valid host, and in HTTP/1.0 also none.
  */
 export function hostFault(
   request: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>,

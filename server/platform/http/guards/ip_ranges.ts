@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Violation } from '../errors.ts';
 
-/** An example of each form that a range has, for a sentence. */
+/** An example of each form of a range, for a sentence. */
 export const range_examples = '203.0.113.7, 203.0.113.0/24 or 2001:db8::/32';
 
-/** True for an IP address, and for a network of them in CIDR notation. */
+/** Returns true for an IP address, and for a network in CIDR notation. */
 export function isIpRange(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   const version = isIP(address);
@@ -15,7 +15,7 @@ export function isIpRange(text: string): boolean {
   );
 }
 
-/** The faults of a list of ranges, each by its place. */
+/** Returns the faults of a list of ranges, each by its position. */
 export function rangeFaults(name: string, list: readonly unknown[]): Violation[] {
   return list.flatMap((entry, index) =>
     typeof entry !== 'string' || isIpRange(entry.trim())
@@ -31,14 +31,15 @@ export function rangeFaults(name: string, list: readonly unknown[]): Violation[]
 }
 
 /**
- * Is the address in one of these ranges, each of which `isIpRange` takes? An IPv4 address counts as
- * such, however it is written. Nothing is in an empty list, and what is no address is in none.
+ * Returns true if the address is in one of these ranges, each of which `isIpRange` accepts. An IPv4
+ * address counts as such in any notation. An empty list contains nothing, and invalid addresses are
+ * in no list.
  */
 export function isInRanges(ip: string, ranges: readonly string[]): boolean {
   return openRanges(ranges)(ip);
 }
 
-/** As `isInRanges`, for a list that is asked for many addresses. */
+/** Does the same as `isInRanges` for many look-ups in one list. */
 export function openRanges(ranges: readonly string[]): (ip: string) => boolean {
   const networks = ranges.map(networkOf);
   return (ip) => {

@@ -3,12 +3,12 @@ import type { HttpContext } from '../context.ts';
 
 type Context = { config: Pick<HttpContext['config'], 'public_url'> };
 
-/** A year, as browsers ask of a policy that is to last. */
+/** A year, the minimum that browsers require for a permanent policy. */
 const secure_seconds = 365 * 24 * 3_600;
 
 /**
- * Returns headers of every answer. If people reach the server over https, browsers use https alone
- * from then on, for its host and for hosts below it.
+ * Returns headers of every answer. If the server's address is https, browsers then only use https
+ * for its host and the hosts below it.
  */
 export function commonHeaders({ config }: Context): Record<string, string> {
   return {

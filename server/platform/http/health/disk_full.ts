@@ -3,7 +3,7 @@ import type { ApiError } from '../errors.ts';
 
 const wait_seconds = 60;
 
-/** 503 for events while the disks of the stores are full; `taken` of them are stored. */
+/** Returns a 503 for events while the stores' disks are full; `taken` of them are stored. */
 export function diskFull(taken: number): ApiError {
   const detail =
     `The server has no room on its disk; ${taken} of the events are stored. Send the request ` +

@@ -5,8 +5,8 @@ import type { FastifyInstance } from 'fastify';
 const draining = new WeakSet<Server>();
 
 /**
- * From now on the server says at `/readyz` that it takes no more, and asks whoever is connected to
- * end the connection with the next answer. It answers as ever.
+ * From now on `/readyz` reports that the server is stopping, and each answer asks its client to
+ * close the connection. Requests are answered as usual.
  */
 export function beginDrain(app: FastifyInstance): void {
   draining.add(app.server);
@@ -18,9 +18,9 @@ export function isDraining({ server }: Pick<FastifyInstance, 'server'>): boolean
 }
 
 /**
- * Has the server end, as it closes, connections on which nothing ever came. A browser opens one
- * ahead of its next request, a load balancer to see whether somebody answers; for Node these are
- * no idle ones, and `close` would wait until the other side ends them.
+ * Makes the server close unused connections when it stops. A browser opens one ahead of its next
+ * request, a load balancer as a health check. Node does not count them as idle, and `close` would
+ * wait until the other side ends them.
  */
 export function endSilentConnections(app: FastifyInstance): void {
   const connections = new Set<Socket>();

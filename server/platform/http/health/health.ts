@@ -9,9 +9,9 @@ import { hiddenRoute } from '../hidden_route.ts';
 const ready_timeout_ms = 3_000;
 
 /**
- * Adds /healthz (the process runs, which release it is, and the room on disk), /readyz (its stores
- * answer within 3 s, the first start has created what it prints, and it is not about to stop, else
- * 503) and /metrics (Prometheus, without anything about callers).
+ * Adds /healthz (the process runs, its release, and the disk space), /readyz (its stores answer
+ * within 3 s, the first start has created what it prints, and the server is not stopping; otherwise
+ * 503) and /metrics (Prometheus, without data about callers).
  */
 export function serveHealth(
   app: FastifyInstance,
@@ -21,13 +21,12 @@ export function serveHealth(
   app.get('/healthz', hiddenRoute({ 200: json }), () => ({
     status: 'ok',
     version,
-    // Only in a process that takes events.
+    // Only in a process that ingests events.
     disk: context.disk.state(),
   }));
   app.get('/readyz', hiddenRoute({ 200: json, 503: json }), async (request, reply) => {
     if (isDraining(request.server)) return reply.code(503).send({ status: 'stopping' });
-    // The server listens before the first owner and key exist, and a key that works is what ready
-    // means.
+    // The server listens before the first owner and key exist, and ready means that a key works.
     const started = sql`SELECT EXISTS (SELECT 1 FROM server_facts
         WHERE name = 'first_start') AS is_done,
       current_setting('transaction_read_only') = 'off' AS takes_writes`;
@@ -53,7 +52,7 @@ export function serveHealth(
   );
 }
 
-/** Returns the result of the question, or undefined if it fails or takes too long. */
+/** Returns the result of the query, or undefined if it fails or takes too long. */
 async function answer<Result>(question: Promise<Result>): Promise<Result | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -11,8 +11,8 @@ const sweep_interval_ms = 10 * 60_000;
 const counts_kept_ms = 2 * 3_600_000;
 
 /**
- * While the server runs: rate counts are shared once a second, and rows that no longer count are
- * removed every ten minutes. A fault is logged and tried again.
+ * While the server runs, shares rate counts once a second and removes expired rows every ten
+ * minutes. A fault is logged and retried.
  */
 export function startHousekeeping(app: FastifyInstance, context: HttpContext): void {
   const chores: Chore[] = [
@@ -36,7 +36,7 @@ export function startHousekeeping(app: FastifyInstance, context: HttpContext): v
 }
 
 /**
- * Removes idempotency keys older than 24 h and rate counts older than both windows. Leans on the
+ * Removes idempotency keys older than 24 h and rate counts older than both windows. Uses the
  * indexes by age.
  */
 export async function sweep(context: HttpContext): Promise<void> {

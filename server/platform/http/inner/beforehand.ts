@@ -5,7 +5,7 @@ import { innerCall } from './inner_call.ts';
 import type { Beforehand, Outcome, Work } from './inner_call.ts';
 import { inTurn } from '../limits/heavy_turns.ts';
 
-/** Ends a transaction whose inner requests lack something; what it did is done again. */
+/** Ends a transaction whose inner requests lack prepared work; it is run again. */
 class Lacking extends Error {}
 
 const rounds_max = 4;
@@ -13,9 +13,9 @@ const rounds_max = 4;
 const bytes_max = 200 * 1024 * 1024;
 
 /**
- * Does what a route does before its transaction, such as fetching a package. In an inner request,
- * whose transaction is open already, it gives what was done for it (`withBeforehand`): no lock
- * waits for a stranger's server. `key` says all that the result hangs on.
+ * Runs a route's work before its transaction, such as fetching a package. In an inner request,
+ * whose transaction is already open, it returns the prepared result (`withBeforehand`): no lock may
+ * wait for a foreign server. `key` contains everything that the result depends on.
  */
 export async function beforehand<Result>(
   key: readonly unknown[],
@@ -33,16 +33,16 @@ export async function beforehand<Result>(
   return outcome.result as Result;
 }
 
-/** Throws when inner requests lacked something: `withBeforehand` then does it. */
+/** Throws if inner requests lacked prepared work: `withBeforehand` then does it. */
 export function requireDone({ lacking }: Beforehand): void {
   if (lacking.size > 0) throw new Lacking();
 }
 
 /**
  * Runs `attempt`, which opens a transaction, calls routes inside it and ends with `requireDone`.
- * The work that the routes lack is done after the transaction, and then `attempt` runs again. After
- * 200 MiB of results the rest is refused with 400 at its place. The organization takes turns: such
- * transactions take long, and many at once would leave no connection for others.
+ * Missing work is done after the transaction, and then `attempt` runs again. After 200 MiB of
+ * results, a 400 refuses the rest at its place. Such transactions of an organization take turns:
+ * they take long, and many at once would leave no connection for others.
  */
 export function withBeforehand<Result>(
   request: FastifyRequest,

@@ -15,8 +15,8 @@ type Asked = {
 };
 
 /**
- * Calls a route of the same process for the sender of `request`, from their address and under its
- * id, with all checks of the route. `headers` identify the caller, as in any request.
+ * Calls a route of the same process for the sender of `request`, with their address, the same
+ * request id and all checks of the route. `headers` identify the caller, as in any request.
  */
 export async function askRoute(
   request: FastifyRequest,
@@ -39,29 +39,29 @@ export async function askRoute(
   };
 }
 
-/** A route's answer; `changes` are those of its entry in the activity log. */
+/** A route's answer; `changes` come from its entry in the activity log. */
 export type InnerAnswer = { status: number; body: unknown; changes: Change[] };
 
-/** The API's own routes, asked on behalf of a caller inside of their transaction. */
+/** The API's own routes, called on behalf of a caller inside their transaction. */
 export type InnerRequests = {
-  /** `also` stands in the entry of the log beside what changed. */
+  /** The log's entry contains `also` beside the changes. */
   send(
     method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     url: string,
     body: unknown,
     also?: Change[],
   ): Promise<InnerAnswer>;
-  /** Scopes and levels that the caller lacks; of a rehearsal alone. */
+  /** Scopes and levels that the caller lacks; only for a dry run. */
   lacks: ReadonlySet<string | 1 | 8 | 15>;
 };
 
 /**
  * Opens the API's own routes inside `tx`, the open transaction of `request`'s caller. Guarantees: a
- * route checks, changes and records as it does for a person, with the caller's rights; all of it
- * commits or rolls back with `tx`; its effects after a commit happen once `tx` is committed. A
- * `rehearsal`, which is rolled back, records nothing and collects missing rights. Work before a
- * route's transaction is taken from `beforehand`. Throws the cause that ended the transaction, such
- * as a deadlock, and faults of the server itself.
+ * route checks, changes and records as for a person, with the caller's rights; all of it commits or
+ * rolls back with `tx`; its effects run once `tx` is committed. A `rehearsal`, which is rolled
+ * back, records nothing and collects missing rights. `beforehand` provides the work that routes
+ * need before their transaction. Throws the error that ended the transaction, such as a deadlock,
+ * and the server's own faults.
  */
 export function openInnerRequests(
   request: FastifyRequest,

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * The address whose owner is slowed: an IPv6 network of 64 bits belongs to one. An IPv4 address
- * counts as such, however it is written.
+ * Returns the address for rate limits: an IPv6 network of 64 bits belongs to one owner. An IPv4
+ * address counts as such in any notation.
  */
 export function addressOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;

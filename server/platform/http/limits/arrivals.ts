@@ -3,25 +3,25 @@ import type { Clock } from '../../clock.ts';
 import { tooLarge } from '../errors.ts';
 import { openRoom } from './room.ts';
 
-/** A body that comes: whose, how long it says to be, and how long it may be. */
+/** An arriving body: its owner, its announced size, and its limit. */
 type Coming = { owner: string; says_bytes: number; bytes_max: number };
 type Done = (error: Error | null, bytes?: Buffer) => void;
 
-/** The bodies that are coming. */
+/** The arriving bodies. */
 export type Arrivals = {
   /**
-   * Reads a body as it comes, and calls `done` once. Guarantee: what is kept of all that come is
-   * bounded, for each owner too, and none of it for longer than a body may take. The error is
-   * 413 for one that is too long, `busy` for one that comes too slowly or has no room.
+   * Reads an arriving body, and calls `done` once. Guarantee: the memory of all arriving bodies is
+   * bounded, also per owner, and so is the time that each is held. The error is 413 for a body that
+   * is too long, `busy` for one that is too slow or finds no room.
    */
   read(body: Readable, coming: Coming, done: Done): void;
-  /** Refuses those that have had their time. */
+  /** Refuses bodies whose time is over. */
   refuseLate(): void;
 };
 
 /**
- * Opens room for so many bytes of bodies that have not come whole, half of it for those of one
- * owner, each of which may take so long: whoever sends slowly keeps nobody else out.
+ * Opens room for this many bytes of incomplete bodies, half of it for one owner, each with a time
+ * limit: a slow sender blocks nobody else.
  */
 export function openArrivals(
   clock: Clock,

@@ -3,7 +3,7 @@ import { openSemaphore } from '../../pacing/semaphore.ts';
 import { throttled } from '../errors.ts';
 import { innerCall } from '../inner/inner_call.ts';
 
-// A package takes up to half a gigabyte while it is unpacked, compiled and stored.
+// A package needs up to half a gigabyte while it is unpacked, compiled and stored.
 const everybody = openSemaphore(4);
 const waiting_max = 10;
 const wait_seconds = 30;
@@ -14,10 +14,9 @@ const organizations = new Map<string, Turns>();
 
 /**
  * Runs work that holds much memory, such as a package, or a connection for long. Guarantee: one at
- * a time for each organization and four for all together, so that no number of requests takes more
- * than these; an organization that has ten of them under way gets 429. An inner request is a part
- * of its caller's turn, and waits for none: its transaction holds locks that those before it may
- * wait for.
+ * a time for each organization and four in total, whatever the number of requests; an organization
+ * with ten of them in progress gets a 429. An inner request belongs to its caller's turn and waits
+ * for none: its transaction holds locks that earlier ones may wait for.
  */
 export async function inTurn<Result>(
   request: FastifyRequest,

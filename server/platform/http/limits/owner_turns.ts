@@ -4,13 +4,13 @@ import { innerCall } from '../inner/inner_call.ts';
 import { openSemaphore } from '../../pacing/semaphore.ts';
 import type { Semaphore } from '../../pacing/semaphore.ts';
 
-/** As long as whoever waits for a connection. */
+/** As long as the wait for a connection. */
 const wait_ms_max = 10_000;
 
 /**
- * Returns the owner whose turns and write locks the request takes: the organization of its path,
+ * Returns the owner whose turns and write locks the request uses: the organization of its path,
  * otherwise the caller. Undefined on a public route. If the body names the organization, the route
- * passes it to `inWriteTurn` itself.
+ * itself passes it to `inWriteTurn`.
  */
 export function ownerOf(request: FastifyRequest): string | undefined {
   const { access, caller } = request as Partial<Pick<FastifyRequest, 'access' | 'caller'>>;
@@ -26,19 +26,19 @@ type InOwnTurn = <Result>(
  * Runs a write of an owner. Guarantee: at most three writes of an owner hold a connection; the
  * others wait without one, so that a queue behind a long transaction (an apply, a deletion) blocks
  * no other owner. Throws 503 after ten seconds of waiting. An inner request belongs to its caller's
- * turn. Of the 16 connections of a process, four busy owners leave some to others.
+ * turn. Of a process's 16 connections, four busy owners leave some to others.
  */
 export const inWriteTurn = openOwnTurns(3, 'Another change of this organization takes long');
 
 /**
- * The same for a read that goes through many rows, two of an owner at a time: it waits for no lock,
- * and for no write.
+ * Does the same for a read of many rows, two per owner at a time: it waits for no lock and no
+ * write.
  */
 export const inReadTurn = openOwnTurns(2, 'What others read of this organization takes long');
 
 /**
- * The same for a query of a user that its request waits for, two of an owner at a time: all share
- * the memory that there is for queries, of which one with many projects could hold the whole.
+ * Does the same for a user's query that its request waits for, two per owner at a time: all share
+ * the memory for queries, and one owner with many projects could occupy all of it.
  */
 export const inQueryTurn = openOwnTurns(2, 'Another query of this organization takes long');
 
@@ -60,7 +60,7 @@ function openOwnTurns(under_way_max: number, why: string): InOwnTurn {
     const outcome = await Promise.race([taken, late.promise]);
     clearTimeout(timer);
     if (outcome === 'late') {
-      // Its turn comes all the same, and goes on to the next one.
+      // It still gets its turn later, and passes it on.
       void taken.then(leave);
       throw unavailable(`${why}, and this one waits for it: try again in some seconds.`);
     }

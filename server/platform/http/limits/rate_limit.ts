@@ -13,26 +13,24 @@ import type { Counter, Policy } from './rate_window.ts';
 export type Budget = { policy: string; remaining: string; wait_seconds: number | undefined };
 
 /**
- * Counts requests per subject in sliding windows that all API processes share, at most about a
- * second apart.
+ * Counts requests per subject in sliding windows that all API processes share, with a delay of
+ * about a second.
  */
 export type Limiter = {
   /**
-   * Counts one request of a key, and of the person whom it belongs to when there is one, and says
-   * what is left of the tighter one in each window; undefined when limits are off. A refused
-   * request is not counted.
+   * Counts a request of a key, and of its person if there is one, and returns the rest of the
+   * tighter limit in each window; undefined if limits are off. A refused request is not counted.
    */
   take(subject: string, person?: string): Budget | undefined;
   /** Takes one counted request back: a 304 is free. */
   refund(subject: string, person?: string): void;
   /**
-   * Counts one refused authentication of who has this address; the seconds to wait once there were
-   * too many.
+   * Counts a refused authentication from this address; returns the seconds to wait after too many.
    */
   takeRefused(ip: string): number | undefined;
   /**
-   * Sends what was counted to the store and takes over what other processes counted. Called once a
-   * second, and by tests.
+   * Sends new counts to the store and reads those of other processes. Called once a second, and by
+   * tests.
    */
   synchronise(): Promise<void>;
 };
@@ -50,8 +48,8 @@ type Synchronised = {
 const refused_factor = 4;
 
 /**
- * Creates the limiter of one process. A limit of 0 is off; a person has `person_factor` times that
- * of a key, and without it no limit of their own.
+ * Creates the limiter of one process. A limit of 0 is off; a person has `person_factor` times the
+ * limit of a key, and no own limit without it.
  */
 export function openLimiter(
   db: Database,
@@ -104,9 +102,9 @@ export function openLimiter(
   };
 }
 
-/** A subject, and what limits it. */
+/** A subject and its limits. */
 type Counted = { subject: string; policies: Policy[] };
-/** The requests that a policy leaves to a subject, and the seconds for which that holds. */
+/** The remaining requests of a subject under a policy, and the seconds for which that is valid. */
 type Left = { policy: Policy; left: number; seconds: number };
 
 function isTighter(one: Left, other: Left): boolean {
@@ -149,7 +147,7 @@ function openCounts(db: Database, clock: Clock) {
   function leftOf(subject: string, policy: Policy, now: number): Left {
     const counter = counterOf(subject, policy.window_seconds, now);
     const left = Math.max(0, Math.floor(policy.requests_max - used(counter, policy, now)));
-    // With nothing left it is the time until one more request fits, as Retry-After says it.
+    // At zero it is the time until one more request fits, like Retry-After.
     const seconds = left === 0 ? waitSeconds(counter, policy, now) : resetSeconds(policy, now);
     return { policy, left, seconds };
   }
@@ -163,7 +161,7 @@ function openCounts(db: Database, clock: Clock) {
       for (const entry of sent) pending.add(entry);
       throw error;
     });
-    // The window may have turned meanwhile, and a counter must not go back to the one before.
+    // The window may have changed meanwhile, and a counter must not return to the previous one.
     const now = clock.now();
     for (const row of rows) {
       const counter = counterOf(row.subject, row.window_seconds, now);
@@ -176,7 +174,7 @@ function openCounts(db: Database, clock: Clock) {
   return { add, take, leftOf, synchronise };
 }
 
-/** Collects counts that are not sent yet, by subject and window. */
+/** Collects unsent counts, by subject and window. */
 function openPending() {
   let entries = new Map<string, Pending>();
   const keyOf = (
@@ -201,8 +199,8 @@ function openPending() {
 }
 
 /**
- * Adds the counts in one statement. Rows are locked in one order by every process, so two of them
- * cannot block each other for good.
+ * Adds the counts in one statement. Every process locks rows in the same order, which avoids
+ * deadlocks.
  */
 async function send(db: Database, entries: Pending[]): Promise<Synchronised[]> {
   const starts = entries.map((entry) => isoInstant(entry.index * entry.window_seconds * 1000));

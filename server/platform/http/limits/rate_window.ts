@@ -4,12 +4,12 @@ export type Policy = { name: string; requests_max: number; window_seconds: numbe
 /** Counts of one subject: requests in the current fixed window and in the one before. */
 export type Counter = { index: number; previous: number; current: number };
 
-/** The number of the fixed window in which an instant lies. */
+/** Returns the number of the fixed window that contains an instant. */
 export function windowIndex(now_ms: number, window_seconds: number): number {
   return Math.floor(now_ms / 1000 / window_seconds);
 }
 
-/** Moves the counter on to the window of `index`; what lies two windows back no longer counts. */
+/** Moves the counter to the window of `index`; counts from two windows back no longer apply. */
 export function roll(counter: Counter, index: number): void {
   if (counter.index === index) return;
   counter.previous = counter.index === index - 1 ? counter.current : 0;
@@ -18,25 +18,24 @@ export function roll(counter: Counter, index: number): void {
 }
 
 /**
- * Requests in the window that ends now: the present fixed window and the part of the one before
- * that the sliding window still covers.
+ * Returns the requests in the window that ends now: the present fixed window and the part of the
+ * previous one that the sliding window still covers.
  */
 export function used(counter: Counter, policy: Policy, now_ms: number): number {
   const window_ms = policy.window_seconds * 1000;
-  // In whole milliseconds, so that the request after a told wait is not refused by a rounding
-  // error.
+  // In whole milliseconds, so that rounding cannot refuse the request after the announced wait.
   return counter.current + (counter.previous * (window_ms - (now_ms % window_ms))) / window_ms;
 }
 
 /**
- * Whole seconds (at least 1) until one more request fits, when nothing else is asked meanwhile. The
- * counter is at its limit.
+ * Returns the whole seconds (at least 1) until one more request fits, if no other request comes
+ * meanwhile. The counter is at its limit.
  */
 export function waitSeconds(counter: Counter, policy: Policy, now_ms: number): number {
   const { requests_max, window_seconds } = policy;
   const elapsed = elapsedPart(now_ms, policy);
-  // The part of a window after which `count` requests of the window before have faded enough to
-  // leave room for one more beside `present`.
+  // Returns the part of a window after which `count` requests of the previous window have faded
+  // enough for one more beside `present`.
   const fadedAfter = (count: number, present: number) =>
     Math.max(0, 1 - (requests_max - present - 1) / count);
   const windows =
@@ -46,7 +45,7 @@ export function waitSeconds(counter: Counter, policy: Policy, now_ms: number): n
   return Math.max(1, Math.ceil(windows * window_seconds - 1e-6));
 }
 
-/** Whole seconds until the present fixed window ends. */
+/** Returns the whole seconds until the present fixed window ends. */
 export function resetSeconds(policy: Policy, now_ms: number): number {
   return Math.ceil((1 - elapsedPart(now_ms, policy)) * policy.window_seconds - 1e-6);
 }

@@ -1,21 +1,20 @@
 /** The share of the room that one request holds. */
 export type Place = {
-  /** Says how many bytes are held by now; throws where there is no room for so many. */
+  /** Sets the number of held bytes; throws if there is no room for them. */
   hold(bytes: number): void;
-  /** Gives all of it back. */
+  /** Releases all of it. */
   leave(): void;
 };
 
-/** Room for what is held in memory of bodies, of all senders. */
+/** Room for bodies in memory, of all senders. */
 export type Room = {
-  /** A place of the owner, who takes half of the room at most. */
+  /** Opens a place for the owner, who may use at most half of the room. */
   enter(owner: string): Place;
 };
 
 /**
- * Opens room for so many bytes. Guarantee: no number of requests holds more at once, and those of
- * one owner no more than half of it, so that they keep nobody else out. `full` is what is thrown at
- * those who would.
+ * Opens room for this many bytes. Guarantee: requests never hold more in total, and those of one
+ * owner at most half of it, so that they block nobody else. `full` creates the error beyond that.
  */
 export function openRoom(bytes_max: number, full: () => Error): Room {
   const shares = new Map<string, number>();

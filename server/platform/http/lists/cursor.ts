@@ -11,7 +11,7 @@ import { query } from './query.ts';
 import { isInstant } from '../../instant.ts';
 import { parseJson } from '../../json/parse_json.ts';
 
-/** One page of a keyset: the order, where it begins and in which direction it is read. */
+/** One page of a keyset: its order, its start and its direction. */
 export type Keyset = {
   column: string;
   type: KeysetType;
@@ -24,7 +24,7 @@ export type Keyset = {
 /** Types of the columns that order a list. */
 export type KeysetType = 'timestamptz' | 'bigint';
 
-/** The query parameters of a cursor list that can be ordered by these columns. */
+/** Returns the query parameters of a cursor list that can be ordered by these columns. */
 export function cursorQuery(columns: readonly string[]) {
   return Type.Object({
     cursor: Type.Optional(
@@ -40,7 +40,7 @@ export function cursorQuery(columns: readonly string[]) {
   });
 }
 
-/** The schema of a cursor list of some resource. */
+/** Returns the schema of a cursor list of a resource. */
 export function cursorPageOf<Schema extends TSchema>(item: Schema) {
   return Type.Object(
     {
@@ -57,8 +57,8 @@ export function cursorPageOf<Schema extends TSchema>(item: Schema) {
 }
 
 /**
- * The page that a request asks for, in the order asked or else by the first column, newest first.
- * Throws 400 for a broken cursor or an unknown order.
+ * Returns the requested page, in the requested order or by the first column, newest first. Throws
+ * 400 for an invalid cursor or an unknown order.
  */
 export function keysetAsked(
   request: FastifyRequest,
@@ -81,8 +81,8 @@ export function keysetAsked(
 }
 
 /**
- * The condition that a row lies behind the cursor, to be put after WHERE ... AND; true without a
- * cursor. Leans on an index over (column, id).
+ * Returns the condition that a row comes after the cursor, for use after WHERE ... AND; true
+ * without a cursor. Uses an index over (column, id).
  */
 export function keysetCondition(keyset: Keyset): Sql {
   if (keyset.from === undefined) return sql`true`;
@@ -92,8 +92,8 @@ export function keysetCondition(keyset: Keyset): Sql {
 }
 
 /**
- * ORDER BY and LIMIT of the page: one row more than the page has, which tells whether there is
- * another page.
+ * Returns ORDER BY and LIMIT of the page, with one row more than the page, which shows whether
+ * another page exists.
  */
 export function keysetOrder(keyset: Keyset): Sql {
   const direction = keyset.descending !== keyset.backwards ? sql`DESC` : empty;
@@ -101,8 +101,8 @@ export function keysetOrder(keyset: Keyset): Sql {
 }
 
 /**
- * The envelope around the rows that the statement with `keysetOrder` gave. Rows inserted meanwhile
- * move nothing on the pages that follow.
+ * Returns the envelope around the rows of the statement with `keysetOrder`. Rows inserted meanwhile
+ * do not shift later pages.
  */
 export function answerKeyset<Row extends { id: string }>(
   request: FastifyRequest,
@@ -144,7 +144,7 @@ function readCursor(
     'invalid_input',
     'This cursor is broken or belongs to another order: start again without it.',
   );
-  // A text that decodes but is not in canonical form has been changed or cut.
+  // A decodable text that is not in canonical form was changed or cut.
   if (Buffer.from(text, 'base64url').toString('base64url') !== text) throw broken;
   const parts = parseJson(Buffer.from(text, 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 4) throw broken;

@@ -3,17 +3,17 @@ import type { Sql } from 'sql-template-tag';
 import type { Queryable } from '../../postgres/database.ts';
 
 const page_bytes_max = 64 * 1024 * 1024;
-/** Pages up to here are read as they are asked for: a look beforehand would cost as much again. */
+/** Pages up to this length are read directly: a check beforehand would cost as much again. */
 const usual_rows_max = 100;
 
 /**
- * Returns the number of a statement's rows to read at once: all rows up to the limit, or the first
+ * Returns how many of a statement's rows to read at once: all rows up to the limit, or the first
  * ones that total 64 MiB, but at least 100. A thousand records of the greatest length would exceed
  * the memory of the process.
  */
 export async function fittingRows(db: Queryable, rows: Sql, limit: number): Promise<number> {
   if (limit <= usual_rows_max) return limit;
-  // OFFSET 0 keeps the lengths apart from the sum, which else would keep the rows themselves.
+  // OFFSET 0 separates the lengths from the sum, which would otherwise keep the rows themselves.
   const { found, fitting } = (await db.row<{ found: number; fitting: number }>(sql`
     SELECT count(*) AS found, count(*) FILTER (WHERE total <= ${page_bytes_max}) AS fitting
     FROM (SELECT sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) AS total

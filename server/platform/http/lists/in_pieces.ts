@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, preSerializationHookHandler } from 'fastify';
 import { openTurns } from '../../pacing/turns.ts';
 
-/** Up to so many characters an answer is one text, which has a length. */
+/** Up to this many characters, an answer is one text with a length. */
 const text_length_max = 256 * 1024;
 
 /**
- * A property of a record that is JSON already. In an answer with `results` it goes out as it is,
- * and anywhere else as what it says.
+ * A property of a record that is already JSON. An answer with `results` contains it unchanged, any
+ * other answer its value.
  */
 export class JsonText {
   readonly #text: string;
@@ -27,8 +27,8 @@ export class JsonText {
 
 /**
  * Creates the JSON of an answer with `results` record by record: a page of a thousand may have a
- * gigabyte. A long one goes out in pieces as they are created, and others get their turn on the
- * event loop between them. Every other answer stays as it is.
+ * gigabyte. A long one is sent in pieces as they are created, with yields to the event loop in
+ * between. Every other answer stays unchanged.
  */
 export const answerInPieces: preSerializationHookHandler = (
   _request: FastifyRequest,
@@ -51,7 +51,7 @@ function hasResults(payload: unknown): payload is List {
   );
 }
 
-/** The JSON of the object, one record of its results at a time. */
+/** Yields the JSON of the object, one record of its results at a time. */
 function* partsOf(list: List): Generator<string> {
   let before = '{';
   for (const [name, value] of Object.entries(list)) {
@@ -82,7 +82,7 @@ function jsonOf(record: unknown): string {
   return `${text}}`;
 }
 
-/** Joins parts until they fill a piece; a shorter piece is the last. */
+/** Joins parts until they fill a piece; the last piece may be shorter. */
 function nextPiece(parts: Generator<string>): string {
   let text = '';
   while (text.length < text_length_max) {

@@ -21,13 +21,15 @@ export const FormatQuery = Type.Object({
   ),
 });
 
-/** The OpenAPI text of a route that can answer as a file. */
+/** The OpenAPI text of a route that can return a file. */
 export const lines_description =
   `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the ` +
   `answer is a file with every entry that fits, one JSON object on each line; \`cursor\` and ` +
   `\`limit\` have no place there.`;
 
-/** Does the request want a file and no page? Throws 400 for a page of a file. */
+/**
+ * Returns true if the request asks for a file instead of a page. Throws 400 for a page of a file.
+ */
 export function asksForLines(
   request: FastifyRequest,
   asked: {
@@ -47,7 +49,7 @@ export function asksForLines(
   return true;
 }
 
-/** A file of entries: what it is called, how a page of them is read, in which organization. */
+/** A file of entries: its name, the reader of its pages, and its organization. */
 type Lines<Row> = {
   name: string;
   organization_id: string | null;
@@ -55,10 +57,10 @@ type Lines<Row> = {
 };
 
 /**
- * Answers every entry that fits as a file with one JSON object on each line. Reads as fast as the
- * client takes it, in portions, so memory does not grow; entries that are written meanwhile are not
- * in it when it begins with the newest. When it breaks off, because a store fails or the caller
- * loses the right to read on, the connection is cut and not ended.
+ * Returns every matching entry as a file with one JSON object on each line. Reads as fast as the
+ * client accepts data, in batches, so memory does not grow. If it begins with the newest entry,
+ * later entries are not included. If it breaks off, because a store fails or the caller loses the
+ * right to read, the connection is cut instead of ended.
  */
 export function answerLines<Row extends { id: string; number: number }>(
   request: FastifyRequest,
@@ -89,7 +91,7 @@ async function* texts<Row extends { id: string; number: number }>(
       const last = rows.at(-1);
       if (last === undefined || rows.length <= read_at_once) return;
       keyset = { ...keyset, from: { value: last.number, id: last.id } };
-      // The client may take its time between two portions.
+      // The client may pause between two batches.
       if (!(await mayGoOn(request, organization_id)))
         throw new Error('The caller may no longer read this log.');
     }

@@ -11,7 +11,7 @@ import { query } from './query.ts';
 const default_limit = 100;
 const limit_max = 1000;
 
-/** The query parameter that says how long a page of any list is; `limitOf` reads it. */
+/** The query parameter for the page length of any list; `limitOf` reads it. */
 export const Limit = Type.Optional(
   Type.Integer({
     minimum: 1,
@@ -21,7 +21,7 @@ export const Limit = Type.Optional(
   }),
 );
 
-/** The length of the page that is served. */
+/** Returns the served page length. */
 export function limitOf(asked: number = default_limit): number {
   return Math.min(asked, limit_max);
 }
@@ -37,7 +37,7 @@ export const PageQuery = Type.Object({
   ),
 });
 
-/** The part of a list that is asked for. */
+/** The requested part of a list. */
 export type Page = { limit: number; offset: number };
 
 /**
@@ -57,13 +57,13 @@ export function listOf(columns: Sql, from: Sql, order: Sql): List {
 
 const link = (description: string) => nullable(Type.String({ format: 'uri', description }));
 
-/** The name that a list of the resource has in the OpenAPI document. */
+/** Returns the name of a resource's list in the OpenAPI document. */
 export function listTitle(item: TSchema): { title?: string } {
   const { title } = item as { title?: string };
   return title === undefined ? {} : { title: `${title}List` };
 }
 
-/** The schema of an offset list of some resource. */
+/** Returns the schema of an offset list of a resource. */
 export function pageOf<Schema extends TSchema>(item: Schema) {
   return Type.Object(
     {
@@ -77,8 +77,7 @@ export function pageOf<Schema extends TSchema>(item: Schema) {
 }
 
 /**
- * The page that a request asks for. Throws 400 for a limit or offset that is not a whole number in
- * range.
+ * Returns the requested page. Throws 400 for a limit or offset that is not a whole number in range.
  */
 export function pageAsked(request: FastifyRequest): Page {
   const { limit, offset = 0 } = query(request, PageQuery);
@@ -86,9 +85,9 @@ export function pageAsked(request: FastifyRequest): Page {
 }
 
 /**
- * Answers an offset list. Guarantee: the count is asked for only where the page itself does not
- * tell it, so a short list is one round trip. `page` is what the request asks for, unless the list
- * has limits of its own. A page of very long records is shorter, and `next` goes on behind it.
+ * Answers an offset list. Guarantee: the total is only queried if the page does not show it, so a
+ * short list is one round trip. `page` is the requested page by default; a list may have its own
+ * limits. A page of very long records is shorter, and `next` continues after it.
  */
 export async function answerPage<Row>(
   request: FastifyRequest,
@@ -105,7 +104,7 @@ export async function answerPage<Row>(
   return pageAnswer(request, page, total, results, limit);
 }
 
-/** The envelope around rows that were found otherwise, at most `served` of them. */
+/** Returns the envelope around rows from another source, at most `served` of them. */
 export function pageAnswer<Row>(
   request: FastifyRequest,
   page: Page,
@@ -121,14 +120,14 @@ export function pageAnswer<Row>(
 }
 
 /**
- * The absolute URL of this request with some query parameters replaced (undefined removes one) and
- * the others kept.
+ * Returns the absolute URL of this request with some query parameters replaced (undefined removes
+ * one).
  */
 export function linkTo(
   request: FastifyRequest,
   changes: Record<string, string | number | undefined>,
 ): string {
-  // A request line may hold a whole URL; only its path and query are ours.
+  // A request line may contain a whole URL; only its path and query are ours.
   const path = request.url.replace(/^[a-z]+:\/\/[^/]*/i, '');
   const url = new URL(`${request.server.context.config.public_url}${path}`);
   for (const [name, value] of Object.entries(changes)) {

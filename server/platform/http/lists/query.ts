@@ -5,9 +5,9 @@ import type { Violation } from '../errors.ts';
 import { checked } from '../bodies/validator.ts';
 
 /**
- * The checked query string, read strictly by the schema: whole numbers are digits, booleans `true`
- * or `false`, a parameter stands once. Throws a 400 that lists every violation; parameters that the
- * schema does not name are ignored; absent ones stay absent.
+ * Returns the checked query string, read strictly by the schema: whole numbers are digits, booleans
+ * `true` or `false`, and parameters are unique. Throws a 400 that lists every violation; ignores
+ * undeclared parameters; absent ones stay absent.
  */
 export function query<Schema extends TObject>(
   request: FastifyRequest,
@@ -40,8 +40,8 @@ export function query<Schema extends TObject>(
 }
 
 /**
- * True when the request asks for every check without an effect. Throws 400 for another value than
- * `true` or `false`.
+ * Returns true if the request asks for every check without an effect. Throws 400 for a value other
+ * than `true` or `false`.
  */
 export function isValidateOnly(request: FastifyRequest): boolean {
   const value = (request.query as Record<string, unknown>)['validate_only'];
@@ -50,10 +50,9 @@ export function isValidateOnly(request: FastifyRequest): boolean {
   throw invalid('validate_only', 'invalid_input', 'Must be true or false.');
 }
 
-/** Text that is not of the wanted kind stays text, so that the schema names the fault. */
+/** Text of the wrong kind stays text, so that the schema names the fault. */
 function read(type: string | undefined, text: string): unknown {
-  // However many digits: what is too large for the schema is a number out of range and not a wrong
-  // word.
+  // Any number of digits: a too large number is out of range and not a wrong word.
   if (type === 'integer')
     return /^-?\d+$/.test(text)
       ? Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))

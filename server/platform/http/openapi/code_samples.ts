@@ -9,7 +9,7 @@ export type SampledRequest = {
   shows: 'key' | 'session' | 'nothing';
 };
 
-/** The header that shows who asks, for each language. */
+/** The authentication header, for each language. */
 const credentials = {
   key: {
     curl: ['-H "Authorization: Bearer $KEY"'],
@@ -24,7 +24,7 @@ const credentials = {
   nothing: { curl: [], javascript: [], python: [] },
 } as const;
 
-/** The request as a reader may paste it: for a shell, for JavaScript, for Python. */
+/** Returns the request for copying: for a shell, for JavaScript, for Python. */
 export function codeSamples(address: string, request: SampledRequest): JsonObject[] {
   const url = address + filledPath(request);
   return [
@@ -93,7 +93,7 @@ function python(url: string, { method, example, shows }: SampledRequest): string
   ].join('\n');
 }
 
-/** The value as Python spells it; what stands in texts stays. */
+/** Returns the value in Python's notation; texts stay unchanged. */
 function pythonText(value: Example['body']): string {
   const words: Record<string, string> = { true: 'True', false: 'False', null: 'None' };
   return JSON.stringify(value, null, 4).replaceAll(

@@ -3,9 +3,9 @@ import type { Json, JsonObject } from './json.ts';
 import { isOwnKeyword } from './public_schema.ts';
 
 /**
- * The value with every object schema that has a title moved to `schemas`, with choices between
- * schemas that a constant `type` tells apart marked as such, and with a type for every list of
- * constants. Throws where two different schemas have the same title.
+ * Returns the value with every titled object schema moved to `schemas`, with a discriminator for
+ * choices that a constant `type` distinguishes, and with a type for every list of constants. Throws
+ * if two different schemas have the same title.
  */
 export function withComponents(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((entry) => withComponents(entry, schemas));
@@ -13,7 +13,7 @@ export function withComponents(value: Json, schemas: JsonObject): Json {
   const inner: JsonObject = {};
   for (const [name, entry] of Object.entries(value))
     if (!isOwnKeyword(name, entry)) inner[name] = withComponents(entry, schemas);
-  // Says nothing, and where it stands clients in Go send nulls for all fields that are not set.
+  // It has no effect for readers, but makes Go clients send nulls for all unset fields.
   if (isObjectSchema(inner) && JSON.stringify(inner['additionalProperties']) === '{}')
     delete inner['additionalProperties'];
   const told = typed(asProblem(discriminated(inner, schemas)));
@@ -35,7 +35,7 @@ function isChoice(value: JsonObject): boolean {
 function reference(schema: JsonObject & { title: string }, schemas: JsonObject): Json {
   const { title, ...body } = schema;
   const known = schemas[title];
-  // The sentence about one answer stands with the answer; the schema is the same for all.
+  // The sentence about one answer belongs to the answer; all answers share the schema.
   const plain = { ...body };
   delete plain['description'];
   if (known !== undefined && JSON.stringify(known) !== JSON.stringify(plain))
@@ -46,7 +46,9 @@ function reference(schema: JsonObject & { title: string }, schemas: JsonObject):
   return { $ref: `#/components/schemas/${title}` };
 }
 
-/** A choice between named schemas, each with its own constant as `type`, says so to generators. */
+/**
+ * Adds a discriminator for generators to a choice of named schemas with their own constant `type`.
+ */
 function discriminated(value: JsonObject, schemas: JsonObject): JsonObject {
   const { anyOf, ...rest } = value;
   if (!Array.isArray(anyOf)) return value;
@@ -62,7 +64,7 @@ function discriminated(value: JsonObject, schemas: JsonObject): JsonObject {
   return { ...rest, oneOf: anyOf, discriminator: { propertyName: 'type', mapping } };
 }
 
-/** The only text that a schema takes. */
+/** Returns the only text that a schema accepts. */
 function constantOf(schema: Json | undefined): string | undefined {
   if (!isObject(schema)) return undefined;
   const [only, ...more] = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']];
@@ -70,8 +72,8 @@ function constantOf(schema: Json | undefined): string | undefined {
 }
 
 /**
- * Generators make a type of a list of constants when they are told which. A list of types that has
- * objects and lists is any value, for which they have a type, but none for such a list.
+ * Generators need a type to convert a list of constants. A list of types with objects and lists
+ * means any value, which generators support, but only without the list.
  */
 function typed(value: JsonObject): JsonObject {
   const { enum: choices, type } = value;
@@ -87,7 +89,7 @@ function typed(value: JsonObject): JsonObject {
     : { type: types.length === 1 ? types[0]! : types, ...value };
 }
 
-/** Generators of Go take null for no number. */
+/** Go generators accept no null for a number. */
 function nullableNumbers(value: JsonObject, choices: Json[]): JsonObject {
   const { enum: _all, ...rest } = value;
   const numbers = choices.filter((one) => one !== null);

@@ -16,8 +16,8 @@ import { withSharedParts } from './shared_parts.ts';
 type Context = { config: Pick<HttpContext['config'], 'public_url'> };
 
 /**
- * Generates an OpenAPI 3.1 document from the routes that are registered after this: `app.swagger()`
- * has all of them, and what they say of themselves. `serveDocument` adds what only people can say.
+ * Generates an OpenAPI 3.1 document from the routes registered after this: `app.swagger()` returns
+ * all of them, with their own descriptions. `serveDocument` adds the texts that people write.
  */
 export function describeApi(app: FastifyInstance, { config }: Context, texts: ApiReference): void {
   app.register(swagger, {
@@ -56,8 +56,8 @@ export function describeApi(app: FastifyInstance, { config }: Context, texts: Ap
 }
 
 /**
- * Returns the schema that the document shows for a route; a route outside the API shows its own
- * `schema` alone.
+ * Returns the schema that the document shows for a route; a route outside the API shows only its
+ * own `schema`.
  */
 function shown(schema: FastifySchema, route: RouteOptions): FastifySchema {
   const declared = documentedRoute(route);
@@ -65,7 +65,7 @@ function shown(schema: FastifySchema, route: RouteOptions): FastifySchema {
   return withMediaTypes(declared, route.config?.media_types);
 }
 
-/** The document with a name for whatever several operations have. */
+/** Returns the document with a name for every part that several operations share. */
 function componentized(document: JsonObject): JsonObject {
   const schemas: JsonObject = {};
   declareEmptyBodies((document['paths'] ?? {}) as Record<string, JsonObject>);

@@ -3,7 +3,7 @@ export type Json = null | boolean | number | string | Json[] | { [name: string]:
 /** An object of JSON. */
 export type JsonObject = { [name: string]: Json };
 
-/** True for an object of JSON: neither null nor a list. */
+/** Returns true for an object of JSON: neither null nor a list. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

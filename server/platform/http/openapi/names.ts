@@ -2,7 +2,7 @@ import type { FastifySchema } from 'fastify';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 
-/** `batch_exports` gives `BatchExport`: each word in the singular. */
+/** Converts `batch_exports` to `BatchExport`: each word in the singular. */
 function nounOf(segment: string): string {
   const words = segment.split('_');
   const last = words
@@ -19,7 +19,7 @@ function pascal(name: string): string {
     .join('');
 }
 
-/** The segments of a path behind `/api/`, and behind the organization or project that it is in. */
+/** Returns the segments of a path after `/api/` and after its organization or project. */
 function ownSegments(url: string): string[] {
   const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'api');
   const isMounted = /^:(organization|project)_id$/.test(segments[1] ?? '');
@@ -27,7 +27,7 @@ function ownSegments(url: string): string[] {
 }
 
 /**
- * The name of a body in the document, where its schema has no title: `BatchExportCreate`,
+ * Returns the name of a body without a title in the document: `BatchExportCreate`,
  * `BatchExportPatch` and `BatchExportPut`, for an action `BatchExportPauseRequest`. The same path
  * under an organization and a project gives the same name.
  */
@@ -41,19 +41,19 @@ export function bodyTitle(url: string, method: string): string {
   return wordsOf(segments) + verb;
 }
 
-/** The name of an answer in the document, where its schema has no title. */
+/** Returns the name of an answer without a title in the document. */
 export function answerTitle(url: string): string {
   return `${wordsOf(ownSegments(url))}Answer`;
 }
 
-/** Parameters, and what stands in their place: `:id`, `@me`. */
+/** Parameters and their substitutes: `:id`, `@me`. */
 const isParameter = (segment: string) => /^[:@]/.test(segment);
 
 const namesIn = (segments: string[]) => segments.filter((segment) => !isParameter(segment));
 
 /**
- * The names in a path, each in the singular, but for a collection of which all is meant: what is
- * done to `events/resend/` is not what is done to `events/:id/resend/`.
+ * Returns the names in a path, in the singular except for a whole collection: `events/resend/`
+ * differs from `events/:id/resend/`.
  */
 function wordsOf(segments: string[]): string {
   return segments
@@ -67,8 +67,8 @@ function wordsOf(segments: string[]): string {
 
 /**
  * `/api/projects/:project_id/batch_exports/:id/pause/` POST gives the operation
- * `projects_batch_exports_pause_create` and the tag `batch_exports`; what is done to a collection
- * as a whole, such as `batch_exports/test/`, gives `projects_batch_exports_collection_test_create`.
+ * `projects_batch_exports_pause_create` and the tag `batch_exports`. An action on a whole
+ * collection, such as `batch_exports/test/`, gives `projects_batch_exports_collection_test_create`.
  */
 export function namesOf(url: string, method: string, schema: FastifySchema) {
   const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'api');
@@ -76,8 +76,7 @@ export function namesOf(url: string, method: string, schema: FastifySchema) {
   const single = segments.at(-1)?.startsWith(':') === true;
   const nested =
     segments[1] === ':organization_id' || segments[1] === ':project_id' ? segments[2] : undefined;
-  // The segment of a record within a record: `batch_exports/:batch_export_id/runs/` has a tag of
-  // its own.
+  // The segment of a nested record: `batch_exports/:batch_export_id/runs/` has its own tag.
   const inner = /^:\w+_id$/.test(segments[3] ?? '') ? segments[4] : undefined;
   if (
     nested !== undefined &&
@@ -107,7 +106,7 @@ const path_parameters: Record<string, string> = {
 };
 const current = new Set(['organizations', 'projects']);
 
-/** The schema of the parameters in a path, each with a sentence; undefined without any. */
+/** Returns the schema of the parameters in a path, each with a sentence; undefined without any. */
 export function parametersOf(url: string): { params: TSchema } | undefined {
   const segments = url.split('/');
   const parameters = segments.flatMap((segment, index) =>

@@ -3,7 +3,7 @@ import type { SampledRequest } from './code_samples.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { ApiReference, Example } from './reference.ts';
 
-/** An operation of the document, as far as this goes into it. */
+/** The parts of an operation that this code reads. */
 type Operation = JsonObject & {
   operationId: string;
   tags: string[];
@@ -13,12 +13,12 @@ type Operation = JsonObject & {
 };
 type Paths = Record<string, Record<string, Operation>>;
 
-/** The document to write: the API, or the routes that speak foreign protocols. */
+/** The document to write: the API, or the routes of foreign protocols. */
 export type Part = 'api' | 'apart';
 
 /**
- * The document as it is published: the operations of one part in the order of their tags, tags with
- * their texts, and the components that these operations lead to. A tag without a text comes last.
+ * Returns the published document: the operations of one part in the order of their tags, tags with
+ * their texts, and the components that these operations use. A tag without a text comes last.
  */
 export function publicDocument(whole: object, reference: ApiReference, part: Part): JsonObject {
   const { paths, components, info, ...rest } = whole as JsonObject & { paths: JsonObject };
@@ -55,7 +55,7 @@ export function publicDocument(whole: object, reference: ApiReference, part: Par
 
 const tagOf = (methods: Record<string, Operation>) => Object.values(methods)[0]?.tags[0] ?? '';
 
-/** The components that the operations lead to, directly or through others. */
+/** Returns the components that the operations use, directly or indirectly. */
 function reached(paths: JsonObject, components: JsonObject): JsonObject {
   const found = new Set<string>();
   const open: Json[] = [paths];
@@ -78,8 +78,8 @@ function reached(paths: JsonObject, components: JsonObject): JsonObject {
 }
 
 /**
- * The document with a real request and answer at each operation that has an example, and the same
- * request as code.
+ * Returns the document with a real request and answer at each operation that has an example, and
+ * the same request as code.
  */
 export function withExamples(
   document: JsonObject,
@@ -103,7 +103,7 @@ export function withExamples(
   return { ...document, paths: Object.fromEntries(paths) as JsonObject };
 }
 
-/** The first credential that the operation takes; without its own, as all do, a key. */
+/** Returns the first credential that the operation accepts; by default a key. */
 function shownBy({ security }: Operation): SampledRequest['shows'] {
   if (!Array.isArray(security)) return 'key';
   const [first] = security;
@@ -111,8 +111,7 @@ function shownBy({ security }: Operation): SampledRequest['shows'] {
 }
 
 /**
- * The example of a creation also stands where `validate_only` answers: readers see the first
- * answer.
+ * The answer of `validate_only` also shows the example of a creation: readers see the first answer.
  */
 function exemplified(operation: Operation, { body, status, answer }: Example): Operation {
   const shown = status > 200 && status < 300 ? [200, status] : [status];

@@ -2,17 +2,17 @@ import { isObject } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /**
- * Keywords of our validator that say nothing to readers of the document. A property of that name is
- * an object and stays.
+ * Keywords of our validator that readers of the document do not need. A property of that name is an
+ * object and stays.
  */
 const own_keywords = new Set(['trim', 'wrong_detail', 'not_before', 'not_after', 'refuses_empty']);
 
-/** True for a keyword that only our validator knows. */
+/** Returns true for a keyword that only our validator knows. */
 export function isOwnKeyword(name: string, value: Json): boolean {
   return own_keywords.has(name) && typeof value !== 'object';
 }
 
-/** A schema as readers may see it: without the keywords that only our validator knows. */
+/** Returns a schema for readers: without the keywords that only our validator knows. */
 export function publicSchema(schema: object): Record<string, unknown> {
   return withoutOwn(JSON.parse(JSON.stringify(schema)) as JsonObject);
 }

@@ -9,23 +9,23 @@ export type Example = {
   answer?: Json;
 };
 
-/** Texts and examples around the operations, which only people can write. */
+/** Texts and examples around the operations, which people write. */
 export type ApiReference = {
   title: string;
   /** Markdown. */
   introduction: string;
-  /** In the order in which a reader meets them; every tag of an operation is here. */
+  /** In the reading order; it contains every tag of an operation. */
   groups: readonly { name: string; tags: readonly TagText[] }[];
   /** By operation. */
   examples: () => Promise<Record<string, Example>>;
-  /** The tags of operations that have a document of their own, its address, how it begins. */
+  /** The tags of operations with a separate document, its URL, title and introduction. */
   apart: { path: string; tags: readonly string[]; title: string; introduction: string };
 };
 
 /** A tag of operations: its name in the document, its name for people, one or two sentences. */
 export type TagText = { name: string; label: string; description: string };
 
-/** The reference of an app that has only the routes of a test. */
+/** The reference of an app that only has the routes of a test. */
 export const empty_reference: ApiReference = {
   title: 'Sluice',
   introduction: 'Routes of a test.',

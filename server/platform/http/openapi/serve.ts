@@ -10,21 +10,21 @@ import type { Part } from './public_document.ts';
 import type { ApiReference } from './reference.ts';
 
 type Context = { config: Pick<HttpContext['config'], 'public_url'> };
-/** A document in each encoding, under the tag that belongs to it. */
+/** A document in each encoding, with its tag. */
 type Served = Record<'br' | 'gzip' | 'identity', { bytes: Buffer; etag: string }>;
 
 const answers = hiddenRoute({ 200: ['application/json'], 304: [] });
 
 /**
- * Adds the routes that answer the documents: the API, and what speaks the protocols of others. They
- * are public and the same for everybody, so they may be compressed: no secret stands in them.
+ * Adds the routes of the documents: the API, and the foreign protocols. They are public and the
+ * same for everybody, so they may be compressed: they contain no secret.
  */
 export function serveDocument(app: FastifyInstance, context: Context, texts: ApiReference): void {
   const made = new Map<Part, Promise<Served>>();
   const answer = (part: Part) => async (request: FastifyRequest, reply: FastifyReply) => {
     const served = made.get(part) ?? encode(app, context, texts, part);
     made.set(part, served);
-    // Nothing that failed once is remembered.
+    // A failure is not cached.
     served.catch(() => made.delete(part));
     return send(request, reply, await served);
   };
@@ -54,7 +54,7 @@ async function encode(
   };
 }
 
-/** Answers in the best encoding that the client takes, or 304 when it has the document. */
+/** Answers in the best encoding that the client accepts, or with 304 if it has the document. */
 function send(request: FastifyRequest, reply: FastifyReply, served: Served): FastifyReply {
   const accepted = request.headers['accept-encoding'];
   const encoding = (['br', 'gzip'] as const).find((one) => takes(accepted, [one])) ?? 'identity';

@@ -19,12 +19,12 @@ const answer_names: Record<string, string> = {
   503: 'Unavailable',
 };
 
-/** Fewest operations that share an answer or a parameter before it gets a name. */
+/** Fewest operations with the same answer or parameter that give it a name. */
 const sharing_min = 3;
 
 /**
- * The paths with what many operations have in common moved to components: of each status the
- * refusal, and of each name the parameter, that most of them have.
+ * Returns the paths with shared parts moved to components: the most frequent refusal of each
+ * status, and the most frequent parameter of each name.
  */
 export function withSharedParts(paths: JsonObject): { paths: JsonObject; components: JsonObject } {
   const operations = Object.values(paths).flatMap((path) => Object.values(path as JsonObject));
@@ -59,7 +59,7 @@ export function withSharedParts(paths: JsonObject): { paths: JsonObject; compone
   };
 }
 
-/** Counts parts by name and text, and gives the most frequent one of each name as a component. */
+/** Counts parts by name and text, and returns the most frequent one of each name as a component. */
 function openParts(place: string, componentName: (name: string) => string | undefined) {
   const counts = new Map<string, Map<string, number>>();
   const commonest = (name: string) => {

@@ -1,8 +1,6 @@
 import { escapeHtml } from '../../escape_html.ts';
 
-/**
- * Text that is HTML already. Only `html` creates it, so whatever else reaches a page was escaped.
- */
+/** Text that is already HTML. Only `html` creates it, so all other text on a page was escaped. */
 class Markup {
   readonly text: string;
   constructor(text: string) {
@@ -20,9 +18,9 @@ export type Html = Markup;
 export type Part = string | number | Html | readonly Html[] | undefined;
 
 /**
- * Puts parts into markup, as html`<p>${name}</p>`. Guarantee: text reads as exactly this text
- * between tags and in attributes within quotes, whoever wrote it. It is not for `<script>` and
- * `<style>`, and an address in `href` or `action` has to be one of ours.
+ * Puts parts into markup, as html`<p>${name}</p>`. Guarantee: untrusted text appears as exactly
+ * this text between tags and in quoted attributes. It is not for `<script>` and `<style>`, and a
+ * URL in `href` or `action` must be ours.
  */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Markup(

@@ -4,8 +4,8 @@ import { html } from './html.ts';
 import type { Html } from './html.ts';
 import { stylesheet_address } from './stylesheet.ts';
 
-// Everything comes from this server. A page's address can hold a token, so it is kept nowhere and
-// told to no other site.
+// Everything comes from this server. A page's URL can contain a token, so it is neither cached nor
+// sent to another site.
 const headers = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; form-action 'none'; frame-ancestors 'none'; " +
@@ -16,15 +16,15 @@ const headers = {
 };
 
 /**
- * A page: `body` is what stands in `<main>`, under the title as its heading. Its addresses begin
- * without a slash: they are relative to the base path of the server.
+ * A page: `body` is the content of `<main>`, below the title as its heading. Its URLs begin without
+ * a slash: they are relative to the base path of the server.
  */
 export type Page = { title: string; body: Html };
 
 /**
- * Answers with a page: what a browser is shown where no console can be, because a provider has led
- * it there. It has no script, loads nothing but the stylesheet of this server, is in no frame,
- * names itself to no other site and is kept in no cache.
+ * Sends a page to a browser where no console can be shown, because a provider redirected it there.
+ * It has no script, only loads this server's stylesheet, cannot be framed, sends no referrer and is
+ * not cached.
  */
 export function sendPage(reply: FastifyReply, status: number, page: Page): FastifyReply {
   return reply

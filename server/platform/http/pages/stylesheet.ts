@@ -7,12 +7,12 @@ const text = readFileSync(new URL('./pages.css', import.meta.url), 'utf8');
 const path = '/assets/pages.css';
 const version = hash('sha256', text, 'base64url').slice(0, 16);
 
-/** Address of the stylesheet of all pages, relative to the base. It names the content. */
+/** URL of the stylesheet of all pages, relative to the base. It contains a hash of the content. */
 export const stylesheet_address = `${path.slice(1)}?v=${version}`;
 
 /**
- * Serves the stylesheet to anybody. Under its address it never changes; under its path alone it is
- * asked for anew each time.
+ * Serves the stylesheet to everybody. Its full URL may be cached for ever; without the hash, it is
+ * requested each time.
  */
 export function serveStylesheet(app: FastifyInstance): void {
   app.get<{ Querystring: { v?: string } }>(

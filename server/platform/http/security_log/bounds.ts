@@ -1,33 +1,33 @@
 import { addressOf } from '../limits/address.ts';
 import type { SecurityEvent } from './security_event.ts';
 
-/** Time after which events that were only counted are reported. */
+/** Time after which counted events are reported. */
 const window_ms = 10 * 60_000;
-/** Number of equal events that are reported one by one. */
+/** Most equal events that are reported one by one. */
 const alike_max = 20;
-/** Number of events of one address that are reported one by one. */
+/** Most events of one address that are reported one by one. */
 const of_address_max = 200;
-/** Number of all events that are reported one by one. */
+/** Most events in total that are reported one by one. */
 const all_max = 2_000;
 
-/** Lets events through one by one, up to a bound, and counts the others. */
+/** Lets events through one by one, up to a limit, and counts the others. */
 export type Bounds = {
-  /** True when the event is to be told by itself; otherwise it is counted. */
+  /** Returns true if the event is reported separately; otherwise it is counted. */
   letsThrough(event: SecurityEvent): boolean;
-  /** Takes the events that were only counted, one for each kind, once ten minutes are over. */
+  /** Takes the counted events, one for each kind, once ten minutes are over. */
   takeCounted(now_ms: number): SecurityEvent[];
-  /** As `takeCounted`, without waiting. */
+  /** Does the same as `takeCounted` without waiting. */
   takeAll(): SecurityEvent[];
 };
 
 type Counted = { told: number; more: SecurityEvent | undefined };
 
 /**
- * Opens the bounds of a process, so that a flood of refusals fills neither disk nor database. In
- * each ten minutes, of events that are alike (event, reason, person, key, organization, address)
- * twenty are told one by one, of all from one address 200, and of all 2,000. The others are told as
- * one event that says how many there were: with who and where as the last of them had it, or
- * without where they are too many to be told apart.
+ * Opens the limits of a process, so that a flood of refusals fills neither disk nor database. In
+ * each ten minutes, it reports one by one: twenty equal events (event, reason, person, key,
+ * organization, address), 200 from one address, and 2,000 in total. It reports the others as one
+ * event with their number: with the person and place of the last one, or without them if there are
+ * too many kinds.
  */
 export function openBounds(): Bounds {
   let ends_at_ms: number | undefined;
@@ -81,7 +81,7 @@ function added(before: SecurityEvent | undefined, event: SecurityEvent): Securit
   return { ...event, count: (before?.count ?? 0) + event.count };
 }
 
-/** An event that says what and why alone. */
+/** Returns an event with only its kind and reason. */
 function anonymous(event: SecurityEvent): SecurityEvent {
   return {
     ...event,

@@ -9,9 +9,9 @@ import type { SecurityEvent } from './security_event.ts';
 import type { Refusal } from './words.ts';
 
 /**
- * The subject of a request without a caller, as far as it is known: the account that a sign-in or a
- * refused key belongs to, and the organization whose domain or directory it is. `organizations`
- * are those that a limited key reaches; null: no such limit.
+ * The subject of a request without a caller, if known: the account of a sign-in or a refused key,
+ * and the organization that owns its domain or directory. `organizations` are those of a limited
+ * key; null: no such limit.
  */
 export type Concerned = {
   person?: { id: number; uuid: string; email: string } | undefined;
@@ -22,14 +22,14 @@ export type Concerned = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** For the security log: whom a request concerns that has no caller. */
+    /** For the security log: the subject of a request without a caller. */
     concerned: Concerned | undefined;
   }
 }
 
 /**
- * Notes what a request was refused, or did, in the security log. A request of the server to itself
- * is a part of one that is noted by itself.
+ * Records a request's refusal or action in the security log. An inner request is a part of one that
+ * is recorded itself.
  */
 export function noteSecurity(request: FastifyRequest, refusal: Refusal): void {
   if (innerCall() !== undefined) return;
@@ -38,9 +38,9 @@ export function noteSecurity(request: FastifyRequest, refusal: Refusal): void {
 }
 
 /**
- * The event that a request made. Guarantee: of what the request sent nothing is taken but its
- * method, what it calls itself, and ids in its path; a path's own text may hold a token, and what
- * was typed as an address may be a password, so neither is in it.
+ * Returns the event of a request. Guarantee: of the request, it only contains its method, its
+ * client's name, and ids in its path. A path may contain a token, and a typed address may be a
+ * password, so both are omitted.
  */
 function eventOf(request: FastifyRequest, refusal: Refusal, now_ms: number): SecurityEvent {
   const caller = request.caller as Found | undefined;
@@ -79,7 +79,9 @@ function eventOf(request: FastifyRequest, refusal: Refusal, now_ms: number): Sec
   };
 }
 
-/** The last id in the path; none on public routes, where an id may be the secret of a link. */
+/**
+ * Returns the last id in the path; none on public routes, where an id may be the secret of a link.
+ */
 function itemOf({ params, routeOptions }: FastifyRequest): string | null {
   const { scope } = routeOptions.config;
   if (scope === undefined || scope === 'public') return null;

@@ -1,7 +1,7 @@
 import { security_words } from './words.ts';
 import type { Refusal } from './words.ts';
 
-/** An event of the security log: what, why, who, from where. It never holds a secret. */
+/** An event of the security log: kind, reason, actor and source. It never contains a secret. */
 export type SecurityEvent = Omit<Refusal, 'organization_id'> & {
   user_id: number | null;
   user_uuid: string | null;
@@ -21,7 +21,7 @@ export type SecurityEvent = Omit<Refusal, 'organization_id'> & {
   created_at_ms: number;
 };
 
-/** The line of an event in the server's log, all but its sentence: docs/security_log.md. */
+/** Returns the line of an event in the server's log, without its sentence: docs/security_log.md. */
 export function lineOf(event: SecurityEvent): Record<string, unknown> {
   const {
     event: security_event,
@@ -33,7 +33,7 @@ export function lineOf(event: SecurityEvent): Record<string, unknown> {
   return { security_event, ...told, ...more };
 }
 
-/** The sentence of an event, and the level of its line. */
+/** Returns the sentence of an event, and the level of its line. */
 export function sentenceOf({ event }: SecurityEvent): { said: string; level: 'warn' | 'info' } {
   return security_words[event];
 }

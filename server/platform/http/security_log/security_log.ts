@@ -9,7 +9,7 @@ import { lineOf, sentenceOf } from './security_event.ts';
 import type { SecurityEvent } from './security_event.ts';
 import { insertSecurityEvents } from './store.ts';
 
-/** Number of events that wait for an unreachable database; beyond it the oldest are dropped. */
+/** Most events that wait for an unreachable database; beyond it the oldest are dropped. */
 const waiting_max = 5_000;
 const written_at_once = 500;
 const closing_ms_max = 3_000;
@@ -18,9 +18,9 @@ const closing_ms_max = 3_000;
 export type SecurityLog = {
   /** Takes an event: its line is written now, its row with the next `flush`. Never throws. */
   take(event: SecurityEvent): void;
-  /** Writes the rows that wait, and what was only counted. Rejects when the store is away. */
+  /** Writes the waiting rows and the counted events. Rejects if the store is unavailable. */
   flush(): Promise<void>;
-  /** Tells what was only counted until now, and writes the rows. Never rejects. */
+  /** Reports the counted events, and writes the rows. Never rejects. */
   close(): Promise<void>;
 };
 
@@ -28,8 +28,9 @@ type Parts = { db: Database; clock: Clock; log: Logger; metrics: Metrics };
 
 /**
  * Opens the security log: a line in the server's log, a count in the metrics and rows in the lists
- * of whom it concerns, for each event within the bounds. Rows are written beside the requests, so
- * that a refusal which rolls its transaction back is kept, and none fails or waits for it.
+ * of the affected parties, for each event within the limits. Rows are written outside the requests,
+ * so that a refusal survives the rollback of its transaction, and requests neither fail nor wait
+ * because of it.
  */
 export function openSecurityLog({ db, clock, log, metrics }: Parts): SecurityLog {
   const bounds = openBounds();
@@ -49,16 +50,16 @@ export function openSecurityLog({ db, clock, log, metrics }: Parts): SecurityLog
       try {
         await insertSecurityEvents(db, lot, clock.now());
       } catch (error) {
-        // A value that a column cannot hold now, it cannot hold later either.
+        // A value that a column cannot store now will never fit.
         if (!isDatabaseError(error) || !error.code.startsWith('22')) throw error;
         log.error({ err: error, dropped: lot.length }, 'security events could not be kept');
       }
-      // More may have come meanwhile, behind these.
+      // More may have been appended meanwhile.
       waiting = waiting.slice(lot.length);
     }
   };
   let under_way: Promise<void> = Promise.resolve();
-  // One after the other, so that nothing is written twice.
+  // Chained, so that nothing is written twice.
   const writeInTurn = () => (under_way = under_way.catch(() => undefined).then(write));
   return {
     take: (event) => {
@@ -71,7 +72,7 @@ export function openSecurityLog({ db, clock, log, metrics }: Parts): SecurityLog
     },
     close: async () => {
       for (const event of bounds.takeAll()) tell(event);
-      // A store that is away holds nobody back: the lines are written.
+      // An unavailable store does not delay the end: the lines are written.
       const given_up = setTimeout(closing_ms_max, undefined, { ref: false });
       await Promise.race([writeInTurn(), given_up]).catch((error: unknown) =>
         log.warn({ err: error }, 'the last security events could not be kept'),

@@ -5,10 +5,10 @@ import type { Database, Transaction } from '../../postgres/database.ts';
 import type { SecurityEvent } from './security_event.ts';
 import { security_words } from './words.ts';
 
-/** The advisory lock under which one process writes at a time, so that numbers grow. */
+/** The advisory lock that lets one process write at a time, so that numbers grow. */
 const writing_lock = 7_301_023;
 const kept_ms = 400 * 24 * 3_600_000;
-/** One of a person's events is kept for so many of their organizations. */
+/** Most organizations of a person that store one of their events. */
 const organizations_max = 100;
 const removed_at_once = 10_000;
 
@@ -16,9 +16,9 @@ const removed_at_once = 10_000;
 type Place = { index: number; organization_id: string | null; user_id: number | null };
 
 /**
- * Keeps events in the lists of whom they concern, in one transaction. Guarantee: numbers grow from
- * commit to commit, whatever number of processes writes, so that whoever reads on behind a number
- * misses none.
+ * Stores events in the lists of the affected parties, in one transaction. Guarantee: numbers grow
+ * from commit to commit, over all processes, so that a reader who continues after a number misses
+ * none.
  */
 export async function insertSecurityEvents(
   db: Database,
@@ -31,7 +31,7 @@ export async function insertSecurityEvents(
     const places = await findPlaces(tx, asked);
     if (places.length === 0) return;
     await tx.row(sql`SELECT pg_advisory_xact_lock(${writing_lock})`);
-    // In the order in which the events came, which is that of the ids too.
+    // In the order of arrival, which is also that of the ids.
     places.sort((one, other) => one.index - other.index);
     const rows = places.map(({ index, organization_id, user_id }) => {
       const { event, more: _more, organizations: _all, created_at_ms, ...told } = events[index]!;
@@ -55,7 +55,7 @@ export async function insertSecurityEvents(
   });
 }
 
-/** Finds the candidates that each event may concern; none for an event about nobody. */
+/** Returns the candidates that each event may affect; none for an event without a subject. */
 function concernedBy(events: SecurityEvent[]) {
   return events.flatMap(({ event, user_id, organization_id, organizations }, index) => {
     const { concerns } = security_words[event];
@@ -66,8 +66,8 @@ function concernedBy(events: SecurityEvent[]) {
 }
 
 /**
- * Finds whose lists keep which event: the person's own, and those of organizations that are still
- * there. The events of `homes` go to the organizations of which the person is a member now.
+ * Finds the lists for each event: the person's own, and those of existing organizations. Events of
+ * `homes` go to the person's current organizations.
  */
 function findPlaces(tx: Transaction, asked: ReturnType<typeof concernedBy>): Promise<Place[]> {
   return tx.rows<Place>(sql`
@@ -86,8 +86,8 @@ function findPlaces(tx: Transaction, asked: ReturnType<typeof concernedBy>): Pro
 }
 
 /**
- * Removes events that are older than 400 days, in lots, until none is left or `signal` stops it.
- * Leans on security_events_by_age.
+ * Removes events older than 400 days, in batches, until none is left or `signal` stops it. Uses
+ * security_events_by_age.
  */
 export async function sweepSecurityEvents(
   db: Database,

@@ -1,8 +1,8 @@
 /**
- * The events of the security log by their word: `said` is the sentence of its line,
- * `concerns` whose lists keep it. `homes`: the person and every organization of theirs; `place`:
- * the person and the one organization that was asked for; `nobody`: the server's log alone.
- * docs/security_log.md explains each word, with its reasons.
+ * The events of the security log by their word: `said` is the sentence of its line, `concerns`
+ * selects the lists. `homes`: the person and all their organizations; `place`: the person and the
+ * requested organization; `nobody`: only the server's log. docs/security_log.md explains each word,
+ * with its reasons.
  */
 export const security_words = {
   sign_in_failed: { said: 'a sign-in was refused', level: 'warn', concerns: 'homes' },
@@ -50,8 +50,8 @@ export const security_words = {
 export type SecurityWord = keyof typeof security_words;
 
 /**
- * An event and its reason, in a word each; `organization_id` is whom it concerns where the request
- * does not say so, `more` is for the line in the server's log alone.
+ * An event and its reason, in a word each; `organization_id` is the affected organization if the
+ * request does not name it, `more` is only for the line in the server's log.
  */
 export type Refusal = {
   event: SecurityWord;
@@ -60,7 +60,7 @@ export type Refusal = {
   more?: Record<string, string>;
 };
 
-/** The words of what lists show. */
+/** The words that lists show. */
 export const kept_words = Object.entries(security_words).flatMap(([word, { concerns }]) =>
   concerns === 'nobody' ? [] : [word as SecurityWord],
 );

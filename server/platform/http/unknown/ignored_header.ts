@@ -1,12 +1,12 @@
-/** The header of an answer that names what was ignored of its request. */
+/** The answer's header with the ignored names of its request. */
 export const ignored_header = 'sluice-ignored';
 
-/** Longest value: other headers have to fit beside it, and proxies take 4 to 8 KiB of all. */
+/** Longest value: other headers must fit beside it, and proxies accept 4 to 8 KiB in total. */
 const length_max = 1_000;
 
 /**
- * The names as a header can carry them: percent-encoded, separated by `, `, each once, up to 1,000
- * characters; `...` at the end says that there are more.
+ * Returns the names for a header: percent-encoded, separated by `, `, each once, up to 1,000
+ * characters; a final `...` means that there are more.
  */
 export function listed(names: readonly string[]): string {
   let text = '';

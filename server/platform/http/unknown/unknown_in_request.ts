@@ -14,19 +14,19 @@ import type { UnknownName } from './unknown_names.ts';
 /** Treatment of names that a route does not know. */
 export type UnknownPolicy = 'ignored' | 'refused';
 
-/** The names of a request that its route does not know; those that are refused stand nowhere. */
+/** The names of a request that its route does not know; refused ones are not included. */
 export type Unknown = {
-  /** Parameters of the query that were ignored. */
+  /** Ignored parameters of the query. */
   parameters: Violation[];
-  /** Fields of the body that were ignored. */
+  /** Ignored fields of the body. */
   fields: Violation[];
-  /** Fields that only the server sets, until `settleReadOnly` has seen the record. */
+  /** Fields that only the server sets, until `settleReadOnly` has compared the record. */
   read_only: UnknownName[];
 };
 
 /**
  * Returns a route's treatment of names that it does not know: `ignored` for paths that foreign
- * clients use, `refused` for the rest of the API, undefined where a foreign protocol decides.
+ * clients use, `refused` for the rest of the API, undefined if a foreign protocol decides.
  */
 export function unknownPolicy(
   route: RouteOptions,
@@ -39,8 +39,8 @@ export function unknownPolicy(
 }
 
 /**
- * Runs before the handler: query parameters that the route does not declare are noted as ignored,
- * or throw a 400 that names each. `format=json` asks for what is answered anyway.
+ * Runs before the handler: undeclared query parameters are recorded as ignored, or a 400 lists
+ * them. `format=json` requests the default.
  */
 export async function checkParameters(request: FastifyRequest): Promise<void> {
   const { unknown, declared } = request.routeOptions.config;
@@ -58,9 +58,8 @@ export async function checkParameters(request: FastifyRequest): Promise<void> {
 }
 
 /**
- * The violations of the names in a body that the route does not know; none where they are noted as
- * ignored instead. Fields of the answer are known: those of a PUT, PATCH or lenient POST wait for
- * `settleReadOnly`.
+ * Returns the violations of unknown names in a body; none if they are recorded as ignored instead.
+ * Fields of the answer are known: those of a PUT, PATCH or lenient POST wait for `settleReadOnly`.
  */
 export function unknownFields(request: FastifyRequest, sent: unknown): Violation[] {
   const { unknown: policy, declared } = request.routeOptions.config;
@@ -82,10 +81,10 @@ export function unknownFields(request: FastifyRequest, sent: unknown): Violation
 }
 
 /**
- * Judges the fields that only the server sets, once the record is known: those that were sent as
- * the record has them, before the change or after it, are what was read and sent back. The others
- * are noted as ignored; a PATCH, which says what to change, throws a 400 that names each instead.
- * A PUT is a record that was read, and some of it may have moved since.
+ * Judges the fields that only the server sets, once the record is known. Values that match the
+ * record, before or after the change, were read and sent back. The others are recorded as ignored.
+ * A PATCH, which lists the changes, throws a 400 with them instead. A PUT sends a previously read
+ * record, which may have changed since.
  */
 export function settleReadOnly(request: FastifyRequest, records: readonly unknown[]): void {
   const { unknown } = request;
@@ -101,7 +100,7 @@ export function settleReadOnly(request: FastifyRequest, records: readonly unknow
   unknown.fields = [...unknown.fields, ...violations];
 }
 
-/** The header that names what was ignored; no fields when that is nothing. */
+/** Returns the header with the ignored names; empty if there are none. */
 export function ignoredHeaders({ unknown }: FastifyRequest): Record<string, string> {
   const names = ignoredOf(unknown).map(({ attr }) => attr ?? '');
   return names.length === 0 ? {} : { [ignored_header]: listed(names) };
@@ -111,7 +110,7 @@ function ignoredOf(unknown: Unknown | undefined): Violation[] {
   return unknown === undefined ? [] : [...unknown.parameters, ...unknown.fields];
 }
 
-/** Runs when the answer is about to be sent: puts the header on it. A repeated one has its own. */
+/** Runs before the answer is sent: adds the header. A replayed answer has its own. */
 export async function tellIgnored(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -122,8 +121,8 @@ export async function tellIgnored(
 }
 
 /**
- * Runs before an answer becomes text: with `validate_only` it says as `warnings` too what was
- * ignored. Its ETag stays that of the record.
+ * Runs before an answer becomes text: with `validate_only`, `warnings` also list the ignored names.
+ * Its ETag stays that of the record.
  */
 export async function warnOfIgnored(
   request: FastifyRequest,
@@ -144,7 +143,7 @@ function answerOf(response: unknown): TSchema {
   return answers['200'] ?? answers['201'] ?? answers['202'] ?? no_fields;
 }
 
-/** Longest piece of a name that is repeated to whoever sent it. */
+/** Longest part of a name that an answer repeats. */
 const name_length_max = 100;
 
 function unknownViolation(
@@ -171,7 +170,7 @@ function attrOfPath(path: readonly string[]): string {
   return path.map((name) => name.slice(0, name_length_max).toWellFormed()).join('__');
 }
 
-/** Equal as JSON, or the same instant in another spelling. */
+/** Returns true if both are equal as JSON, or the same instant in another notation. */
 function isSame(sent: unknown, stands: unknown): boolean {
   if (isDeepStrictEqual(sent, stands)) return true;
   const texts = [sent, stands].filter((one): one is string => typeof one === 'string');

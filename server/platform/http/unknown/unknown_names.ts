@@ -2,7 +2,9 @@ import type { TSchema } from 'typebox';
 import { isFields } from '../../fields.ts';
 import { suggest } from '../../suggest.ts';
 
-/** A name in a value that its schema does not have: its way from the top, and its neighbours'. */
+/**
+ * A name in a value that its schema does not have: its path from the top, and the sibling names.
+ */
 export type UnknownName = {
   path: readonly string[];
   value: unknown;
@@ -19,12 +21,12 @@ type Node = {
   oneOf?: Node[];
 };
 
-/** Most names that are looked for: nobody reads on, and a body can have ten thousand. */
+/** Most names that are searched: a body can have ten thousand, which nobody reads. */
 const names_max = 100;
 
 /**
- * The names of a value, at every depth, that no branch of its schema has; the first hundred. An
- * object whose schema lists no properties takes any name, and one that is closed already
+ * Returns the names of a value, at every depth, that no branch of its schema has; the first
+ * hundred. An object whose schema lists no properties accepts any name; a closed one
  * (`additionalProperties`) is left to the validator.
  */
 export function unknownNames(schema: TSchema, value: unknown): UnknownName[] {
@@ -33,14 +35,14 @@ export function unknownNames(schema: TSchema, value: unknown): UnknownName[] {
   return found;
 }
 
-/** True when the schema has a property at the path. */
+/** Returns true if the schema has a property at the path. */
 export function hasProperty(schema: TSchema, path: readonly string[]): boolean {
   let nodes = branchesOf(schema);
   for (const name of path) nodes = insideOf(nodes, name);
   return nodes.length > 0;
 }
 
-/** The value at the path; undefined where there is none. */
+/** Returns the value at the path; undefined if none exists. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   let inner = value;
   for (const name of path)
@@ -51,7 +53,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return inner;
 }
 
-/** The sentence about a name that is not there, with the nearest one that is. */
+/** Returns the sentence about an unknown name, with the most similar known one. */
 export function unknownDetail(
   what: 'field' | 'parameter' | 'argument',
   name: string,

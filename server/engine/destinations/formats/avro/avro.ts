@@ -5,8 +5,8 @@ import type { FormatSelection } from '../expression.ts';
 import { typedValue } from '../typed_value.ts';
 
 /**
- * An Avro object container file: a record with a field for each column, a union with null where it
- * may be null, instants, days, exact numbers and uuids as logical types, compressed block by block.
+ * An Avro object container file: a record with a field for each column, a union with null if it may
+ * be null, instants, days, exact numbers and uuids as logical types, compressed block by block.
  */
 export function selectAvro(columns: Column[], compression: Compression | null): FormatSelection {
   return {
@@ -20,7 +20,7 @@ export function selectAvro(columns: Column[], compression: Compression | null): 
     settings: {
       ...common_settings,
       output_format_avro_codec: compression ?? 'null',
-      // all texts are UTF-8, which Avro's `string` is and its `bytes` need not be
+      // all texts are UTF-8, which Avro's `string` requires and its `bytes` does not
       output_format_avro_string_column_pattern: '.*',
       output_format_avro_sync_interval: 64 * 1024,
     },

@@ -5,9 +5,9 @@ import type { RecordCounter } from '../record_counter.ts';
 const marker_bytes = 16;
 
 /**
- * Counts the records of an Avro file as the blocks say, in the memory of the first one. The store
- * draws the marker between blocks by lot; here it becomes a hash of the first block, so that the
- * same rows give the same bytes, and nobody who sends one of them knows the marker beforehand.
+ * Counts the records of an Avro file from its block headers, in the memory of the first block. The
+ * store chooses the marker between blocks at random. Here it becomes a hash of the first block, so
+ * that the same rows give the same bytes, and a sender of rows cannot know the marker beforehand.
  */
 export function openAvroFrames(): Required<RecordCounter> {
   let held: Buffer[] | undefined = [];
@@ -77,7 +77,7 @@ function openWalk() {
       left = number === 0 ? marker_bytes : number;
     }
   };
-  /** Takes what the chunk has of the data or the marker; gives where it ends. */
+  /** Consumes the chunk's part of the data or the marker; returns its end. */
   const pass = (chunk: Buffer, at: number, marker: Buffer): number => {
     const passed = Math.min(left, chunk.length - at);
     const from = marker_bytes - left;
@@ -97,10 +97,10 @@ function openWalk() {
   };
 }
 
-/** The length of the header, and the bytes that the marker is made of. */
+/** The length of the header, and the bytes from which the marker is computed. */
 type Head = { header: number; marked: Buffer; has_block: boolean };
 
-/** The head of a file, or how many bytes it takes at least. */
+/** Returns the head of a file, or the least number of bytes that it needs. */
 function readHead(bytes: Buffer): Head | { wanted: number } {
   const header = readHeader(bytes);
   if (header === undefined) return { wanted: bytes.length + 1 };

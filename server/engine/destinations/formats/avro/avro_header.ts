@@ -1,10 +1,10 @@
 const magic = Buffer.from('Obj\u0001', 'latin1');
 const marker_bytes = 16;
 
-/** A value that was read, and where the next one begins. */
+/** A parsed value, and where the next one begins. */
 type Read<Value> = { value: Value; end: number };
 
-/** The header of a file, whose end is behind its marker; undefined where it is not whole. */
+/** Reads the header of a file, which ends after its marker; undefined if it is incomplete. */
 export function readHeader(
   bytes: Buffer,
 ): { metadata: Map<string, string>; end: number } | undefined {
@@ -37,7 +37,7 @@ function readBytes(bytes: Buffer, at: number): Read<Buffer> | undefined {
   return bytes.length < end ? undefined : { value: bytes.subarray(length.end, end), end };
 }
 
-/** A count or a length, far below 2^53; undefined where it is not whole. */
+/** Reads a count or a length, far below 2^53; undefined if it is incomplete. */
 export function readLong(bytes: Buffer, from: number): Read<number> | undefined {
   let value = 0;
   for (let at = from, factor = 1; at < bytes.length; at += 1, factor *= 128) {
@@ -49,7 +49,7 @@ export function readLong(bytes: Buffer, from: number): Read<number> | undefined 
   return undefined;
 }
 
-/** The error for bytes that are no Avro. */
+/** Returns the error for bytes that are no Avro. */
 export function damaged(): Error {
   return new Error('The Avro file is damaged.');
 }

@@ -5,14 +5,14 @@ import { dayText, decimalText, decimal_places, instantText } from '../logical_te
 /** The bytes of a block, and where the next value begins. */
 type Cursor = { bytes: Buffer; at: number };
 
-/** Reads a value as text. In JSON, a quoted one stands in quotes. */
+/** Reads a value as text. `is_quoted`: JSON needs quotes around it. */
 type Reader = { read(cursor: Cursor): string | null; is_quoted?: true };
 
 const depth_max = 10;
 
 /**
- * Reads rows of a file with this schema: the values of these columns as text. Throws for a schema
- * that no export writes: types that name each other could go on for ever.
+ * Opens a reader of rows in a file with this schema: the values of these columns as text. Throws
+ * for a schema that no export writes: types that refer to each other could recurse for ever.
  */
 export function readAvroSchema(
   text: string,
@@ -113,13 +113,13 @@ function jsonOf(reader: Reader, cursor: Cursor): string {
   return reader.is_quoted === true ? JSON.stringify(text) : text;
 }
 
-/** Items come in blocks, each with their number in front; none is the end. */
+/** Items come in blocks, each after its number; 0 is the end. */
 function itemsOf(cursor: Cursor, read: () => string): string[] {
   const items: string[] = [];
   for (;;) {
     let count = Number(takeLong(cursor));
     if (count === 0) return items;
-    // A negative number comes with the length of the block.
+    // A negative number is followed by the length of the block.
     if (count < 0) {
       takeLong(cursor);
       count = -count;
@@ -127,7 +127,7 @@ function itemsOf(cursor: Cursor, read: () => string): string[] {
     for (let item = 0; item < count; item += 1) {
       const { at } = cursor;
       items.push(read());
-      // Values of no bytes could be any number.
+      // Values without bytes could have any number.
       if (cursor.at === at) throw damaged();
     }
   }

@@ -6,15 +6,15 @@ import { damaged, readHeader, readLong } from './avro_header.ts';
 import { readAvroSchema } from './avro_schema.ts';
 import { beyondBound } from '../parquet/parquet_bounds.ts';
 
-/** Bounds of what the store writes: a block has 64 KiB and one row more, as it is unpacked. */
+/** Limits of the store's output: an unpacked block has 64 KiB and one row more. */
 const block_bytes_max = 256 * 1024 * 1024;
 const marker_bytes = 16;
 
 type Unpack = (block: Buffer) => Buffer;
 
 /**
- * The rows of an Avro file, in the memory of one block. Throws where it is no such file, a
- * FileBoundError where it asks for more than those of exports.
+ * Yields the rows of an Avro file, in the memory of one block. Throws for an invalid file, a
+ * FileBoundError if it needs more than files of exports.
  */
 export async function* readAvro(
   bytes: AsyncIterable<Buffer>,
@@ -56,7 +56,7 @@ export async function* readAvro(
   if (file === undefined || held.length > 0) throw damaged();
 }
 
-/** A whole block, or how many bytes it takes at least. */
+/** Returns a whole block, or the least number of bytes that it needs. */
 function nextBlock(bytes: Buffer): { rows: number; data?: Buffer; end: number } {
   const rows = readLong(bytes, 0);
   const size = rows && readLong(bytes, rows.end);
@@ -85,7 +85,7 @@ function unpackerOf(codec: string): Unpack {
   }
 }
 
-/** A block ends with the checksum of what it holds, and begins with the length of that. */
+/** A block begins with the length of its content and ends with its checksum. */
 function unpackSnappy(block: Buffer): Buffer {
   let length = 0;
   for (let at = 0; ; at += 1) {

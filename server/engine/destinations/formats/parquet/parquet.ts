@@ -7,7 +7,7 @@ import { typedValue } from '../typed_value.ts';
 /**
  * One Parquet file with row groups of 50,000 rows: text, uuid and json as UTF-8 strings, instants
  * as microseconds UTC (logical type), integers of 64 bits, compressed inside the file, without
- * Bloom filters. With larger row groups ClickHouse takes gigabytes (2.9 GB at its default size).
+ * Bloom filters. With larger row groups, ClickHouse needs gigabytes (2.9 GB at its default size).
  */
 export function selectParquet(
   columns: Column[],
@@ -24,16 +24,16 @@ export function selectParquet(
     format: 'Parquet',
     settings: {
       ...common_settings,
-      // blocks as large as row groups, so that groups end at the same rows every time and the bytes
+      // blocks as large as row groups, so that groups always end at the same rows and the bytes
       // repeat
       max_block_size: 50_000,
       preferred_block_size_bytes: 0,
       output_format_parquet_row_group_size: 50_000,
       output_format_parquet_string_as_string: 1,
-      // several encoders wait for each other now and then, for ever, when the query fails
+      // several encoders sometimes wait for each other for ever when the query fails
       output_format_parquet_parallel_encoding: 0,
-      // A filter of each column, of texts and instants too, is a seventh of the file and a fifth of
-      // the work. Engines write none by default either.
+      // A filter for each column, including texts and instants, is a seventh of the file and a
+      // fifth of the work. Engines write none by default either.
       output_format_parquet_write_bloom_filter: 0,
       output_format_parquet_compression_method: compression ?? 'none',
     },

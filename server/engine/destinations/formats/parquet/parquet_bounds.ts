@@ -2,25 +2,25 @@ import type { FileMetaData } from 'hyparquet';
 import { counted } from '../../../../platform/counted.ts';
 
 /**
- * A file that asks for more than any file of an export has, and is therefore not read. The message
- * is a sentence for whoever verifies.
+ * Thrown for a file that needs more than any file of an export, and is therefore not read. The
+ * message is a sentence for the person who verifies.
  */
 export class FileBoundError extends Error {
   override readonly name = 'FileBoundError';
 }
 
-/** The error for a file of which this is said. */
+/** Returns the error for a file with this fault. */
 export function beyondBound(said: string): FileBoundError {
   return new FileBoundError(`${said}, as no file of an export does: its values are not compared.`);
 }
 
-/** Bounds of `selectParquet`'s output; for pages and groups far above anything it ever wrote. */
+/** Limits of `selectParquet`'s output; for pages and groups far above anything it ever wrote. */
 const rows_max = 50_000;
 const page_mb_max = 256;
 /** Values of a list or a map in one row group. */
 export const nested_values_max = 10_000_000;
 const group_mb_max = 1_024;
-/** Bound of the footer, which has some 200 bytes for each column of each group. */
+/** Limit of the footer, which has some 200 bytes for each column of each group. */
 const footer_mb_max = 64;
 const mb = 1_048_576;
 
@@ -33,7 +33,7 @@ export function boundFooter(bytes: number): void {
   if (bytes > footer_mb_max * mb) throw beyondBound(`Its footer says that it has ${bytes} bytes`);
 }
 
-/** Throws a FileBoundError for a row group that says more of itself than those of exports can. */
+/** Throws a FileBoundError for a row group that claims more than those of exports can have. */
 export function boundGroup({ num_rows, columns }: FileMetaData['row_groups'][number]): void {
   if (!(num_rows >= 0 && num_rows <= rows_max))
     throw beyondBound(`One of its row groups claims ${counted(Number(num_rows), 'row')}`);
@@ -46,8 +46,8 @@ export function boundGroup({ num_rows, columns }: FileMetaData['row_groups'][num
 }
 
 /**
- * Goes through the headers of the pages of a column in one row group, and throws a FileBoundError
- * where they ask for more memory than so many values can need: a reader of pages believes them.
+ * Reads the headers of the pages of a column in one row group, and throws a FileBoundError if they
+ * claim more memory than this many values can need: a reader of pages trusts them.
  */
 export function boundPages(chunk: Uint8Array, values_max: number): void {
   const cursor: Cursor = {
@@ -72,7 +72,7 @@ export function boundPages(chunk: Uint8Array, values_max: number): void {
   }
 }
 
-/** Integers and structs by the numbers of their fields; all else is passed over. */
+/** Integers and structs by the numbers of their fields; everything else is skipped. */
 type Struct = Map<number, number | Struct>;
 type Cursor = { view: DataView; at: number };
 
@@ -82,7 +82,7 @@ function whole(struct: Struct, field: number): number {
   return value;
 }
 
-/** A struct of Thrift's compact protocol, as headers of pages are: without lists. */
+/** Reads a struct of Thrift's compact protocol, as headers of pages are: without lists. */
 function readStruct(cursor: Cursor, depth = 0): Struct {
   if (depth > 4) throw damaged();
   const struct: Struct = new Map();

@@ -6,7 +6,7 @@ import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
 import { dayText, floorDivision, instantText } from '../logical_text.ts';
 import { lz4Decompress } from '../lz4.ts';
 
-/** Instants have microseconds, as those of tables: other readers cut a finer part too. */
+/** Instants have microseconds, like those of tables: other readers cut a finer part too. */
 const parsers = {
   timestampFromMilliseconds: (milliseconds: bigint) => instantText(milliseconds * 1_000n),
   timestampFromMicroseconds: instantText,
@@ -15,7 +15,7 @@ const parsers = {
   dateFromDays: dayText,
 };
 
-// A page says how long it is unpacked, and no more is unpacked than that.
+// A page announces its unpacked length, and no more is unpacked than that.
 const within = (length: number) => ({ maxOutputLength: Math.max(length, 1) });
 const compressors: Compressors = {
   ZSTD: (bytes, length) => zstdDecompressSync(bytes, within(length)),
@@ -24,7 +24,7 @@ const compressors: Compressors = {
   LZ4_RAW: lz4Decompress,
 };
 
-/** Opens a Parquet file to be read in parts; the caller closes its handle. */
+/** Opens a Parquet file for partial reads; the caller closes its handle. */
 export async function openParquetFile(
   path: string,
 ): Promise<{ file: AsyncBuffer; handle: FileHandle }> {
@@ -39,7 +39,7 @@ export async function openParquetFile(
   return { file: { byteLength, slice }, handle };
 }
 
-/** The rows of a file from one number to another, with instants and days as texts. */
+/** Reads the rows of a file from one number to another, with instants and days as texts. */
 export function readRows(
   file: AsyncBuffer,
   metadata: FileMetaData,

@@ -12,7 +12,7 @@ import {
 } from './parquet_bounds.ts';
 import { openParquetFile, readRows } from './parquet_file.ts';
 
-/** A file, and the names of the columns that are wanted of it; null: a column that it lacks. */
+/** A file, and the names of its columns to read; null: a column that it lacks. */
 export type ParquetFile = { path: string; names: (string | null)[] };
 /** The start message of the thread that reads files, one after the other. */
 export type ParquetQuestion = { files: ParquetFile[] };
@@ -24,7 +24,7 @@ export type ParquetReply =
 
 const reply_rows_max = 500;
 
-/** The reader of decimal numbers makes floats of them: without their type it gives their bytes. */
+/** The reader converts decimal numbers to floats: without their type, it returns their bytes. */
 function withRawDecimals(metadata: FileMetaData): FileMetaData {
   for (const element of metadata.schema)
     if (element.converted_type === 'DECIMAL') {
@@ -34,7 +34,7 @@ function withRawDecimals(metadata: FileMetaData): FileMetaData {
   return metadata;
 }
 
-/** The rows, in replies: each waits until it is asked for. */
+/** Yields the rows in replies: each waits for a request. */
 async function* readReplies({ files }: ParquetQuestion): AsyncGenerator<ParquetReply> {
   for (const [index, one] of files.entries()) yield* repliesOf(one, index);
   yield { rows: [], file: files.length };
@@ -100,7 +100,7 @@ function valuesOf(row: Record<string, unknown>, names: (string | null)[]): Value
   });
 }
 
-/** Lists and maps as JSON, with all digits of their numbers. */
+/** Returns lists and maps as JSON, with all digits of their numbers. */
 function jsonText(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (typeof value === 'bigint') return value.toString();

@@ -19,10 +19,10 @@ const usual_memory_mb_max = 1_024;
 export type ParquetInput = { bytes: AsyncIterable<Buffer>; names: (string | null)[] };
 
 /**
- * The rows of a Parquet file, in the memory of one row group. It is read from its end, so its bytes
- * go into a temporary file first, and by a thread with a bound of memory: a few bytes of such a
- * file can ask for any amount of it. Throws where it is no such file, a FileBoundError where it
- * asks for more than those of exports.
+ * Yields the rows of a Parquet file, in the memory of one row group. Reading starts at its end, so
+ * its bytes first go to a temporary file. A thread with a memory limit reads it, because a few
+ * bytes of such a file can request any amount. Throws for an invalid file, a FileBoundError if it
+ * needs more than files of exports.
  */
 export async function* readParquet(
   bytes: AsyncIterable<Buffer>,
@@ -33,7 +33,10 @@ export async function* readParquet(
   for await (const { rows } of readParquets([{ bytes, names }], memory_mb_max)) yield* rows;
 }
 
-/** As `readParquet`, for several files, one after the other; `file` is their place in the list. */
+/**
+ * Does the same as `readParquet` for several files, one after the other; `file` is their position
+ * in the list.
+ */
 export async function* readParquets(
   inputs: Iterable<ParquetInput> | AsyncIterable<ParquetInput>,
   memory_mb_max = usual_memory_mb_max,

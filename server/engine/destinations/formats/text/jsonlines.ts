@@ -9,10 +9,10 @@ import {
 import type { FormatSelection } from '../expression.ts';
 
 /**
- * One JSON object a line, keys in the order of the columns; `json` columns are nested, instants are
- * ISO 8601 with Z and microseconds, not-a-number is null. The line is made by one `concat` and
- * written raw: twice as fast as ClickHouse's JSONEachRow, which cannot nest stored text (see
- * docs/decisions).
+ * One JSON object per line, with keys in the order of the columns; `json` columns are nested,
+ * instants are ISO 8601 with Z and microseconds, not-a-number is null. One `concat` creates the
+ * line, which is written raw: twice as fast as ClickHouse's JSONEachRow, which cannot nest stored
+ * text (see docs/decisions).
  */
 export function selectJsonLines(columns: Column[], marked: boolean): FormatSelection {
   const parts = columns.flatMap((column, index) => [

@@ -2,8 +2,8 @@ import { StringDecoder } from 'node:string_decoder';
 import type { ValueRow } from '../../../model/destination/content_source.ts';
 
 /**
- * The rows of CSV as `selectCsv` writes it, without its header, in the memory of one row. An empty
- * field without quotes is null. Throws where the text is no such CSV.
+ * Yields the rows of CSV as `selectCsv` writes it, without its header, in the memory of one row. An
+ * empty field without quotes is null. Throws for any other text.
  */
 export async function* readCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<ValueRow> {
   const decoder = new StringDecoder('utf8');
@@ -25,8 +25,8 @@ export async function* readCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<Val
 }
 
 /**
- * The record that begins here and where the next one does, or undefined when its end has not come
- * yet.
+ * Returns the record that begins here and the position of the next one, or undefined if its end has
+ * not come yet.
  */
 function recordAt(text: string, from: number): { row: ValueRow; end: number } | undefined {
   const row: ValueRow = [];

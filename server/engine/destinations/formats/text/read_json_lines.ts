@@ -11,8 +11,8 @@ type ExactJson = {
 const exact = JSON as unknown as ExactJson;
 
 /**
- * The rows of JSON lines, in the memory of one line; numbers keep their text. Throws where a line
- * is no JSON object.
+ * Yields the rows of JSON lines, in the memory of one line; numbers keep their text. Throws for a
+ * line that is no JSON object.
  */
 export async function* readJsonLines(
   bytes: AsyncIterable<Buffer>,

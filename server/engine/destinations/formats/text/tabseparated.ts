@@ -10,9 +10,9 @@ import type { FormatSelection } from '../expression.ts';
 import { markOf } from '../marks.ts';
 
 /**
- * `is_exact`: for a database that holds NUL and numbers of any size. `is_bare`: for one that reads
- * `2026-01-01 00:00:00.000000`, 1 and 0, and finite numbers alone. `has_names`: with the names of
- * the columns as the first line. `marked`: with a mark in front of what was changed.
+ * `is_exact`: for a database that stores NUL and numbers of any size. `is_bare`: for one that only
+ * reads `2026-01-01 00:00:00.000000`, 1 and 0, and finite numbers. `has_names`: with the names of
+ * the columns as the first line. `marked`: with a mark before each changed value.
  */
 type TextForm = { is_exact: boolean; is_bare: boolean; has_names: boolean; marked: boolean };
 
@@ -24,7 +24,7 @@ const bare_settings = {
 
 /**
  * Selects the text that PostgreSQL's `COPY ... FROM STDIN` reads. Values that PostgreSQL cannot
- * hold are altered: NUL is removed from text and `\u0000` from json, broken UTF-8 becomes U+FFFD,
+ * store are altered: NUL is removed from text and `\u0000` from json, invalid UTF-8 becomes U+FFFD,
  * lone surrogates in json become `\ufffd`, json with numbers beyond PostgreSQL's becomes a JSON
  * string.
  */
@@ -65,8 +65,8 @@ function finite({ expression }: Column): string {
 }
 
 /**
- * The condition chooses the mark alone. With the value behind it, ClickHouse also computes what
- * that value has for rare rows: 7 us a row for `ip` instead of 0.5.
+ * The condition only selects the mark. With the value inside it, ClickHouse would also compute the
+ * value's branches for rare rows: 7 us a row for `ip` instead of 0.5.
  */
 function withoutNul(text: string, marked: boolean): string {
   const without = `replaceAll(${text}, '\\0', '')`;

@@ -11,7 +11,9 @@ import type {
 } from '../../../model/destination/destination.ts';
 import { violation } from '../../../model/destination/violation.ts';
 
-/** The catalog of a table, as far as a user has set its keys; null and empty texts are none. */
+/**
+ * The catalog of a table, with the keys that a user has set; null and empty texts count as absent.
+ */
 export type CatalogConfig = {
   storage: string;
   catalog?: 'sluice' | 'rest' | 'glue';
@@ -27,7 +29,7 @@ export type CatalogConfig = {
   aws_role_arn?: string | null;
 };
 
-/** The keys that say which catalog has the table. */
+/** The keys that name the table's catalog. */
 export const catalog_keys = {
   catalog: defaultChoice(
     ['sluice', 'rest', 'glue'],
@@ -62,7 +64,7 @@ export const catalog_keys = {
   ),
 };
 
-/** The meaning of the keys to an export, as `DestinationDefinition` has it. */
+/** The meaning of the keys for an export, as in `DestinationDefinition`. */
 export const catalog_meaning = {
   secrets: ['catalog_token', 'catalog_client_secret', 'catalog_headers'],
   where: ['catalog', 'catalog_uri', 'catalog_client_id', 'catalog_token_uri'],
@@ -77,12 +79,15 @@ export const catalog_meaning = {
   ],
 } satisfies Partial<DestinationDefinition>;
 
-/** Returns true if another maker's catalog has the table. */
+/** Returns true if another vendor's catalog has the table. */
 export function isForeign({ catalog }: CatalogConfig): boolean {
   return catalog === 'rest' || catalog === 'glue';
 }
 
-/** Returns true if the config has no keys to the bucket, so that the catalog has to give some. */
+/**
+ * Returns true if the config has no credentials for the bucket, so that the catalog must issue
+ * some.
+ */
 export function takesVendedKeys(config: CatalogConfig): boolean {
   return (
     config.catalog === 'rest' &&
@@ -92,7 +97,7 @@ export function takesVendedKeys(config: CatalogConfig): boolean {
   );
 }
 
-/** Violations of the keys of a catalog. */
+/** Checks the keys of a catalog. */
 export function catalogViolations(config: CatalogConfig, levels: number): ConfigViolation[] {
   if (!isForeign(config)) return [];
   const { catalog, catalog_uri: uri, storage } = config;

@@ -46,7 +46,10 @@ const faults = byConnectionCode({
   ),
 });
 
-/** A fault of the way to the catalog as an error that says what to do; others stay as they are. */
+/**
+ * Translates a fault of the connection to the catalog into an error that says what to do; others
+ * stay unchanged.
+ */
 export function wayError(error: unknown): unknown {
   return explain(error, (known) => {
     const fault = faults[codeOf(known) ?? codeOf(known.cause) ?? ''];
@@ -66,7 +69,7 @@ const by_status: Record<number, Fault> = {
   429: passing('throttled', 'The catalog asks for fewer requests.'),
 };
 
-/** The error for an answer that is no success; `said` is what the catalog says of it. */
+/** Returns the error for an answer that is no success; `said` is the catalog's message. */
 export function statusError(status: number, said: string): KnownError {
   const fault = by_status[status] ?? faultOfHundred(status);
   const message = `${fault.message.replace(/\.$/, '')}: it answered ${status}${

@@ -15,10 +15,10 @@ const pause_ms_first = 50;
 const pause_ms_max = 5_000;
 
 /**
- * Opens a table of another maker's catalog. Guarantee: a delivery lands once at most, whatever
- * answers are lost. After a lost answer the table is read before anything else happens: a delivery
- * that is there is done; while `main` stands still the same request is sent again; once it has
- * moved without us, the lost request can no longer land, and the commit is prepared again.
+ * Opens a table of another vendor's catalog. Guarantee: a delivery is applied at most once,
+ * whatever answers are lost. After a lost answer, the table is read first. A delivery that is there
+ * is done. While `main` has not moved, the same request is sent again. Once it has moved without
+ * us, the lost request can no longer apply, and the commit is prepared again.
  */
 export function openForeignCatalog(
   peer: Peer,
@@ -52,7 +52,9 @@ export function openForeignCatalog(
 
 type SeenPeer = Peer & { loadRecent: Peer['load'] };
 
-/** The table whose latest look is remembered until something is sent that may change it. */
+/**
+ * Returns the table with a cache of its latest read, until a request is sent that may change it.
+ */
 function remembering(peer: Peer, opened: Loaded | undefined): SeenPeer {
   let latest = opened;
   const load = async () => (latest = await peer.load());
@@ -68,7 +70,7 @@ function remembering(peer: Peer, opened: Loaded | undefined): SeenPeer {
   };
 }
 
-/** A commit that was sent without a telling answer. */
+/** A sent commit whose result is unknown. */
 type Doubt = { parent: string; sent: { commit: Commit; key: string }; error: KnownError };
 
 async function showFiles(peer: SeenPeer, deps: DestinationDeps, asked: FileCommit): Promise<void> {
@@ -95,14 +97,16 @@ async function showFiles(peer: SeenPeer, deps: DestinationDeps, asked: FileCommi
       if (tries === tries_max) throw exhausted(answer);
       await rest(tries, deps.signal);
     } catch (error) {
-      // A refusal says nothing about an earlier request that was not answered.
+      // A refusal says nothing about an earlier request without an answer.
       if (is_doubtful && error instanceof KnownError && (await isShownAfter(peer, asked))) return;
       if (error instanceof KnownError) error.is_certain = !is_doubtful;
       throw error;
     }
 }
 
-/** The request to send: the doubtful one while it may still land, else one for this state. */
+/**
+ * Returns the request to send: the uncertain one while it may still apply, else one for this state.
+ */
 async function next(
   table: Loaded,
   { delivery, prepare }: FileCommit,
@@ -130,7 +134,7 @@ async function next(
   return { commit: { requirements, updates }, key: uuidv7() };
 }
 
-/** Another look after an error; one that cannot be had tells nothing. */
+/** Reads again after an error; if that fails, nothing is known. */
 async function isShownAfter(peer: Peer, { delivery }: FileCommit): Promise<boolean> {
   const table = await peer.load().catch(() => undefined);
   return table !== undefined && foundIn(table.metadata, delivery) === 'shown';
@@ -144,7 +148,7 @@ function exhausted(answer: Exclude<Sent, 'applied'>): KnownError {
   );
 }
 
-/** Random, because writers that met once would meet again. */
+/** Random, because writers that collided once would collide again. */
 async function rest(tries: number, signal: AbortSignal): Promise<void> {
   const most = Math.min(pause_ms_max, pause_ms_first * 2 ** tries);
   await pause(Math.random() * most, undefined, { signal }).catch((error: unknown) => {
@@ -165,7 +169,7 @@ function warnOfRollback(
     );
 }
 
-/** Changes the table without rows. A change in doubt is made again: the table is read first. */
+/** Changes the table without rows. An uncertain change is repeated: the table is read first. */
 async function change(peer: SeenPeer, commit: Commit): Promise<void> {
   const table = await peer.loadRecent();
   const answer = table === undefined ? 'conflict' : await peer.send(commit, table, uuidv7());

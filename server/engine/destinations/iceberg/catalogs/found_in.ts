@@ -11,8 +11,8 @@ export function currentSnapshot(metadata: WholeMetadata): Snapshot | undefined {
 }
 
 /**
- * Looks what readers see of a delivery: its snapshot is the current one or an ancestor, or it was
- * the last one of its export and its snapshot has expired.
+ * Checks how readers see a delivery: its snapshot is the current one or an ancestor, or it was the
+ * last one of its export and its snapshot has expired.
  */
 export function foundIn(metadata: WholeMetadata, delivery: DeliveryName): Shown {
   const current = currentSnapshot(metadata);
@@ -22,7 +22,7 @@ export function foundIn(metadata: WholeMetadata, delivery: DeliveryName): Shown 
   return last === delivery.delivery_id && current !== undefined ? 'shown' : 'absent';
 }
 
-/** Returns the snapshots that have the rows of a delivery, on whatever branch. */
+/** Returns the snapshots that have the rows of a delivery, on any branch. */
 export function snapshotsOf(
   { snapshots = [] }: WholeMetadata,
   delivery: Pick<DeliveryName, 'delivery_id'>,
@@ -31,9 +31,9 @@ export function snapshotsOf(
 }
 
 /**
- * Returns the id of the snapshot that is to show a delivery; `earlier` counts those that did and
- * were rolled back. A repeat has the same id, and a catalog takes no id twice: so one attempt at
- * most lands, whatever became of the answers.
+ * Returns the id of the snapshot for a delivery; `earlier` counts those that were rolled back. A
+ * repeat has the same id, and a catalog accepts no id twice: so at most one attempt applies,
+ * whatever answers are lost.
  */
 export function snapshotIdOf(delivery_id: string, earlier: number): bigint {
   const hash = createHash('sha256').update(`${delivery_id}:${earlier}`).digest();
@@ -56,7 +56,7 @@ function ancestry(metadata: WholeMetadata, current: Snapshot | undefined): Snaps
   const line: Snapshot[] = [];
   for (let one = current; one !== undefined;) {
     line.push(one);
-    // A parent is met once, even if the metadata is in a circle.
+    // A parent is visited once, even if the metadata is circular.
     byId.delete(String(one['snapshot-id']));
     const parent = one['parent-snapshot-id'];
     one = parent === undefined || parent === null ? undefined : byId.get(String(parent));

@@ -101,7 +101,7 @@ async function stateOf(db: Queryable, table: LakeTable): Promise<TableState> {
   return { metadata: metadataOf(table), parent };
 }
 
-/** The metadata of a table as the writer of files reads it. */
+/** Returns the metadata of a table in the form that the writer of files reads. */
 function metadataOf(table: LakeTable): TableMetadata {
   return table.metadata as unknown as TableMetadata;
 }
@@ -111,7 +111,7 @@ function surroundings(storage: Storage) {
   return { writeFile, now_ms: storage.clock.now() };
 }
 
-/** The namespace, created with those above it where they are missing. */
+/** Returns the namespace, and creates missing ones above it. */
 async function namespaceOf(
   storage: Storage,
   tx: Transaction,
@@ -135,13 +135,13 @@ async function namespaceOf(
   return namespace!;
 }
 
-/** Gives what is given, and throws a refusal of our own catalog as a fault of the delivery. */
+/** Returns the result, and rethrows a refusal of our own catalog as a fault of the delivery. */
 async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof LakeRefused)) throw error;
-    // Another export, or a client of the catalog, did the same at this moment.
+    // Another export, or a client of the catalog, made the same change at this moment.
     if (error.status === 409)
       throw new RetryableError('conflict', `${error.message} The run is tried again.`);
     throw new NonRetryableError('table_unsuitable', `The catalog refused it: ${error.message}`);

@@ -10,7 +10,7 @@ import { statusError, wayError } from './catalog_faults.ts';
 
 const answer_bytes_max = 128 * 1024 * 1024;
 
-/** An answer: its status, its JSON with exact numbers (empty if it is none), and what it says. */
+/** An answer: its status, its JSON with exact numbers (empty for no JSON), and its message. */
 export type Answer = { status: number; fields: Fields; said: string };
 
 /** Throws unless the answer is a success. */
@@ -29,8 +29,8 @@ export type Sendable = {
 };
 
 /**
- * Sends a request once: nothing resends a commit. Redirects are not followed, so credentials reach
- * no other host. Throws if no answer came.
+ * Sends a request once: a commit must never be resent automatically. Follows no redirects, so
+ * credentials reach no other host. Throws if no answer came.
  */
 export async function send(
   { method, url, headers, body, type }: Sendable,

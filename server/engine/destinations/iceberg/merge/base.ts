@@ -11,8 +11,8 @@ import type { World } from '../world.ts';
 
 /**
  * Opens the states of a table for a merge: each is read once. Throws `table_unsuitable` for a table
- * with files of another spec, which may hold the same keys, or with files of deletes, whose rows a
- * merge would bring back.
+ * with files of another spec, which may contain the same keys, or with delete files, whose rows a
+ * merge would restore.
  */
 export function openBases(world: World, spec_id: number) {
   let latest: (Base & { snapshot_id: Long | undefined }) | undefined;

@@ -11,9 +11,9 @@ import { readData } from '../world.ts';
 import type { World } from '../world.ts';
 
 /**
- * Compares the rows of a merged table with its deliveries, as those of a database are: each key has
+ * Compares the rows of a merged table with its deliveries, like those of a database: each key has
  * its greatest row. A file that another writer compacted has the same rows and is no difference.
- * Files of deletes are: Sluice does not read which rows they hide.
+ * Delete files are one: Sluice does not read which rows they hide.
  */
 export async function compareMerged(
   world: World,

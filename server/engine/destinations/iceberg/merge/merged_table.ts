@@ -62,7 +62,7 @@ export function openMergedTable(
   };
 }
 
-/** The columns of a table as a merge reads and writes them. */
+/** Returns the columns of a table as a merge reads and writes them. */
 function mergedColumns(world: World, { fields }: TableSchema): MergedColumn[] {
   return fields.map((field) => {
     const { id, name, type } = field;

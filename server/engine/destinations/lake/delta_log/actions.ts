@@ -24,7 +24,7 @@ export type Remove = {
 /** The progress of an application; other writers may have numbers beyond 2^53. */
 export type Txn = { appId: string; version: number | bigint; lastUpdated?: number };
 
-/** The versions of the protocol that a reader and a writer must know. */
+/** The versions of the protocol that a reader and a writer must support. */
 export type Protocol = {
   minReaderVersion: number;
   minWriterVersion: number;
@@ -44,7 +44,7 @@ export type TableInfo = {
   configuration: Record<string, string>;
 };
 
-/** The facts of a commit; everybody may add keys. */
+/** The facts of a commit; every writer may add keys. */
 export type CommitInfo = { timestamp?: number; operation?: string } & Record<string, unknown>;
 
 /** One line of a log entry. Lines of other kinds have none of these keys. */
@@ -65,11 +65,11 @@ export type State = {
   txns: Map<string, Txn>;
   adds: Map<string, Add>;
   removes: Map<string, Remove>;
-  /** The versions of the entries that keep a delivery from being shown by an older attempt. */
+  /** The versions of the entries that keep older attempts from showing a delivery. */
   fences: Map<string, number>;
 };
 
-/** The key of a commit's facts that names a delivery that its older attempts show no more. */
+/** The key of a commit's facts that names a delivery that older attempts may no longer show. */
 export const fence_key = 'sluice.fenced-delivery-id';
 
 /** Returns the state of a table without entries. */
@@ -83,7 +83,7 @@ export function emptyState(): State {
   };
 }
 
-/** Applies the actions of an entry to the state, which is then that of its version. */
+/** Applies the actions of an entry to the state, which then has that version. */
 export function apply(state: State, version: number, actions: readonly Action[]): void {
   for (const { add, remove, txn, protocol, metaData, commitInfo } of actions) {
     if (add !== undefined) {
@@ -103,7 +103,7 @@ export function apply(state: State, version: number, actions: readonly Action[])
   state.version = version;
 }
 
-/** Reads an entry of the log. Throws a SyntaxError if a line is no JSON. */
+/** Parses an entry of the log. Throws a SyntaxError if a line is no JSON. */
 export function parseEntry(text: string): Action[] {
   return text
     .split('\n')
@@ -111,23 +111,23 @@ export function parseEntry(text: string): Action[] {
     .map((line) => parseExactJson(line) as Action);
 }
 
-/** Returns the text of an entry: one action a line. */
+/** Returns the text of an entry: one action per line. */
 export function entryText(actions: readonly Action[]): string {
   return actions.map((action) => `${writeExactJson(action)}\n`).join('');
 }
 
-/** Returns the name of a file as a path of the log has it. */
+/** Returns the name of a file as a path of the log. */
 export function encodedPath(name: string): string {
-  // As other writers leave it: readers look for the sign of a partition.
+  // Other writers leave the equals sign unescaped, because readers use it to find a partition.
   return name.split('/').map(encodeURIComponent).join('/').replaceAll('%3D', '=');
 }
 
-/** Returns the name of the file that a path of the log means. */
+/** Returns the file name for a path of the log. */
 export function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    // Another writer has left a percent sign as it is.
+    // Another writer has left a percent sign unescaped.
     return path;
   }
 }

@@ -57,12 +57,12 @@ const shapes: Shape[] = [
   },
 ];
 
-/** Removed files are remembered for a week, unless the table says otherwise. */
+/** Removed files are remembered for a week by default; a table may set another time. */
 const week_ms = 7 * 24 * 60 * 60 * 1_000;
 
 /**
- * Returns the file of a checkpoint and its number of actions. Removed files that the table no
- * longer remembers are left out.
+ * Returns the file of a checkpoint and its number of actions. Omits removed files that the table no
+ * longer remembers.
  */
 export function checkpointOf(state: State, now: number): { bytes: Buffer; size: number } {
   const { protocol, metaData, txns, adds, removes } = state;
@@ -97,7 +97,7 @@ export async function readCheckpoint(
           const text = row[index];
           if (text === null || text === undefined) return [];
           const value = present(parseExactJson(text)) as Record<string, unknown>;
-          // A struct of nulls is none: some readers do not tell them apart.
+          // A struct of nulls counts as none, because some readers do not distinguish them.
           return value[(of as Shape[])[0]!.name] === undefined ? [] : [[name, value]];
         }),
       );
@@ -106,7 +106,7 @@ export async function readCheckpoint(
   return state;
 }
 
-/** An object without the keys that are null, except those of maps. */
+/** Returns an object without null keys, except those of maps. */
 function present(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value as Record<string, unknown>).filter(([, inner]) => inner !== null),

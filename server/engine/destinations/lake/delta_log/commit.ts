@@ -11,36 +11,35 @@ import { addEntry, refresh } from './log.ts';
 import { fieldsNow, tableActions, unsuitable } from './table.ts';
 import type { World } from './world.ts';
 
-/** A data file that is stored, by its name in the table; its partition as text. */
+/** A stored data file, by its name in the table; its partition as text. */
 export type StoredFile = {
   name: string;
   records: number;
   bytes: number;
-  /** Its statistics as the log has them. */
+  /** Its statistics in the log's form. */
   stats: string;
   partition: readonly (string | null)[];
 };
 
-/** A table as an attempt has it, which brings it up to date, and the version that it began with. */
+/** A table during an attempt, which updates it, and the version at its start. */
 export type OpenTable = { state: State; began: number };
 
-/** A delivery whose files are stored, parted by `fields`. */
+/** A delivery whose files are stored, partitioned by `fields`. */
 export type StoredDelivery = OpenTable & {
   fields: readonly TableField[];
   files: readonly StoredFile[];
-  /** Paths in the log of the files that these replace; left out: none, or all by a generation. */
+  /** Log paths of the files that these replace; absent: none, or all for a generation. */
   replaced?: readonly string[];
-  /** Throws if the files were made of another state of the table. */
+  /** Throws if the files were based on another state of the table. */
   requireBase?(state: State): void;
 };
 
-/** Other writers may take so many versions in front of one commit. */
+/** Other writers may commit this many versions before ours. */
 const conflicts_max = 100;
 
 /**
- * Shows the files to the readers of the table, all at once, in the place of those that they
- * replace. A delivery that is there already is not added again. `noteSent` is called before a
- * request may show something.
+ * Shows the files to the readers of the table, all at once, in place of the replaced ones. An
+ * existing delivery is not added again. `noteSent` is called before a request may show anything.
  */
 export function showFiles(
   world: World,
@@ -101,7 +100,7 @@ function txnsOf(
   return [{ txn: last }, { txn: { appId: generationIdOf(batch_export_id), version, lastUpdated } }];
 }
 
-/** The action that takes a file out of the table. */
+/** Returns the action that removes a file from the table. */
 export function removedAction(
   { path, partitionValues: values, size }: Add,
   deletionTimestamp: number,
@@ -111,7 +110,7 @@ export function removedAction(
   return { remove: { path, deletionTimestamp, ...facts } };
 }
 
-/** An entry to write, by the table as it is before it. */
+/** Returns an entry to write, from the table's state before it. */
 type Entry = {
   isDone(state: State): boolean;
   actions(state: State): Action[];
@@ -119,9 +118,9 @@ type Entry = {
 };
 
 /**
- * Writes one entry of the log. Guarantee: a version is passed over only after its entry was read
- * and is of another writer. So of all tries of an entry one at most is ever in the log, also of
- * those whose answer was lost or that are still on their way.
+ * Writes one entry of the log. Guarantee: it only skips a version after reading its entry, if that
+ * belongs to another writer. So at most one of all tries of an entry is ever in the log, including
+ * tries with lost answers and pending ones.
  */
 async function commitOnce(
   world: World,
@@ -134,7 +133,7 @@ async function commitOnce(
     if (isDone(state)) return;
     requireUnfenced(state, delivery, began);
     const entry = actions(state);
-    // An attempt that was stopped writes nothing more.
+    // A stopped attempt writes nothing more.
     world.deps.signal.throwIfAborted();
     noteSent();
     if (await addEntry(world.log, state, entry)) return;
@@ -146,8 +145,8 @@ async function commitOnce(
 }
 
 /**
- * Keeps the delivery from being shown by a request that is still on its way, and says whether one
- * was faster: such a request can only write the version behind the last one, which is taken then.
+ * Keeps a pending request from showing the delivery, and returns whether one was faster: such a
+ * request can only write the version after the last one, which is taken then.
  */
 export async function fence(world: World, delivery: Delivery, state: State): Promise<boolean> {
   await refresh(world.log, state);
@@ -162,7 +161,10 @@ export async function fence(world: World, delivery: Delivery, state: State): Pro
   return isShown(state, delivery);
 }
 
-/** Throws `table_unsuitable` unless the delivery's rows, parted like this, fit into the table. */
+/**
+ * Throws `table_unsuitable` unless the delivery's rows, partitioned by these fields, fit into the
+ * table.
+ */
 export function requireSuitable(
   world: World,
   state: State,
@@ -178,7 +180,7 @@ export function requireSuitable(
   fieldsNow(world, state, delivery, fields);
 }
 
-/** An attempt that began before the fence gives way to those after it. */
+/** An attempt that began before the fence gives way to later ones. */
 function requireUnfenced(state: State, { delivery_id }: Delivery, began: number): void {
   if ((state.fences.get(delivery_id) ?? -1) > began)
     throw new RetryableError(
@@ -234,7 +236,7 @@ function told(
   };
 }
 
-/** The facts of a commit of ours. */
+/** Returns the facts of our own commit. */
 function factsOf({ clock }: World, delivery: Delivery, operation: string) {
   return {
     timestamp: clock.now(),

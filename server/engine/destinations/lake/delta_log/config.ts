@@ -4,29 +4,31 @@ import { joined, placeConfig, tableSchema } from '../table_places.ts';
 
 type TableConfig = { table: string; prefix?: string };
 
-/** The schema of a config: the keys of the table, and those of every place, each once. */
+/** Returns the schema of a config: the keys of the table, and those of every place, each once. */
 export function configSchema(places: readonly LakePlace[]) {
   return tableSchema(places, layout_keys, '<table>/');
 }
 
-/** The name of the table. */
+/** Returns the name of the table. */
 export function tableName(config: Config): string {
   return (config as TableConfig).table;
 }
 
-/** The folder of the table. Where projects share the place, each has one of its own above it. */
+/**
+ * Returns the folder of the table. If projects share the place, each has its own folder above it.
+ */
 export function tableFolder(place: LakePlace, config: Config, team_id: number): string {
   const own = place.folder === undefined ? '' : `${top_folder}/${team_id}`;
   const { prefix = '', table } = config as TableConfig;
   return joined(own, prefix, table);
 }
 
-/** The folder above those of projects, where they share the place. */
+/** The folder above the projects' folders, if they share the place. */
 export const top_folder = 'delta';
 
 /**
- * The config of a table's data files. They lie in its folder itself: receipts are then in a folder
- * whose name begins with `_`, which a `VACUUM` of another writer spares.
+ * Returns the config of a table's data files. They lie directly in its folder: receipts are then in
+ * a folder whose name begins with `_`, which other writers' `VACUUM` keeps.
  */
 export function dataConfig(place: LakePlace, config: Config, team_id: number): Config {
   return { ...placeConfig(place, config, tableFolder(place, config, team_id)), is_parted: true };

@@ -7,17 +7,17 @@ import type { State } from './actions.ts';
 /** A delivery of an export. */
 export type ExportDelivery = Omit<NamedDelivery, 'timezone'> & { batch_export_id: string };
 
-/** The name under which an export tells its progress in the log. */
+/** Returns the name under which an export records its progress in the log. */
 export function appIdOf(batch_export_id: string): string {
   return `sluice/${batch_export_id}`;
 }
 
-/** The name under which an export tells the generation that it has written. */
+/** Returns the name under which an export records its written generation. */
 export function generationIdOf(batch_export_id: string): string {
   return `${appIdOf(batch_export_id)}/generation`;
 }
 
-/** Returns true if an export other than this one has told its progress in the log. */
+/** Returns true if another export has recorded its progress in the log. */
 export function isShared({ txns }: State, batch_export_id: string): boolean {
   return [...txns.keys()].some((id) => {
     const [own, by] = id.split('/');
@@ -25,14 +25,14 @@ export function isShared({ txns }: State, batch_export_id: string): boolean {
   });
 }
 
-/** The number of a delivery in that: the part of its id that the names of its files have. */
+/** Returns the number of a delivery in that record: the part of its id in its file names. */
 export function numberOf(delivery_id: string): number {
   return Number.parseInt(endOf(delivery_id), 16);
 }
 
 /**
- * Returns true if the table has got the delivery: it names its files or files that have their rows
- * now, it remembers that somebody has removed them, or it is the last one of the export.
+ * Returns true if the table has the delivery: it names its files or files that have their rows now,
+ * it remembers their removal, or the delivery is the last one of the export.
  */
 export function isShown(state: State, delivery: ExportDelivery): boolean {
   const last = state.txns.get(appIdOf(delivery.batch_export_id));
@@ -41,7 +41,7 @@ export function isShown(state: State, delivery: ExportDelivery): boolean {
   return [state.adds, state.removes].some((files) => namesOf(files, delivery).length > 0);
 }
 
-/** Names of a delivery's data files among those of the table, wherever in its folder they lie. */
+/** Finds a delivery's data files among those of the table, anywhere in its folder. */
 function namesOf(files: ReadonlyMap<string, unknown>, delivery: ExportDelivery): string[] {
   const stem = stemOf('', { ...delivery, timezone: 'UTC' });
   return [...files.keys()].map(decodedPath).filter((name) => {
@@ -50,7 +50,7 @@ function namesOf(files: ReadonlyMap<string, unknown>, delivery: ExportDelivery):
   });
 }
 
-/** The part of a delivery's id that the names of its files have. */
+/** Returns the part of a delivery's id in its file names. */
 function endOf(delivery_id: string): string {
   return delivery_id.replaceAll('-', '').slice(-12);
 }

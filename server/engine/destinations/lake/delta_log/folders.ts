@@ -4,12 +4,12 @@ import { folderText, null_folder } from '../../formats/naming.ts';
 import { partitionValues } from './layout.ts';
 import type { World } from './world.ts';
 
-/** Stores take keys of 1,024 bytes; the names of files have the rest. */
+/** Stores allow keys of 1,024 bytes; file names use the rest. */
 const key_bytes_max = 1_024 - 144;
-/** File systems take names of 255 bytes. */
+/** File systems allow names of 255 bytes. */
 const folder_bytes_max = 255;
 
-/** The folders of rows with these values, as `foldersOf` gives them. */
+/** Returns the folders of rows with these values, like `foldersOf`. */
 export function partitionFolders(
   world: Pick<World, 'folder'>,
   fields: readonly TableField[],
@@ -21,9 +21,9 @@ export function partitionFolders(
 }
 
 /**
- * The folders of a partition as other writers of Delta lay them (`event=%24pageview`), from its
- * values in the log. Readers such as polars take the values from there. None where they would be
- * too long.
+ * Returns the folders of a partition like other writers of Delta (`event=%24pageview`), from its
+ * values in the log. Readers such as polars read the values from there. Empty if they would be too
+ * long.
  */
 export function foldersOf(
   { folder }: Pick<World, 'folder'>,

@@ -8,8 +8,8 @@ const units: Record<string, number> = {
 };
 
 /**
- * Returns the milliseconds of a duration as properties of tables have it, such as `interval 30
- * days`; undefined for another text.
+ * Returns the milliseconds of a duration in a table property, such as `interval 30 days`; undefined
+ * for another text.
  */
 export function milliseconds(text: string | undefined): number | undefined {
   const parts = /^(?:interval\s+)?(\d+)\s+([a-z]+?)s?$/i.exec(text?.trim() ?? '');

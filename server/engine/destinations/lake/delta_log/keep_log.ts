@@ -5,14 +5,14 @@ import { lastCheckpointName, listLog, nameOf, readEntry } from './log.ts';
 import type { Log } from './log.ts';
 import type { World } from './world.ts';
 
-/** Entries from one checkpoint to the next, unless the table says otherwise. */
+/** Entries between two checkpoints by default; a table may set another number. */
 const usual_checkpoint_interval = 10;
-/** Entries are kept for thirty days, unless the table says otherwise. */
+/** Entries are kept for thirty days by default; a table may set another time. */
 const usual_retention_ms = 30 * 86_400_000;
 
 /**
- * Writes a checkpoint after some entries, and removes the log below one that is old enough. The
- * delivery is there by now, so a fault is noted and the next checkpoint tries again.
+ * Writes a checkpoint after some entries, and removes the log before one that is old enough. The
+ * delivery is complete by now, so a fault is logged and the next checkpoint retries.
  */
 export async function keepLog(world: World, state: State): Promise<void> {
   const configuration = state.metaData?.configuration ?? {};
@@ -29,7 +29,7 @@ export async function keepLog(world: World, state: State): Promise<void> {
   }
 }
 
-/** The checkpoint comes before the file that names it, so readers never look for a missing one. */
+/** The checkpoint is written before the file that names it, so readers never miss it. */
 async function writeCheckpoint({ log, clock }: World, state: State): Promise<void> {
   const { version } = state;
   const { bytes, size } = checkpointOf(state, clock.now());
@@ -38,14 +38,14 @@ async function writeCheckpoint({ log, clock }: World, state: State): Promise<voi
 }
 
 /**
- * Removes what lies below the newest checkpoint from before `until`, in milliseconds, and so what
- * no reader of a later version needs.
+ * Removes entries before the newest checkpoint from before `until`, in milliseconds: no reader of a
+ * later version needs them.
  */
 async function removeOld({ log }: World, until: number): Promise<void> {
   const { checkpoints, versioned } = await listLog(log);
   const versions = [...checkpoints.keys()].toSorted((one, other) => one - other);
   let [low, high] = [0, versions.length];
-  // The times of commits rise, so half of the checkpoints are out of question at each look.
+  // The times of commits rise, so a binary search finds the checkpoint.
   while (low < high) {
     const middle = (low + high) >> 1;
     const at = await committedAt(log, versions[middle]!);
@@ -57,7 +57,7 @@ async function removeOld({ log }: World, until: number): Promise<void> {
   for (const { version, name } of versioned) if (version < kept) await log.files.remove(name);
 }
 
-/** The time of a commit; undefined if its writer did not tell it, or its entry is gone. */
+/** Returns the time of a commit; undefined if its writer recorded none, or its entry is gone. */
 async function committedAt(log: Log, version: number): Promise<number | undefined> {
   const entry = await readEntry(log, version);
   return entry?.find(({ commitInfo }) => commitInfo !== undefined)?.commitInfo?.timestamp;

@@ -10,14 +10,14 @@ import type { TableInfo } from './actions.ts';
 import { typeOf } from './schema.ts';
 import type { Field } from './schema.ts';
 
-/** The property of a table that says what its partition columns are made of. */
+/** The property of a table that records the source of its partition columns. */
 export const fields_key = 'sluice.partition-by';
 
 const day_ms = 86_400_000;
 
 /**
- * The columns that a table is partitioned by. One of the rows is such a column itself; a transform
- * has a column of its own, which only the log fills.
+ * Returns the partition columns of a table. A column of the rows is used directly; a transform has
+ * its own column, which only the log fills.
  */
 export function partitionFields(
   fields: readonly TableField[],
@@ -42,13 +42,14 @@ function partitionType(
   return typeOf(found.type);
 }
 
-/** The properties of a table with these partitions. */
+/** Returns the properties of a table with these partitions. */
 export function partitionProperties(fields: readonly TableField[]): Record<string, string> {
   return fields.length === 0 ? {} : { [fields_key]: JSON.stringify(fields) };
 }
 
 /**
- * The fields by which a table is parted: those that Sluice has noted, else the columns themselves.
+ * Returns the partition fields of a table: those that Sluice has recorded, else the columns
+ * themselves.
  */
 export function fieldsOfTable({ partitionColumns, configuration }: TableInfo): TableField[] {
   const noted = JSON.parse(configuration[fields_key] ?? '[]') as TableField[];
@@ -58,14 +59,14 @@ export function fieldsOfTable({ partitionColumns, configuration }: TableInfo): T
   );
 }
 
-/** Are these the same fields in the same order? */
+/** Returns true for the same fields in the same order. */
 export function sameFields(one: readonly TableField[], other: readonly TableField[]): boolean {
   const told = (fields: readonly TableField[]) =>
     JSON.stringify(fields.map(({ column, transform }) => [column, transform]));
   return told(one) === told(other);
 }
 
-/** Fields as users name them. */
+/** Formats fields for users. */
 export function fieldsText(fields: readonly TableField[]): string {
   return fields.length === 0 ? 'nothing' : fields.map(fieldText).join(', ');
 }
@@ -77,8 +78,8 @@ function fieldText({ column, transform }: TableField): string {
 }
 
 /**
- * The values of a partition as the log has them. Throws for an empty text, which the format does
- * not tell from null.
+ * Returns the values of a partition in the log's form. Throws for an empty text, which the format
+ * cannot distinguish from null.
  */
 export function partitionValues(
   fields: readonly TableField[],
@@ -117,7 +118,7 @@ function valueText(
   return text;
 }
 
-/** As Iceberg's readers show an hour: `2026-01-31-07`. */
+/** Formats an hour like Iceberg's readers: `2026-01-31-07`. */
 function hourText(hours: number): string {
   return new Date(hours * 3_600_000).toISOString().slice(0, -11).replace('T', '-');
 }
@@ -126,7 +127,7 @@ function dayText(days: number): string {
   return new Date(days * day_ms).toISOString().slice(0, -14);
 }
 
-/** Violations of a layout: those of every table of files, and names that are taken. */
+/** Checks a layout: the rules of every table of files, and reserved names. */
 export function deltaLayoutViolations(
   config: Config,
   columns: readonly Column[],
@@ -152,7 +153,7 @@ export function deltaLayoutViolations(
   return [];
 }
 
-/** The column of a field that a delivery lacks; undefined: it has all. */
+/** Returns the column of a field that a delivery lacks; undefined: it has all. */
 export function lackingColumn(
   fields: readonly TableField[],
   { columns }: Pick<Delivery, 'columns'>,

@@ -9,7 +9,9 @@ import type { Add, State } from './actions.ts';
 import { unsuitable } from './table.ts';
 import type { World } from './world.ts';
 
-/** The files that readers see. Throws `table_unsuitable` for one outside of the table's folder. */
+/**
+ * Returns the files that readers see. Throws `table_unsuitable` for one outside the table's folder.
+ */
 export function filesOf(world: World, { adds }: State): Add[] {
   const outside = [...adds.keys()].find((path) => !isInTable(path));
   if (outside !== undefined)
@@ -20,7 +22,7 @@ export function filesOf(world: World, { adds }: State): Add[] {
   return [...adds.values()];
 }
 
-/** Returns true for a path of the log below the table's folder: other writers may name any. */
+/** Returns true for a log path below the table's folder: other writers may name any. */
 export function isInTable(path: string): boolean {
   const name = decodedPath(path);
   return !/^([a-z][a-z0-9+.-]*:|\/)/i.test(name) && !name.split('/').includes('..');
@@ -35,7 +37,7 @@ export async function readData({ log, folder }: World, path: string): Promise<Re
   return content;
 }
 
-/** The values that its partition gives a file in columns of the rows, by the ids of the columns. */
+/** Returns the values that a file's partition determines in columns of the rows, by column id. */
 export function valuesBeside(
   { partitionValues: values }: Add,
   columns: readonly Pick<MergedColumn, 'id' | 'name'>[],
@@ -47,7 +49,7 @@ export function valuesBeside(
   );
 }
 
-/** The rows of the table, with the values of these columns as text. */
+/** Yields the rows of the table, with the values of these columns as text. */
 export async function* rowsOf(
   world: World,
   state: State,
@@ -67,7 +69,7 @@ export async function* rowsOf(
   }
 }
 
-/** The names of the columns of a Parquet file. */
+/** Returns the column names of a Parquet file. */
 function namesIn(bytes: Buffer): Set<string> {
   const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
   const [, ...elements] = parquetMetadata(whole as ArrayBuffer).schema;

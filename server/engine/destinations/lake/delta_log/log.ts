@@ -14,24 +14,24 @@ export type Log = { files: SmallFiles; folder: string };
 export type LogNames = {
   entries: Map<number, string>;
   checkpoints: Map<number, string[]>;
-  /** All names with a version, also those of files that only others know. */
+  /** All names with a version, including unknown kinds of files of other writers. */
   versioned: { version: number; name: string }[];
 };
 
 /** Entries that are read at once. */
 const read_together = 16;
 
-/** The name of the file of a version, with this ending. */
+/** Returns the name of a version's file with this extension. */
 export function nameOf({ folder }: Pick<Log, 'folder'>, version: number, ending: string): string {
   return `${folder}/${String(version).padStart(20, '0')}${ending}`;
 }
 
-/** The name of the file that says which checkpoint is the last. */
+/** Returns the name of the file that names the last checkpoint. */
 export function lastCheckpointName({ folder }: Pick<Log, 'folder'>): string {
   return `${folder}/_last_checkpoint`;
 }
 
-/** Lists the log; with `from`, the versions since then, and maybe others. */
+/** Lists the log; with `from`, the versions since then, and possibly others. */
 export async function listLog({ files, folder }: Log, from?: number): Promise<LogNames> {
   const found: LogNames = { entries: new Map(), checkpoints: new Map(), versioned: [] };
   const parts = new Map<number, { name: string; of: number }[]>();
@@ -55,11 +55,11 @@ export async function listLog({ files, folder }: Log, from?: number): Promise<Lo
   return found;
 }
 
-/** Reads the table as its log has it now. */
+/** Reads the current table from its log. */
 export async function loadTable(log: Log): Promise<State> {
   const hint = await hintedVersion(log);
   const listed = await listLog(log, hint);
-  // Where the hint leads nowhere, the whole log is looked at.
+  // If the hint is wrong, the whole log is listed.
   const names = hint === undefined || listed.checkpoints.size > 0 ? listed : await listLog(log);
   const checkpoint = Math.max(-1, ...names.checkpoints.keys());
   const state =
@@ -81,8 +81,8 @@ export async function loadTable(log: Log): Promise<State> {
 }
 
 /**
- * Brings a state up to date by the entries behind it alone, so that none of them is passed over
- * because a checkpoint has it too.
+ * Updates a state only by later entries, so that none is skipped because a checkpoint contains it
+ * too.
  */
 export async function refresh(log: Log, state: State): Promise<void> {
   for (;;) {
@@ -94,7 +94,7 @@ export async function refresh(log: Log, state: State): Promise<void> {
 
 /**
  * Writes the next entry of the log, and applies it to the state. False if another writer, or an
- * earlier try of this one, has written that version: then `refresh` tells whose it is.
+ * earlier try of this one, has written that version: `refresh` then shows which.
  */
 export async function addEntry(log: Log, state: State, actions: Action[]): Promise<boolean> {
   const version = state.version + 1;
@@ -103,7 +103,7 @@ export async function addEntry(log: Log, state: State, actions: Action[]): Promi
   return true;
 }
 
-/** Reads an entry; undefined if there is none of this version. */
+/** Reads an entry; undefined if this version does not exist. */
 export async function readEntry(log: Log, version: number): Promise<Action[] | undefined> {
   const text = await readStoredText(log.files, nameOf(log, version, '.json'));
   return text === undefined ? undefined : parseEntry(text);

@@ -2,13 +2,13 @@ import { zstdCompressSync } from 'node:zlib';
 import { lengthBytes, structBytes } from './thrift_writer.ts';
 import type { Value } from './thrift_writer.ts';
 
-/** A column that may be null: a value, a map or list of texts, or columns below it. */
+/** A column that may be null: a value, a map or list of texts, or nested columns. */
 export type Shape = {
   name: string;
   of: 'text' | 'long' | 'int' | 'boolean' | 'map' | 'list' | Shape[];
 };
 
-/** Rows of one group; the reader of verification takes no more. */
+/** Rows of one group; the reader of verification accepts no more. */
 const group_rows = 50_000;
 const magic = Buffer.from('PAR1');
 /** Numbers of the format: types, repetitions, converted types, a codec, encodings. */
@@ -18,7 +18,7 @@ const [utf8, map, key_value, list] = [0, 1, 2, 3];
 const zstd = 6;
 const [plain, rle] = [0, 3];
 
-/** A column of values, and the largest levels of definition and repetition. */
+/** A column of values, and its largest definition and repetition levels. */
 type Leaf = {
   path: string[];
   type: keyof typeof types;
@@ -30,8 +30,8 @@ type Leaf = {
 };
 
 /**
- * Returns a Parquet file of rows with nested columns, as a checkpoint has them: not every store
- * writes structs that may be null. A `long` is a number or a bigint.
+ * Returns a Parquet file of rows with nested columns, for a checkpoint: not every store can write
+ * structs that may be null. A `long` is a number or a bigint.
  */
 export function parquetOf(shapes: Shape[], rows: Record<string, unknown>[]): Buffer {
   const parts: Buffer[] = [magic];
@@ -59,7 +59,7 @@ export function parquetOf(shapes: Shape[], rows: Record<string, unknown>[]): Buf
   return Buffer.concat([...parts, footer, fourBytes(footer.length), magic]);
 }
 
-/** The schema elements of a column, itself first. */
+/** Returns the schema elements of a column, itself first. */
 function elementsOf({ name, of }: Shape): Value[] {
   const text = { 1: types.text, 6: utf8 };
   if (of === 'map')
@@ -80,7 +80,7 @@ function elementsOf({ name, of }: Shape): Value[] {
   return [{ 3: optional, 4: name, 5: of.length }, ...of.flatMap((inner) => elementsOf(inner))];
 }
 
-/** Parts rows into columns, with levels that say where a value is null or begins a list. */
+/** Splits rows into columns, with levels that mark null values and the beginnings of lists. */
 function columnsOf(shapes: Shape[], rows: Record<string, unknown>[]): Leaf[] {
   const leaves: Leaf[] = [];
   const open = (path: string[], type: Leaf['type'], depth: number, repetition = 0): Leaf => {
@@ -94,7 +94,7 @@ function columnsOf(shapes: Shape[], rows: Record<string, unknown>[]): Leaf[] {
   return leaves;
 }
 
-/** Takes the value of a column in the next row; `level` is how far the columns above are there. */
+/** Adds the value of a column in the next row; `level` is the depth to which its parents exist. */
 type Take = (value: unknown, level: number) => void;
 type Open = (path: string[], type: Leaf['type'], depth: number, repetition?: number) => Leaf;
 

@@ -6,10 +6,10 @@ import type { Storage } from '../../world.ts';
 import { send } from '../request.ts';
 import type { Answer } from '../request.ts';
 
-/** Asks Glue for an action, once, signed by the keys of the bucket. */
+/** Sends an action to Glue, once, signed by the bucket's credentials. */
 export type GlueClient = (action: string, fields: unknown) => Promise<Answer>;
 
-/** Opens the client of Glue in the region of the bucket, or at an address of its own. */
+/** Opens the client of Glue in the region of the bucket, or at a configured URL. */
 export function openGlueClient(
   place: S3Place & { catalog_uri?: string | null },
   { clock, deps }: Pick<Storage, 'clock' | 'deps'>,
@@ -17,7 +17,7 @@ export function openGlueClient(
   const { region, catalog_uri: uri } = place;
   const address = (uri ?? '') === '' ? `https://glue.${region}.amazonaws.com` : uri!;
   const url = new URL(`${address.replace(/\/+$/, '')}/`);
-  // The client of S3 finds the keys in each of the three ways: given, of a role, of the server.
+  // The S3 client finds the credentials in each of the three ways: given, of a role, of the server.
   const { credentials } = openClient(placeOf(place, deps), deps.outbound).config;
   return async (action, fields) => {
     const body = JSON.stringify(fields);

@@ -160,13 +160,13 @@ async function createDatabase(opened: Opened): Promise<void> {
   if (!isOf(answer, 'AlreadyExistsException')) requireDone(answer);
 }
 
-/** The field of an answer as text; empty if it has none. */
+/** Returns the field of an answer as text; empty if it is missing. */
 function textOf(fields: unknown, name: string): string {
   const value = isFields(fields) ? fields[name] : undefined;
   return typeof value === 'string' ? value : '';
 }
 
-/** The name of the fault may have a namespace before it, or an address behind it. */
+/** The name of the fault may have a namespace before it, or a URL after it. */
 function isOf({ status, fields }: Answer, ...names: string[]): boolean {
   const type = textOf(fields, '__type').replace(/^.*#/, '').replace(/:.*$/, '');
   return status >= 400 && names.includes(type);
@@ -177,7 +177,7 @@ function requireDone(answer: Answer): Record<string, unknown> {
   throw faultOf(answer);
 }
 
-/** Glue answers 400 to nearly everything, and tells more by a name. */
+/** Glue answers 400 to almost everything; the name tells more. */
 function faultOf(answer: Answer): KnownError {
   const { said } = answer;
   if (isOf(answer, 'AccessDeniedException'))

@@ -5,9 +5,9 @@ import type { CatalogConfig } from '../catalog_config.ts';
 import { requireSuccess } from '../request.ts';
 import type { RestClient } from './rest_client.ts';
 
-/** The addresses of a catalog, as its configuration says them. */
+/** The paths of a catalog, from its configuration. */
 export type Paths = {
-  /** True if the catalog knows repeated requests by their Idempotency-Key. */
+  /** True if the catalog recognizes repeated requests by their Idempotency-Key. */
   announces_keys: boolean;
   namespaces(): URL;
   namespace(levels: string[]): URL;

@@ -14,8 +14,8 @@ export type Asked = {
 };
 
 /**
- * Sends each request once, signed in. A refused token is renewed and the request repeated, because
- * then nothing was applied.
+ * Sends each authenticated request once. After a refused token, it renews the token and repeats the
+ * request, because nothing was applied then.
  */
 export type RestClient = { ask(asked: Asked): Promise<Answer> };
 
@@ -43,7 +43,7 @@ export function openRestClient(config: CatalogConfig, deps: DestinationDeps): Re
   return { ask: (asked) => ask(asked, false) };
 }
 
-/** A part of an answer that may be shown: catalogs may repeat what they were sent. */
+/** Returns a part of an answer for display: catalogs may repeat the request. */
 function hidden(said: string, config: CatalogConfig): string {
   const { catalog_token, catalog_client_secret, catalog_headers = {} } = config;
   return [catalog_token, catalog_client_secret, ...Object.values(catalog_headers)]

@@ -19,7 +19,7 @@ import { statusError } from '../catalog_faults.ts';
 import { openRestClient } from './rest_client.ts';
 import type { RestClient } from './rest_client.ts';
 
-/** The requests of one table; the configuration of the catalog is read by the first of them. */
+/** The requests of one table; the first one reads the configuration of the catalog. */
 type Opened = { client: RestClient; name: TableName; delegates: boolean; paths(): Promise<Paths> };
 
 /** Opens a table by the Iceberg REST specification; makes no request yet. */
@@ -65,7 +65,7 @@ async function create(opened: Opened, table: AskedTable): Promise<Loaded> {
     method: 'POST',
     url: tables(name.levels),
     headers: delegation(opened),
-    // The catalog chooses the location: some take none. Nessie wants `stage-create`.
+    // The catalog chooses the location, because some accept none. Nessie requires `stage-create`.
     body: {
       name: name.name,
       schema: table.schema,
@@ -102,7 +102,7 @@ async function hasNamespace({ paths, client }: Opened, levels: string[]): Promis
   return true;
 }
 
-/** Statuses by which a catalog says that the request was not carried out. */
+/** Statuses by which a catalog reports that it did not carry out the request. */
 const isRefusal = (status: number) => status >= 300 && status < 500 && status !== 408;
 
 async function send(opened: Opened, commit: Commit, key: string): Promise<Sent> {
@@ -119,12 +119,12 @@ async function send(opened: Opened, commit: Commit, key: string): Promise<Sent> 
       headers: lifetime ? { 'Idempotency-Key': key } : {},
     });
   } catch (error) {
-    // A lasting fault of the way, such as a refused address, comes before any byte is sent.
+    // A lasting fault of the connection, such as a refused address, comes before any byte is sent.
     if (!(error instanceof KnownError) || error instanceof NonRetryableError) throw error;
     return { doubt: error };
   }
   const { status, said } = answer;
-  // 404: the table was dropped, which the next look tells.
+  // 404: the table was dropped, which the next read shows.
   if (status === 409 || status === 404) return 'conflict';
   if (isRefusal(status)) throw statusError(status, said);
   if (status >= 200 && status <= 299) return 'applied';
@@ -144,7 +144,9 @@ function loadedOf(fields: Fields): Loaded {
   };
 }
 
-/** The properties of the longest prefix that holds the table, over those of the table. */
+/**
+ * Returns the properties of the longest prefix that contains the table, over those of the table.
+ */
 function storageOf(fields: Fields, location: string): Record<string, string> {
   const { config, 'storage-credentials': credentials } = fields;
   const fitting = (Array.isArray(credentials) ? credentials : [])

@@ -3,14 +3,16 @@ import type { CatalogConfig } from '../catalog_config.ts';
 import { requireSuccess } from '../request.ts';
 import type { Answer, Sendable } from '../request.ts';
 
-/** The way to sign requests in: a fixed token, one for client credentials, or none. */
+/** How requests are authenticated: by a fixed token, by one for client credentials, or not. */
 export type SignIn = {
-  /** True if another token can be had. */
+  /** True if another token can be requested. */
   renews: boolean;
   headers(renewed: boolean): Promise<Record<string, string>>;
 };
 
-/** Opens the sign-in of a config. A token for client credentials is asked for when it is needed. */
+/**
+ * Opens the authentication of a config. A token for client credentials is requested on first use.
+ */
 export function openSignIn(
   config: CatalogConfig,
   send: (asked: Sendable) => Promise<Answer>,
