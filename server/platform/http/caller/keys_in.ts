@@ -4,9 +4,9 @@ import { isoInstant } from '../../clock.ts';
 import type { Transaction } from '../../postgres/database.ts';
 
 /**
- * Returns the statements that all tables of keys share: a key gets one successor, and ends then. The
- * caller holds the lock on the key, so an answer stays valid until the transaction ends. `also` sets
- * more columns of a key that gets a successor.
+ * Returns the statements that all tables of keys share: a key gets one successor, and ends then.
+ * The caller holds the lock on the key, so an answer stays valid until the transaction ends. `also`
+ * sets more columns of a key that gets a successor.
  */
 export function keysIn(table: Sql, also: Sql = empty) {
   return {
