@@ -6,7 +6,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { numberOf } from '../form/values.ts';
+import { numberOf, readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
@@ -22,6 +22,7 @@ import { SwitchLine } from './switch_line.tsx';
 import { EventChoiceField } from './tool/event_choice_field.tsx';
 import type { EventChoice } from './tool/one_mapping.tsx';
 import { isTool, useTool } from './tool/tool_source.ts';
+import type { ToolPlace } from './tool/use_preview.ts';
 import { WaitingVersion } from './waiting_version.tsx';
 import { pathTo } from '../http/path.ts';
 
@@ -90,7 +91,7 @@ function Fields({
   const choice = useEventChoice(plugin, place, config);
   const of_tool = tool && {
     tool,
-    place: { project_id, plugin_id: plugin.id, allowed_hosts: wordsOf(hosts) },
+    place: toolPlace({ plugin, place }, config, asked, wordsOf(hosts)),
     sends_dollar: valueOf('dollar_properties') === 'send',
     reaches,
   };
@@ -135,6 +136,24 @@ function useHosts(known: string[]) {
   const [reached, reaches] = useState<string[]>([]);
   const [typed, setHosts] = useState<string>();
   return { hosts: typed ?? [...new Set([...known, ...reached])].join('\n'), setHosts, reaches };
+}
+
+/** The tool for its mappings, and what reads its settings as they are typed, without these. */
+function toolPlace(
+  { plugin, place: { project_id } }: Given,
+  config: PluginConfigRow | undefined,
+  asked: SettingField[],
+  allowed_hosts: string[],
+): ToolPlace {
+  const fields = asked.filter(({ key }) => key !== 'mappings');
+  const settings = (form: HTMLFormElement) => {
+    const values = readValues(form);
+    return {
+      config: settingsOf(fields, values),
+      allowed_hosts: wordsOf(values['allowed_hosts']),
+    };
+  };
+  return { project_id, plugin_id: plugin.id, config_id: config?.id, allowed_hosts, settings };
 }
 
 /** Returns the path that saves the settings. */

@@ -26,7 +26,7 @@ type Given = {
 
 /** The mappings of a tool: presets to start with, a form for each, and the same as JSON. */
 export function MappingField({ name, ...given }: Given & { name: string }) {
-  const { tool } = given;
+  const { tool, place } = given;
   const { text, mappings, put, change, resultOf, event, preview_with } = useMappings(given);
   const id = useId();
   const lists = { paths: `${id}paths`, values: `${id}values` };
@@ -45,6 +45,7 @@ export function MappingField({ name, ...given }: Given & { name: string }) {
           key={at}
           mapping={mapping}
           tool={tool}
+          place={place}
           result={resultOf(at)}
           lists={lists}
           change={(next) =>

@@ -6,10 +6,12 @@ import { Linked } from '../../page/text/linked.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
-import { isAsked } from './field_rules.ts';
+import { choicesFor } from './fields/choices.ts';
+import { FieldInput } from './fields/field_input.tsx';
+import { isAsked, labelOf } from './fields/field_rules.ts';
 import { FilterInput } from './filter_input.tsx';
 import { previewState, previewText } from './use_preview.ts';
-import { ValueInput } from './value_input.tsx';
+import type { ToolPlace } from './use_preview.ts';
 
 type Result = MappingPreviews['results'][number];
 type Change = (next: ToolMapping | undefined) => void;
@@ -20,12 +22,14 @@ export type EventChoice = Pick<ToolMapping, 'subscribe' | 'sample_percent' | 'co
 export function OneMapping({
   mapping,
   tool,
+  place,
   result,
   lists,
   change,
 }: {
   mapping: ToolMapping;
   tool: ToolFile;
+  place: ToolPlace;
   /** The result for this mapping, or for the one before the last key press. */
   result: { of: ToolMapping; is: Result } | undefined;
   lists: { paths: string; values: string };
@@ -57,9 +61,9 @@ export function OneMapping({
           paths_id={lists.paths}
           change={(subscribe) => change({ ...mapping, subscribe })}
         />
-        <Fields {...{ mapping, tool, change }} values_id={lists.values} />
+        <Fields {...{ mapping, tool, place, change }} values_id={lists.values} />
         <PersonChoice mapping={mapping} change={change} />
-        {result !== undefined && <Preview result={result.is} />}
+        {result !== undefined && <Preview result={result.is} of={title} />}
       </div>
       <Button
         variant="default"
@@ -77,11 +81,13 @@ export function OneMapping({
 function Fields({
   mapping,
   tool,
+  place,
   values_id,
   change,
 }: {
   mapping: ToolMapping;
   tool: ToolFile;
+  place: ToolPlace;
   values_id: string;
   change: Change;
 }) {
@@ -91,6 +97,7 @@ function Fields({
   const fields = Object.entries(tool.actions[mapping.partnerAction]?.fields ?? {}).filter(
     ([, field]) => field.unsafe_hidden !== true && isAsked(field, values),
   );
+  const asking = choicesFor(place, mapping);
   const isFirst = ([key, { required }]: (typeof fields)[number]) =>
     required === true || begun.has(key);
   const put = (key: string, value: unknown) => {
@@ -98,12 +105,14 @@ function Fields({
     change({ ...mapping, mapping: value === undefined ? others : { ...others, [key]: value } });
   };
   const input = ([key, field]: (typeof fields)[number]) => (
-    <ValueInput
+    <FieldInput
       key={key}
-      label={`${field.label ?? key}${field.required === true ? ' (required)' : ''}`}
+      path={key}
+      label={labelOf(key, field)}
       field={field}
       value={values[key]}
       paths_id={values_id}
+      asking={asking}
       change={(value) => put(key, value)}
     />
   );
@@ -168,7 +177,7 @@ export function PersonChoice<Chosen extends EventChoice>({
 }
 
 /** The result of the event, with the request. */
-export function Preview({ result }: { result: Result }) {
+export function Preview({ result, of = '' }: { result: Result; of?: string }) {
   const { shape, word, tone } = previewState(result);
   const text = previewText(result);
   return (
@@ -180,7 +189,12 @@ export function Preview({ result }: { result: Result }) {
         {result.reason !== null && `: ${result.reason}`}
       </p>
       {text !== '' && (
-        <pre className="source" tabIndex={0} role="region" aria-label="What would be sent">
+        <pre
+          className="source"
+          tabIndex={0}
+          role="region"
+          aria-label={`What would be sent ${of}`.trim()}
+        >
           {text}
         </pre>
       )}

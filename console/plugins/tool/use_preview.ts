@@ -3,13 +3,26 @@ import type { MappingPreviews } from '../../../server/api/plugin_configs/preview
 import type { ToolMapping } from '../../../server/api/plugins/schema.ts';
 import { ask } from '../../http/ask.ts';
 import { pathTo } from '../../http/path.ts';
+import type { Attachment } from '../config_fields.ts';
 import { sample_event } from '../editor/templates.ts';
+
+/** The settings of the form, as they would be saved. */
+type TypedSettings = {
+  config: Record<string, string | Attachment | null>;
+  allowed_hosts: string[];
+};
 
 /**
  * The tool of mappings, its project, and its allowed hosts; none for a destination with its own
- * code.
+ * code. `settings` reads what a form would save.
  */
-export type ToolPlace = { project_id: string; plugin_id: number; allowed_hosts?: string[] };
+export type ToolPlace = {
+  project_id: string;
+  plugin_id: number;
+  config_id?: number | undefined;
+  allowed_hosts?: string[];
+  settings?: (form: HTMLFormElement) => TypedSettings;
+};
 
 /** The server's preview of mappings: the filter of each, and the result for the event. */
 export type Previewed = MappingPreviews & { of: readonly ToolMapping[] };
@@ -73,7 +86,7 @@ export function previewState({ outcome }: Pick<Result, 'outcome'>) {
     return { shape: '◐', word: 'Would wait for an allowed host', tone: 'warn' } as const;
   return outcome === 'filtered'
     ? ({ shape: '○', word: 'Not sent', tone: 'muted' } as const)
-    : ({ shape: '▲', word: 'Incomplete', tone: 'warn' } as const);
+    : ({ shape: '▲', word: 'Cannot be sent', tone: 'warn' } as const);
 }
 
 /** Returns the request, or the fields, as text. */

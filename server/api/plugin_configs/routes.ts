@@ -25,6 +25,7 @@ import {
 } from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
+import { choicesRoute } from './choices/routes.ts';
 import { previewRoute } from './preview/routes.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { tryOutRoute } from './try_out/routes.ts';
@@ -51,6 +52,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   oauthRoutes(app, deps);
   tryOutRoute(app, deps);
   previewRoute(app, deps);
+  choicesRoute(app, deps);
   exportingRoutes(app, deps);
 }
 

@@ -175,7 +175,7 @@ test('a server that asks to wait is waited for, one that refuses ends the import
       owner,
       await importing.put('cut.gz', gzipSync('x'.repeat(9_000)).subarray(0, 30)),
     ),
-    /gzip data of .* is broken/,
+    /gzip data of .* is damaged/,
   );
   for (const cut of ['[{"event":"e","distinct_id":"d"}', '[{"event":"e"},{"event":"f', '[']) {
     await assert.rejects(

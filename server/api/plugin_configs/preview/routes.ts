@@ -37,12 +37,13 @@ export function previewRoute(app: FastifyInstance, deps: Deps): void {
         allowed_hosts,
         ...wanted
       } = body(request, MappingPreviewBody);
-      const definition = await readTool(deps, request, plugin);
+      const { definition } = await readTool(deps, request, plugin);
       const event = await wantedEvent(deps, request.access.team_id!, wanted);
       const now_ms = deps.clock.now();
-      const { event: called, results } = previewMappings(definition, mappings, event, {
+      const { event: called, results } = await previewMappings(definition, mappings, event, {
         sends_dollar,
         allowed_hosts,
+        outbound: deps.outbound,
         now_ms,
       });
       const text = (fields: object | null) => fields && JSON.stringify(fields);
@@ -65,16 +66,19 @@ const of_code: ToolDefinition = {
   templates: [],
 };
 
-/** Throws 400 unless the organization can use this destination. */
-async function readTool(
+/** Returns the destination and its settings. Throws 400 unless the organization can use it. */
+export async function readTool(
   { db, secrets }: Deps,
   request: FastifyRequest,
   plugin: number,
-): Promise<ToolDefinition> {
+): Promise<{ definition: ToolDefinition; config_schema: unknown }> {
   const found = await findVisiblePlugin(db, request.access.organization_id, plugin);
   try {
     if (found?.collection === 'pipeline_destinations')
-      return toolOf((await loadVersion(db, secrets, plugin)).files) ?? of_code;
+      return {
+        definition: toolOf((await loadVersion(db, secrets, plugin)).files) ?? of_code,
+        config_schema: found.config_schema,
+      };
   } catch (error) {
     if (!(error instanceof PluginError)) throw error;
   }

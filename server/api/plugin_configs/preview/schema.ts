@@ -49,8 +49,8 @@ const MappingPreview = Type.Object(
     outcome: Type.Enum(['sent', 'waits', 'filtered', 'invalid'], {
       description:
         '`waits`: the host of its address is not allowed. `filtered`: filter, consent or ' +
-        'sample exclude the event. `invalid`: the mapping is invalid, or has no value for a ' +
-        'required field.',
+        'sample exclude the event. `invalid`: the mapping is invalid, has no value for a ' +
+        'required field, or leads to an address that Sluice refuses.',
     }),
     reason: nullable(Type.String({ description: 'Why it would not be sent.' })),
     filter: nullable(

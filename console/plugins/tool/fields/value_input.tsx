@@ -1,9 +1,9 @@
 import { NativeSelect, TextInput, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { Linked } from '../../page/text/linked.tsx';
+import { Linked } from '../../../page/text/linked.tsx';
 import { choicesOf } from './field_rules.ts';
 import type { ActionField } from './field_rules.ts';
-import { readValue, shownValue } from './mapping_text.ts';
+import { readValue, shownValue } from '../mapping_text.ts';
 
 /** The value of a field: one of its choices, or a text that may be incomplete JSON while typing. */
 export function ValueInput({
