@@ -76,6 +76,7 @@ const record = {
 
 /** A plugin in answers. */
 export const Plugin = Type.Object(record, { title: 'Plugin' });
+/** A plugin as SELECT returns it. */
 export type PluginRow = Static<typeof Plugin>;
 
 const optional = {
@@ -274,6 +275,7 @@ export type ToolFile = ToolDefinition;
 /** A mapping of a tool: an action, its filter, and the fields of its payload. */
 export type ToolMapping = ToolFile['presets'][number];
 
+/** The query parameters of the catalogue. */
 export const CatalogueQuery = Type.Object({
   ...PageQuery.properties,
   search: Type.Optional(

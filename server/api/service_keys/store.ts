@@ -153,6 +153,7 @@ export async function deleteServiceKey(tx: Transaction, id: string): Promise<voi
   await tx.run(sql`DELETE FROM service_keys WHERE id = ${id}::uuid`);
 }
 
+/** A service key that expires soon. */
 export type ExpiringServiceKey = Pick<
   ServiceKeyRow,
   'id' | 'name' | 'mask_value' | 'last_used_at'

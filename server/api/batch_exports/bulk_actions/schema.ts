@@ -6,6 +6,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { run_statuses } from '../runs/schema.ts';
 
+/** Actions on many items at once. */
 export const bulk_kinds = [
   'retry_runs',
   'cancel_runs',
@@ -84,6 +85,7 @@ const asked = {
   ),
 };
 
+/** The body that creates a bulk action. */
 export const NewBulkAction = Type.Object({
   action: Type.Enum([...bulk_kinds], { description: 'The action on each item.' }),
   ...asked,
@@ -149,6 +151,7 @@ export const BulkActionItem = Type.Object(
 /** An item's row as SELECT returns it. */
 export type BulkActionItem = Static<typeof BulkActionItem>;
 
+/** The query of `items/`. */
 export const ItemsQuery = Type.Object({
   ...PageQuery.properties,
   outcome: Type.Optional(
