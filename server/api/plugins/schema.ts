@@ -54,7 +54,7 @@ const fields = {
       'level 9.',
   }),
   capabilities: any(
-    'Every organization on the server may enable it. Sluice reads them whenever the code changes.',
+    'Capabilities of its code: `{methods, jobs, scheduled_tasks}`, read whenever the code changes.',
   ),
   metrics: any('The metrics that its code declares: name -> `sum`, `max` or `min`.'),
   public_jobs: any('The jobs that people may start, with the fields of their payload.'),
@@ -164,9 +164,7 @@ export const PluginWithSource = Type.Object(
       additionalProperties: { type: 'string' },
       description: 'File name -> its text.',
     }),
-    has_previous_version: Type.Boolean({
-      description: 'Whether `rollback/` has an earlier version.',
-    }),
+    has_previous_version: Type.Boolean({ description: '`rollback/` has an earlier version.' }),
   },
   { title: 'PluginWithSource' },
 );

@@ -112,11 +112,11 @@ export const BulkAction = Type.Object(
     }),
     detail: Type.String({ description: 'Its progress, in a sentence.' }),
     progress: Type.Object({
-      total: Type.Integer({ description: 'Number of items that needed no change.' }),
-      pending: Type.Integer({ description: 'How many wait.' }),
+      total: Type.Integer({ description: 'Number of items at its creation.' }),
+      pending: Type.Integer({ description: 'Number of waiting items.' }),
       succeeded: Type.Integer(),
-      unchanged: Type.Integer({ description: 'How many were so already.' }),
-      refused: Type.Integer({ description: 'How many could not be done; each says why.' }),
+      unchanged: Type.Integer({ description: 'Number of items that needed no change.' }),
+      refused: Type.Integer({ description: 'Number of refused items; each names the reason.' }),
     }),
     created_by: nullable(
       Type.String({ description: 'Email address of the person who asked for it.' }),
