@@ -41,7 +41,7 @@ test('stores that cannot be announced are stopped again, and the folder is free'
   // A worker, which starts no stores of its own.
   await assert.rejects(
     joinStores(config, silentLog(), { start: 'never' }),
-    /^NoS\w+: No server runs/,
+    /^NoS\w+: No server is running/,
   );
   lockDataFolder(folder)();
   keepFromTelling();
