@@ -35,7 +35,7 @@ export function OrganizationKeysPage() {
         <ServiceKeySection organization_id={organization_id} />
         <Section title="Keys of members" is_wide>
           <p className="muted">
-            These keys have access to this organization. A key can do at most what its owner may do.{' '}
+            These keys have access to this organization. A key can do what its owner may do.{' '}
             <Link to="/account">Create and revoke your own keys</Link> on your account page. To end
             all keys of a person here, remove the member.
           </p>

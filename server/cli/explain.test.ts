@@ -9,9 +9,9 @@ test('a value that an option does not take is wrong usage, as an unknown option 
   const environment = { SLUICE_BACKUP_PASSPHRASE: 'one that only tests have' };
   const wrong = {
     'backup nowhere --what': /unknown option/,
-    'backup nowhere --keep 0': /^--keep takes a whole number from 1 on\.\n$/,
+    'backup nowhere --keep 0': /^--keep needs a whole number from 1 on\.\n$/,
     'migrate --status --accept-store postgres': /cannot be used with option '--status'/,
-    'restore nowhere --lost mysql': /^--lost is postgres or clickhouse\.\n$/,
+    'restore nowhere --lost mysql': /^--lost must be postgres or clickhouse\.\n$/,
     'key create --expires-in-days none': /^--expires-in-days must be/,
   };
   for (const [words, told] of Object.entries(wrong)) {

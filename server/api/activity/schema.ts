@@ -85,7 +85,9 @@ export const LoggedEntry = Type.Object(
   { title: 'LoggedActivityEntry' },
 );
 
+/** An entry as SELECT returns it. */
 export type ActivityRow = Static<typeof ActivityEntry>;
+/** An entry as the list of a log shows it. */
 export type LoggedRow = Static<typeof LoggedEntry>;
 
 /** The state of a chain of the log. */
@@ -134,11 +136,13 @@ export const ActivityFilter = Type.Object({
   ),
 });
 
+/** The filters of a request. */
 export type ActivityWanted = Static<typeof ActivityFilter>;
 
 /** Orders of the log. */
 export const activity_orders = ['number'] as const;
 
+/** The query parameters of the log. */
 export const ActivityQuery = Type.Object({
   ...cursorQuery(activity_orders).properties,
   ...ActivityFilter.properties,

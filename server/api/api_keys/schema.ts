@@ -110,8 +110,10 @@ export const OrganizationApiKey = Type.Object(
   { title: 'OrganizationApiKey' },
 );
 
+/** A member's key as SELECT returns it. */
 export type OrganizationApiKeyRow = Static<typeof OrganizationApiKey>;
 
+/** A key as SELECT returns it. */
 export type ApiKeyRow = Static<typeof ApiKey>;
 
 /** Printable ASCII, as OAuth requires (RFC 6749, appendix A). */
@@ -206,6 +208,7 @@ export const AgentGranted = Type.Object(
   { title: 'AgentGranted' },
 );
 
+/** The body of POST. */
 export const ApiKeyCreate = Type.Object({ label, scopes, ...limits });
 /** Body of PUT: absent optional fields keep their values. */
 export const ApiKeyPut = Type.Object({ label, scopes, ...limits });
@@ -226,4 +229,5 @@ export const ApiKeyRoll = Type.Object({
   ),
 });
 
+/** The fields of a PATCH or PUT. */
 export type ApiKeyChanges = Static<typeof ApiKeyPatch>;

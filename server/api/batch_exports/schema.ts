@@ -225,6 +225,7 @@ export const BatchExportReplacement = Type.Object({
   ...alias_inputs,
 });
 
+/** The body of POST. */
 export const NewBatchExport = Type.Object({
   ...BatchExportReplacement.properties,
   team_id: Type.Optional(
@@ -249,6 +250,7 @@ export const BatchExportPatch = Type.Object({
 });
 export type BatchExportPatch = Static<typeof BatchExportPatch>;
 
+/** The body of `unpause/`. */
 export const Unpause = Type.Object({
   backfill: Type.Optional(
     Type.Boolean({

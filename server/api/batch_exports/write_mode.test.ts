@@ -78,7 +78,7 @@ test('a wrong rule is refused by its field, with what to do', async () => {
   const cases: [Record<string, unknown>, string, RegExp][] = [
     [{ ...merging, primary_key: null }, 'primary_key', /such as \["uuid"\]/],
     [{ ...merging, version_key: undefined }, 'version_key', /late delivery/],
-    [{ destination, incremental_mode: 'MERGE' }, 'primary_key', /must be there/],
+    [{ destination, incremental_mode: 'MERGE' }, 'primary_key', /is required/],
     [{ ...merging, primary_key: ['id'] }, 'primary_key', /no column `id`.*`uuid`/],
     [{ ...merging, primary_key: ['properties'] }, 'primary_key', /type json/],
     [{ ...merging, version_key: ['event'] }, 'version_key', /integer, timestamp/],

@@ -133,7 +133,7 @@ test('a body packed with lz64 is refused with advice', async () => {
   ] as const) {
     const { status, body: refused } = await post(path, body);
     assert.equal(status, 400);
-    assert.match(refused.detail, /lz64.*take a newer posthog-js.*disable_compression/);
+    assert.match(refused.detail, /lz64.*use a newer posthog-js.*disable_compression/);
   }
   assert.doesNotMatch((await post('/e/', plain)).body.detail, /lz64/);
   const readable = JSON.stringify(batchOf('not lz64'));

@@ -28,6 +28,7 @@ const Source = Type.Object(
   },
 );
 
+/** The body of `plan/`. */
 export const PlanRequest = Type.Object({
   configuration: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
@@ -198,11 +199,17 @@ export const Plan = Type.Object(
 );
 
 export type Plan = Static<typeof Plan>;
+/** One change of one object. */
 export type Step = Static<typeof Step>;
+/** One field that differs. */
 export type FieldChange = Static<typeof FieldChange>;
+/** A change made outside of the configuration. */
 export type Drift = Static<typeof Drift>;
+/** A note for the person. */
 export type Note = Static<typeof Note>;
+/** A missing value. */
 export type Need = Static<typeof Need>;
+/** The cost of a step. */
 export type Cost = Static<typeof Cost>;
 
 /** One object that a configuration manages, with the changes since its last apply. */
@@ -217,8 +224,10 @@ const ManagedObject = Type.Object(
   { title: 'ManagedObject' },
 );
 
+/** One object that a configuration manages. */
 export type ManagedObject = Static<typeof ManagedObject>;
 
+/** The answer of `objects/`. */
 export const ManagedObjects = Type.Object({
   objects: Type.Array(ManagedObject, {
     description:
@@ -227,10 +236,12 @@ export const ManagedObjects = Type.Object({
   }),
 });
 
+/** The body of `apply/`. */
 export const ApplyRequest = Type.Object({
   hash: Type.String({ minLength: 1, maxLength: 200, description: 'The hash of a plan.' }),
 });
 
+/** The answer of `apply/`. */
 export const Applied = Type.Object(
   {
     hash: Type.String(),
@@ -269,6 +280,7 @@ export const Pulled = Type.Object(
   { title: 'ConfigurationPulled' },
 );
 
+/** The query of `GET configuration/`. */
 export const PulledQuery = Type.Object({
   people: Type.Optional(
     Type.Boolean({ description: 'With the sections `members` and `invites`; default false.' }),

@@ -61,6 +61,7 @@ export async function forgetManaged(
       AND c.object_id = gone.object_id`);
 }
 
+/** A plan as the store has it. */
 export type StoredPlan = {
   id: string;
   hash: string;

@@ -119,6 +119,7 @@ export const Domain = Type.Object(
   { title: 'Domain' },
 );
 
+/** A domain row as SELECT returns it. */
 export type DomainRow = Static<typeof Domain>;
 
 const settable = {

@@ -86,6 +86,7 @@ export const NewErasure = Type.Object(
   { refuses_empty: true },
 );
 
+/** The request of an erasure. */
 export type ErasureAsked = Static<typeof NewErasure>;
 
 /** The rows that an erasure would delete from the store. */
@@ -163,6 +164,7 @@ export const Erasure = Type.Object(
   { title: 'Erasure' },
 );
 
+/** An erasure as SELECT returns it. */
 export type ErasureRow = Omit<Static<typeof Erasure>, 'public_key'>;
 
 const copy_states = ['waiting', 'rewriting', 'rewritten', 'yours'] as const;
@@ -202,6 +204,7 @@ export const ErasureTool = Type.Object(
   { title: 'ErasureTool' },
 );
 
+/** The query of the list of copies. */
 export const CopiesQuery = Type.Object({
   ...PageQuery.properties,
   state: Type.Optional(Type.Enum([...copy_states], { description: 'Only these.' })),

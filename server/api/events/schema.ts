@@ -73,6 +73,7 @@ export const looked_at_max = 100_000;
 const wanted = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 400, description }));
 
+/** The query of the list. */
 export const NewestQuery = Type.Object({
   event: wanted('Only events with this name.'),
   distinct_id: wanted('Only events of this person or object.'),
@@ -83,6 +84,7 @@ export const NewestQuery = Type.Object({
   ),
 });
 
+/** The query of the counts. */
 export const EventCountsQuery = Type.Object({
   after: Type.Optional(
     queryInstant('Only events stored at or after this instant; default a day before `before`.'),

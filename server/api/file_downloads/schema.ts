@@ -15,6 +15,7 @@ export const file_destination = findDestination('File')!;
 
 const by = 'The clock of the range, as in a backfill.';
 
+/** The body of POST. */
 export const NewFileDownload = Type.Object({
   batch_export: Type.Optional(
     uuid('The export whose model, query and event names are taken; without it: a model.'),

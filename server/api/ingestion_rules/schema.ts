@@ -82,6 +82,7 @@ export const IngestionRule = Type.Object(
   },
   { title: 'IngestionRule' },
 );
+/** A rule as SELECT returns it. */
 export type IngestionRuleRow = Static<typeof IngestionRule>;
 
 const changes = Type.Partial(Type.Object(fields)).properties;
@@ -109,6 +110,7 @@ export const OrderedRules = Type.Object(
   { title: 'OrderedIngestionRules' },
 );
 
+/** The query of the counts. */
 export const RuleCountsQuery = Type.Object({
   after: Type.Optional(
     queryInstant('Only hours that begin at or after this instant; default a day before `before`.'),

@@ -42,6 +42,7 @@ export const IngestionWarning = Type.Object(
   { title: 'IngestionWarning' },
 );
 
+/** A warning as SELECT returns it, without its outcome. */
 export type IngestionWarningRow = Static<typeof IngestionWarning>;
 
 /** The query parameters of the list. */

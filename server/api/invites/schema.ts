@@ -47,6 +47,7 @@ const link = Type.Optional(
 
 /** An invite in lists. */
 export const Invite = Type.Object(invite_fields, { title: 'Invite' });
+/** An invite row as SELECT returns it. */
 export type InviteRow = Static<typeof Invite>;
 
 /** An invite with its link, for its creator or sender. */
@@ -101,6 +102,7 @@ export const BulkAnswer = Type.Object(
   { title: 'InviteBulk' },
 );
 
+/** The query of the public view of an invite. */
 export const ShownQuery = Type.Object({
   token: Type.Optional(Type.String({ maxLength: 200, description: 'From the link.' })),
 });

@@ -52,6 +52,7 @@ const Maintenance = Type.Object(
       'has `sluice.maintenance` = `true`.',
   },
 );
+/** The maintenance of a table as SELECT returns it. */
 export type Maintenance = Static<typeof Maintenance>;
 
 const column = Type.String({ description: 'Name of the column.' });

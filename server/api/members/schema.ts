@@ -38,6 +38,7 @@ export const Member = Type.Object(
   },
   { title: 'Member' },
 );
+/** A member row as SELECT returns it. */
 export type MemberRow = Static<typeof Member>;
 
 /** Body of PUT. */

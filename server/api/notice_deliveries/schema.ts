@@ -7,6 +7,7 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 
 const delivery_outcomes = ['pending', 'delivered', 'given_up'] as const;
 
+/** The query of the list. */
 export const DeliveriesQuery = Type.Object({
   ...PageQuery.properties,
   target: Type.Optional(uuid('Only deliveries to this target.')),

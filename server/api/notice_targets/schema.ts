@@ -124,6 +124,7 @@ export const NoticeTarget = Type.Object(
   { title: 'NoticeTarget' },
 );
 
+/** A target row as SELECT returns it. */
 export type NoticeTargetRow = Static<typeof NoticeTarget>;
 
 /** The answer that creates a target. */

@@ -55,6 +55,7 @@ export const Organization = Type.Object(
   { title: 'Organization' },
 );
 
+/** An organization row as SELECT returns it. */
 export type OrganizationRow = Static<typeof Organization>;
 
 const name = lineOfText({
@@ -92,4 +93,5 @@ export const OrganizationPatch = Type.Object({ name: Type.Optional(name), ...opt
 
 /** The fields that users set. */
 export type OrganizationFields = Static<typeof OrganizationCreate>;
+/** The fields of a PATCH or PUT. */
 export type OrganizationChanges = Static<typeof OrganizationPatch>;

@@ -22,6 +22,7 @@ const passkey = {
 
 /** A passkey, which signs a person in with or without a password. */
 export const Passkey = Type.Object(passkey, { title: 'Passkey' });
+/** A passkey as SELECT returns it. */
 export type PasskeyRow = Static<typeof Passkey>;
 
 /** A new passkey, with values that are shown only once. */
@@ -93,6 +94,7 @@ export const ShownPasskey = Type.Object(
       '`/api/sessions/passkey/begin/`, in the form of its `toJSON()`. It works once.',
   },
 );
+/** A passkey that signs in or confirms. */
 export type GivenPasskey = Static<typeof ShownPasskey>;
 
 /** Body that finishes the creation of a passkey. */
@@ -121,6 +123,7 @@ export const PasskeyCreate = Type.Object({
     },
   ),
 });
+/** A passkey during its creation. */
 export type CreatedPasskey = Static<typeof PasskeyCreate>['passkey'];
 
 /** Body of PATCH of a passkey. */

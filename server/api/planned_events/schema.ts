@@ -71,6 +71,7 @@ export const PlannedEvent = Type.Object(
   },
   { title: 'PlannedEvent' },
 );
+/** A planned event as SELECT returns it. */
 export type PlannedEventRow = Static<typeof PlannedEvent>;
 
 const changes = Type.Partial(Type.Object(fields)).properties;

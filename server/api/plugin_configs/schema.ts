@@ -128,6 +128,7 @@ export const PluginConfig = Type.Object(
   },
   { title: 'PluginConfig' },
 );
+/** A config as SELECT returns it. */
 export type PluginConfigRow = Static<typeof PluginConfig>;
 
 const optional = {
@@ -152,6 +153,7 @@ export const PluginConfigCreate = Type.Object({
 export const PluginConfigPatch = Type.Object(optional);
 export type PluginConfigPatch = Static<typeof PluginConfigPatch>;
 
+/** The query parameters of `logs/`. */
 export const PluginLogQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({
@@ -184,6 +186,7 @@ export const PluginLogEntry = Type.Object(
   },
   { title: 'PluginLogEntry' },
 );
+/** A line of the log as SELECT returns it. */
 export type PluginLogRow = Static<typeof PluginLogEntry>;
 
 /** A metric of a plugin. */
@@ -226,4 +229,5 @@ export const PluginJob = Type.Object(
   },
   { title: 'PluginJob' },
 );
+/** A job as SELECT returns it. */
 export type PluginJobRow = Static<typeof PluginJob>;

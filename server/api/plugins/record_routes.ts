@@ -16,7 +16,9 @@ import { getPlugin, lockOwnPlugin, placeOf } from './found.ts';
 import { Plugin, PluginCreate, PluginPatch } from './schema.ts';
 import { deletePlugin, isUsedElsewhere, listPlugins, requirePluginsLevel } from './store.ts';
 
+/** Options of every route that reads a plugin. */
 export const reading = { within: 'organization', scope: 'plugin:read' } as const;
+/** Options of every route that changes a plugin. */
 export const changing = { within: 'organization', scope: 'plugin:write', level: 8 } as const;
 
 /** Routes that list, create, retrieve, change and delete in one collection. */

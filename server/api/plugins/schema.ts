@@ -54,7 +54,7 @@ const fields = {
       'level 9.',
   }),
   capabilities: any(
-    'Every organization on the server may enable it. Sluice reads them whenever the code changes.',
+    'Capabilities of its code: `{methods, jobs, scheduled_tasks}`, read whenever the code changes.',
   ),
   metrics: any('The metrics that its code declares: name -> `sum`, `max` or `min`.'),
   public_jobs: any('The jobs that people may start, with the fields of their payload.'),
@@ -76,6 +76,7 @@ const record = {
 
 /** A plugin in answers. */
 export const Plugin = Type.Object(record, { title: 'Plugin' });
+/** A plugin as SELECT returns it. */
 export type PluginRow = Static<typeof Plugin>;
 
 const optional = {
@@ -163,9 +164,7 @@ export const PluginWithSource = Type.Object(
       additionalProperties: { type: 'string' },
       description: 'File name -> its text.',
     }),
-    has_previous_version: Type.Boolean({
-      description: 'Whether `rollback/` has an earlier version.',
-    }),
+    has_previous_version: Type.Boolean({ description: '`rollback/` has an earlier version.' }),
   },
   { title: 'PluginWithSource' },
 );
@@ -274,6 +273,7 @@ export type ToolFile = ToolDefinition;
 /** A mapping of a tool: an action, its filter, and the fields of its payload. */
 export type ToolMapping = ToolFile['presets'][number];
 
+/** The query parameters of the catalogue. */
 export const CatalogueQuery = Type.Object({
   ...PageQuery.properties,
   search: Type.Optional(

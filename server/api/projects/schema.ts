@@ -80,6 +80,7 @@ export const Project = Type.Object(
   { title: 'Project' },
 );
 
+/** A project row as SELECT returns it. */
 export type ProjectRow = Static<typeof Project>;
 /** A project's settings for robots and its own people. */
 export type ProjectTraffic = Pick<ProjectRow, keyof typeof traffic>;
@@ -126,4 +127,5 @@ export const ProjectPatch = Type.Object({
   ...keeping_changes,
 });
 
+/** The fields of a PATCH or PUT. */
 export type ProjectChanges = Static<typeof ProjectPatch>;

@@ -7,6 +7,7 @@ const model = Type.Enum([...model_names], {
   description: "The model of the query's export, which decides the rows of the tables.",
 });
 
+/** The body of `query/validate/`. */
 export const QueryToValidate = Type.Object({
   query: Type.String({ description: 'The text of the query.' }),
   model: Type.Optional(model),

@@ -60,8 +60,10 @@ export const Retention = Type.Object(
   { title: 'Retention' },
 );
 
+/** The answer of `retention/`. */
 export type RetentionAnswer = Static<typeof Retention>;
 
+/** A removal as SELECT returns it. */
 export type RemovalRow = Static<typeof Removal>;
 
 /** The query parameters: a setting to try. */

@@ -103,6 +103,7 @@ export const SchemaColumnQuery = Type.Object({
   ),
 });
 
+/** The body of POST. */
 export const NewSchemaColumn = Type.Object({
   property,
   type,

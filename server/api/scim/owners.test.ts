@@ -91,7 +91,7 @@ test('the only owner stays, whatever is allowed', async () => {
   ] as const) {
     const answer = await own.scim(method, `/Users/${own.user.uuid}`, body);
     assert.equal(answer.status, 409, answer.text);
-    assert.match(answer.body.detail, /only owner .* Make somebody else an owner first/);
+    assert.match(answer.body.detail, /only owner .* Make another person an owner first/);
   }
   // If two owners are deactivated at once, one stays.
   await db.run(sql`UPDATE members SET level = 15 WHERE user_id = ${user_id}`);

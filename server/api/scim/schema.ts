@@ -22,6 +22,7 @@ export const Group = Type.Object(
   },
   { title: 'DirectoryGroup' },
 );
+/** A group as SELECT returns it. */
 export type GroupRow = Static<typeof Group>;
 
 /** The state and activity of a domain's directory, in answers. */
@@ -45,6 +46,7 @@ export const Directory = Type.Object(
   },
   { title: 'Directory' },
 );
+/** A directory as GET returns it. */
 export type DirectoryRow = Static<typeof Directory>;
 
 /** Body of PUT of a directory. */
@@ -72,6 +74,7 @@ export const Token = Type.Object(
   },
   { title: 'DirectoryToken' },
 );
+/** A token as SELECT returns it. */
 export type TokenRow = Static<typeof Token>;
 
 /** The answer that creates a token. */
@@ -87,6 +90,7 @@ export const NewToken = Type.Object(
   },
   { title: 'NewDirectoryToken' },
 );
+/** A new token with its secret. */
 export type NewTokenRow = Static<typeof NewToken>;
 
 /** Body of POST of a token. */

@@ -61,6 +61,6 @@ test('owners and members with another level get a mail about the levels of group
   assert.equal((await own.ask('PATCH', path, { level: 8 })).status, 200);
   await own.ask('PATCH', path, { level: null });
   const [, second] = await world.mailed(own.user.email, 'directory group', 2);
-  assert.match(second!.content.text!, /no longer decides .*\n+.*Nobody has another level/s);
+  assert.match(second!.content.text!, /no longer sets .*\n+.*Nobody's level has changed/s);
   assert.deepEqual(await world.mailed(`bob@${own.domain.domain}`, 'directory group', 0), []);
 });

@@ -71,6 +71,7 @@ export const OrganizationSecurity = Type.Object(
   },
   { title: 'OrganizationSecurity' },
 );
+/** The security settings as the API returns them. */
 export type SecurityRow = Static<typeof OrganizationSecurity>;
 
 /** Body of PATCH: only the sent fields change. */
@@ -83,4 +84,5 @@ export const SecurityPatch = Type.Object({
   accepted_providers: Type.Optional(accepted_providers),
   exempt_members: Type.Optional(exempt_members),
 });
+/** The fields of a PATCH. */
 export type SecurityChanges = Static<typeof SecurityPatch>;

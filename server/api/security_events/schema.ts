@@ -71,11 +71,13 @@ export const SecurityEventFilter = Type.Object({
     Type.Integer({ minimum: 0, description: 'Only events with a greater number.' }),
   ),
 });
+/** The filters of a request. */
 export type SecurityEventsWanted = Static<typeof SecurityEventFilter>;
 
 /** The order of the list. */
 export const security_event_orders = ['number'] as const;
 
+/** The query parameters of the list. */
 export const SecurityEventQuery = Type.Object({
   ...cursorQuery(security_event_orders).properties,
   ...SecurityEventFilter.properties,

@@ -74,6 +74,7 @@ export const CurrentServiceKey = Type.Object(
   { title: 'CurrentServiceKey' },
 );
 
+/** A service key as SELECT returns it. */
 export type ServiceKeyRow = Static<typeof ServiceKey>;
 
 const name = lineOfText({
@@ -114,5 +115,7 @@ export const ServiceKeyPatch = Type.Object({
   ...limits,
 });
 
+/** The fields of a PATCH or PUT. */
 export type ServiceKeyChanges = Static<typeof ServiceKeyPatch>;
+/** The fields of a new key. */
 export type ServiceKeyFields = Static<typeof ServiceKeyCreate>;

@@ -291,5 +291,5 @@ test('a page of another address says where passkeys work', async () => {
   assert.equal((await begin(passkey_origin)).status, 200);
   const elsewhere = await begin('http://127.0.0.1:8000');
   assert.equal(refusalOf(elsewhere), '400 feature_not_available');
-  assert.match(elsewhere.body.detail, /work under http:\/\/localhost:8000 only/);
+  assert.match(elsewhere.body.detail, /only work at http:\/\/localhost:8000/);
 });

@@ -41,6 +41,7 @@ const session = {
 
 /** A signed-in browser. */
 export const Session = Type.Object(session, { title: 'Session' });
+/** A session row as SELECT returns it. */
 export type SessionRow = Static<typeof Session>;
 
 /** The answer to a sign-in. */

@@ -67,6 +67,7 @@ export const Account = Type.Object(
   },
   { title: 'Account' },
 );
+/** The caller's own account as SELECT returns it. */
 export type AccountRow = Static<typeof Account>;
 
 /**

@@ -45,6 +45,7 @@ export const NewWriteKey = Type.Object(
   { title: 'NewWriteKey' },
 );
 
+/** A write key as SELECT returns it. */
 export type WriteKeyRow = Static<typeof WriteKey>;
 
 const name = lineOfText({

@@ -125,14 +125,15 @@ test('a restore repeats the erasures that later backups record', async () => {
 
   const { said } = await killedAndRestored(place, first);
   const told = said.join('\n');
-  assert.match(told, new RegExp(`later backup ${unreadable} was not looked at`));
-  assert.match(told, new RegExp(`Erasure ${filter} of project .* ask for it again`));
-  assert.match(told, new RegExp(`Erasure ${carl} of project .* continues by itself`));
-  assert.match(told, new RegExp(`The project ${deleted.project.id} .* is back: delete it again`));
-  assert.match(told, /No backup in this place has the erasures after 20/);
-  const again = new RegExp(`Erasure ${ada} of .* does it again, as erasure (.*)\\.`).exec(
+  assert.match(told, new RegExp(`later backup ${unreadable} was not checked`));
+  assert.match(told, new RegExp(`Erasure ${filter} of project .* request it again`));
+  assert.match(told, new RegExp(`Erasure ${carl} of project .* the server continues it`));
+  assert.match(
     told,
-  )?.[1];
+    new RegExp(`The project ${deleted.project.id} .* has been restored: delete it again`),
+  );
+  assert.match(told, /No backup in this place has the erasures after 20/);
+  const again = new RegExp(`Erasure ${ada} of .* repeats it, as erasure (.*)\\.`).exec(told)?.[1];
   assert.ok(again, told);
   await afterRestore(home, { ada, again });
 });

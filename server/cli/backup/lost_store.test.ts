@@ -205,7 +205,7 @@ test('a folder that lacks the other store, or has this one, is refused', async (
     await mkdir(join(embedded.data_dir, store), { recursive: true });
     await writeFile(join(embedded.data_dir, store, 'file'), '');
   }
-  await refused(/There is a PostgreSQL in .* Move it away/);
+  await refused(/There is a PostgreSQL in .* Move it to another place/);
   await rm(join(embedded.data_dir, 'postgres'), { recursive: true });
   await prepareForLost(embedded, 'postgres');
   await mkdir(join(embedded.data_dir, 'postgres'));

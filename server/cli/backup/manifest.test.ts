@@ -55,7 +55,7 @@ test('a changed byte of a manifest is damage, also in the sealed keys', async ()
   assert.deepEqual(await openBackupKeys(place, older, passphrase), ['k']);
   await assert.rejects(
     openBackupKeys(place, older, 'another passphrase'),
-    /passphrase is not the one .* of an older release are damaged/,
+    /The passphrase does not open .* of an older release are damaged/,
   );
 });
 

@@ -36,8 +36,8 @@ test('faults have exit codes of their own, and the form that was asked for', asy
     [[path, '--key', 'slk_x'], 4, /refused the API key: .*`sluice login --url/],
     [[path, '--key', ''], 4, /There is no API key for .*run `sluice login`/],
     [[path, '--url', 'localhost:8000'], 2, /is not the address of a server/],
-    [[path, '--organization', 'none'], 2, /has no organization none that this key may see/],
-    [[path, '--url', `${address}/api`], 2, /has no organization @current that this key may see/],
+    [[path, '--organization', 'none'], 2, /has no organization none that this key may read/],
+    [[path, '--url', `${address}/api`], 2, /has no organization @current that this key may read/],
     [[broken], 2, /faulty\.yaml:3:5: The file none\.txt cannot be read: ENOENT\./],
   ];
   const has = (words: string[], name: string) => words.includes(name);

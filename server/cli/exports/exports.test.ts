@@ -219,7 +219,7 @@ test('a wrong argument is answered with the possible ones', async () => {
   const cases: [string[], number, RegExp][] = [
     [['show', 'none'], 1, /no export "none" in this project\. `sluice exports list`/],
     [['show', 'firs'], 1, /no export "firs" in this project\. Similar:\n {2}\S+ {2}first/],
-    [['show', 'twice'], 1, /Several exports have the name "twice": give the id of one\.\n {2}\S/],
+    [['show', 'twice'], 1, /Several exports have the name "twice": use an id\.\n {2}\S/],
     [['create', 'a', '--to', 'nowhere', '--every', '5m'], 2, /--to takes one of S3, .*"nowhere"/],
     [
       ['create', 'a', '--to', 'file', '--every', '3m', '-c', 'prefix=a'],
@@ -252,7 +252,7 @@ test('a wrong argument is answered with the possible ones', async () => {
     [['backfill', 'first', '--from', '2026-02-30'], 2, /takes an instant with its zone/],
     [['list', '--limit', '0'], 2, /--limit takes a whole number/],
     [['list', '--health', 'well'], 1, /^health/],
-    [['list', '--project', '999999'], 1, /no such record/],
+    [['list', '--project', '999999'], 1, /does not exist/],
     [['nothing'], 2, /unknown command 'nothing'/],
   ];
   for (const [words, code, said] of cases) {

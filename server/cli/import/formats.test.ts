@@ -64,10 +64,10 @@ test('two rows of Mixpanel are one event where Mixpanel says so', () => {
 
 test('rows of Mixpanel that join nobody are refused', () => {
   for (const [row, problem] of [
-    [mixpanel('$identify', { distinct_id: 'a' }), /names no "\$anon_id"/],
-    [mixpanel('$merge', { distinct_id: 'a', $distinct_ids: ['a'] }), /does not name two ids/],
+    [mixpanel('$identify', { distinct_id: 'a' }), /has no "\$anon_id"/],
+    [mixpanel('$merge', { distinct_id: 'a', $distinct_ids: ['a'] }), /does not have two ids/],
     [mixpanel('e', { distinct_id: 'a', time: null }), /"properties.time" is missing/],
-    ['{"event":"e","distinct_id":"a"}', /"properties" is no object/],
+    ['{"event":"e","distinct_id":"a"}', /"properties" is not an object/],
   ] as const)
     assert.match(mapped(row, 'mixpanel'), problem);
 });
@@ -129,9 +129,9 @@ test('a row of GA4 becomes an event with its parameters as properties', async ()
 test('rows that are not of GA4 are refused', () => {
   const row = { event_name: 'e', user_pseudo_id: 'a', event_timestamp: 1_704_067_200_123_456 };
   for (const [fields, problem] of [
-    [{ event_params: {} }, /"event_params" is no list/],
+    [{ event_params: {} }, /"event_params" is not a list/],
     [{ event_params: [{ value: 1 }] }, /an entry without a "key"/],
-    [{ event_timestamp: undefined }, /"event_timestamp" holds no timestamp/],
+    [{ event_timestamp: undefined }, /"event_timestamp" is not a timestamp/],
     [{ user_pseudo_id: '' }, /"user_id" is missing/],
   ] as const)
     assert.match(mapped(JSON.stringify({ ...row, ...fields }), 'ga4'), problem);
@@ -213,7 +213,7 @@ test('calls of Segment and RudderStack become what their libraries send', () => 
   assert.deepEqual([paid!.event, paid!.distinct_id, paid!.properties.price], ['Paid', 'a', 3]);
   assert.deepEqual(identify!.$set, { plan: 'pro' });
   assert.equal(identify!.properties.$anon_distinct_id, 'a');
-  assert.match(bad!.problem, /"type" is none of track/);
+  assert.match(bad!.problem, /"type" must be one of track/);
   const drafts = readDraft(messageDraft({ ...rows[0] }, undefined), {
     received_ms: Date.now(),
     skew_ms: 0,

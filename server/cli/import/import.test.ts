@@ -163,7 +163,7 @@ test('a server that asks to wait is waited for, one that refuses ends the import
   );
   await assert.rejects(
     importing.run(owner, file, { project: '2147483647' }),
-    /has no project 2147483647 that this key may see\. Check --project, /,
+    /has no project 2147483647 that this key may read\. Check --project, /,
   );
   await assert.rejects(
     importing.run(owner, file, { url: 'http://127.0.0.1:9', wait_ms_max: 100 }),
@@ -175,7 +175,7 @@ test('a server that asks to wait is waited for, one that refuses ends the import
       owner,
       await importing.put('cut.gz', gzipSync('x'.repeat(9_000)).subarray(0, 30)),
     ),
-    /gzip data of .* is broken/,
+    /gzip data of .* is damaged/,
   );
   for (const cut of ['[{"event":"e","distinct_id":"d"}', '[{"event":"e"},{"event":"f', '[']) {
     await assert.rejects(

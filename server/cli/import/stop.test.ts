@@ -158,7 +158,7 @@ test('standard input that does not end, and one that was read, stop too', async 
   child.kill('SIGINT');
   const { code, output } = await ended;
   assert.equal(code, 130);
-  assert.match(output, /Stopped after line 10000 of 12000\. Give the same input again/);
+  assert.match(output, /Stopped after line 10000 of 12000\. Run the command with the same input/);
   endpoint.close();
 });
 

@@ -165,7 +165,7 @@ test('a switch copies the last rows and closes the store; it may be undone', asy
 
 test('the same store, and one with rows of others, is refused', async () => {
   const { clickhouse_url } = delivering.stores;
-  const itself = /--to is the store that the server uses already/;
+  const itself = /--to is the store that the server already uses/;
   await assert.rejects(migrateStore(source(), { to: clickhouse_url }), itself);
   await there('DROP TABLE moves');
   await assert.rejects(migrateStore(source(), { to }), /from another source/);

@@ -6,6 +6,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { BatchExport } from '../schema.ts';
 
+/** The body of `backfill/`. */
 export const NewBackfill = Type.Object({
   start_at: instant('Start of the range (inclusive), with a zone.'),
   end_at: instant('End of the range (exclusive), with a zone; at most one interval after now.'),

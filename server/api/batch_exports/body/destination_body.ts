@@ -12,6 +12,7 @@ import { collectViolations } from './collect.ts';
 /** A destination's full config with its secrets, in memory only. */
 export type FullConfig = Record<string, unknown>;
 
+/** The destination of an export. */
 export type Destination = { type: string; config: FullConfig };
 
 /** The destination in a body; a null config is an empty config. */

@@ -2,6 +2,7 @@ import { ApiError } from '../../../platform/http/errors.ts';
 
 /** A pending item of an action. */
 export type Item = { number: number; batch_export_id: string; run_id: string | null };
+/** The result of the item. */
 export type Result = {
   number: number;
   outcome: 'succeeded' | 'unchanged' | 'refused';

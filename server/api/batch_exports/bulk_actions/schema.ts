@@ -6,6 +6,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { run_statuses } from '../runs/schema.ts';
 
+/** Actions on many items at once. */
 export const bulk_kinds = [
   'retry_runs',
   'cancel_runs',
@@ -84,6 +85,7 @@ const asked = {
   ),
 };
 
+/** The body that creates a bulk action. */
 export const NewBulkAction = Type.Object({
   action: Type.Enum([...bulk_kinds], { description: 'The action on each item.' }),
   ...asked,
@@ -110,11 +112,11 @@ export const BulkAction = Type.Object(
     }),
     detail: Type.String({ description: 'Its progress, in a sentence.' }),
     progress: Type.Object({
-      total: Type.Integer({ description: 'Number of items that needed no change.' }),
-      pending: Type.Integer({ description: 'How many wait.' }),
+      total: Type.Integer({ description: 'Number of items at its creation.' }),
+      pending: Type.Integer({ description: 'Number of waiting items.' }),
       succeeded: Type.Integer(),
-      unchanged: Type.Integer({ description: 'How many were so already.' }),
-      refused: Type.Integer({ description: 'How many could not be done; each says why.' }),
+      unchanged: Type.Integer({ description: 'Number of items that needed no change.' }),
+      refused: Type.Integer({ description: 'Number of refused items; each names the reason.' }),
     }),
     created_by: nullable(
       Type.String({ description: 'Email address of the person who asked for it.' }),
@@ -149,6 +151,7 @@ export const BulkActionItem = Type.Object(
 /** An item's row as SELECT returns it. */
 export type BulkActionItem = Static<typeof BulkActionItem>;
 
+/** The query of `items/`. */
 export const ItemsQuery = Type.Object({
   ...PageQuery.properties,
   outcome: Type.Optional(

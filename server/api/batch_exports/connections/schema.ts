@@ -56,6 +56,7 @@ export const Connection = Type.Object(
 );
 export type Connection = Static<typeof Connection>;
 
+/** The body of POST. */
 export const ConnectionCreate = Type.Object({ ...fields, config: keys });
 
 /** The body of PUT: the config is replaced, except for secrets that were not sent. */

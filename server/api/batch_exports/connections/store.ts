@@ -46,6 +46,7 @@ export function findConnection(
     WHERE c.id = ${id}::uuid AND c.organization_id = ${organization_id}::uuid`);
 }
 
+/** A connection as the store has it. */
 export type StoredConnection = StoredConfig & {
   id: string;
   name: string;
@@ -93,6 +94,7 @@ export function listStoredConnections(
     WHERE c.organization_id = ${organization_id}::uuid ORDER BY c.created_at, c.id`);
 }
 
+/** The fields of a connection. */
 export type ConnectionFields = StoredConfig & Pick<Connection, 'name' | 'secret_keys'>;
 
 /** Adds a connection. */

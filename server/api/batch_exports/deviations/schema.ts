@@ -54,11 +54,13 @@ export const Deviation = Type.Object(
 );
 export type Deviation = Static<typeof Deviation>;
 
+/** The query of `deviations/`. */
 export const DeviationsQuery = Type.Object({
   ...PageQuery.properties,
   state: Type.Optional(Type.Enum([...states], { description: 'Only findings in this state.' })),
 });
 
+/** The body of `accept/`. */
 export const Acceptance = Type.Object({
   reason: lineOfText({
     minLength: 1,
@@ -69,6 +71,7 @@ export const Acceptance = Type.Object({
 
 const formats = ['json', 'text'] as const;
 
+/** The query of `statement/`. */
 export const StatementQuery = Type.Object({
   after: Type.Optional(queryInstant('Only deliveries whose data interval ends after it.')),
   before: Type.Optional(queryInstant('Only deliveries whose data interval begins before it.')),

@@ -152,6 +152,7 @@ const FoundRecord = Type.Object({
 /** A stored event, or a version of a person or distinct id, and its deliveries. */
 export type FoundRecord = Static<typeof FoundRecord>;
 
+/** The answer of `find/`. */
 export const Found = Type.Object(
   {
     detail: Type.String({ description: 'The result, in a sentence.' }),

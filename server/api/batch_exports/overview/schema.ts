@@ -16,6 +16,7 @@ import { StoredTags, TagAsked } from '../tags.ts';
 const slots_default = 24;
 const slots_max = 100;
 
+/** The query of `overview/`. */
 export const OverviewQuery = Type.Object({
   ...PageQuery.properties,
   health: Type.Optional(
@@ -202,8 +203,10 @@ export const ExportOverview = Type.Object(
   { title: 'ExportOverview' },
 );
 export type ExportOverview = Static<typeof ExportOverview>;
+/** A state of an export. */
 export type HealthCode = ExportOverview['health']['code'];
 
+/** The answer of `overview/`. */
 export const Overview = Type.Object(
   {
     ...pageOf(ExportOverview).properties,

@@ -7,6 +7,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant } from '../../../platform/http/schemas.ts';
 
+/** The query of `proof/`. */
 export const ProofQuery = Type.Object({
   after: Type.Optional(queryInstant('Start of the range; default 30 days before its end.')),
   before: Type.Optional(queryInstant('End of the range; default now.')),

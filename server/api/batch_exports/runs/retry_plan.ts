@@ -25,6 +25,7 @@ export const retried_statuses: readonly string[] = [
   'Terminated',
 ];
 
+/** A reason to refuse a retry. */
 export type RetryRefusal = Exclude<RetryAnswer, 'possible'>;
 
 /**

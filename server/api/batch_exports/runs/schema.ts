@@ -32,6 +32,7 @@ export const retry_answers = [
   'delivered',
   'changed',
 ] as const;
+/** One of `retry_answers`. */
 export type RetryAnswer = (typeof retry_answers)[number];
 
 /**

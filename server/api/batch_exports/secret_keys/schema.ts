@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 
+/** The stored secrets of an export's destination, by their keys. */
 export const StoredSecrets = Type.Object(
   {
     secret_keys: Type.Array(Type.String(), {

@@ -16,6 +16,7 @@ export const slot_states = [
   'waiting',
   'outside',
 ] as const;
+/** One of `slot_states`. */
 export type SlotState = (typeof slot_states)[number];
 
 /** Reasons why a slot is missing or outside. */
@@ -31,6 +32,7 @@ export const slot_reasons = [
   'after_end',
   'no_backfill',
 ] as const;
+/** One of `slot_reasons`. */
 export type SlotReason = (typeof slot_reasons)[number];
 
 /** The query of `slots/`. */

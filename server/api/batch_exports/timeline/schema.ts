@@ -20,6 +20,7 @@ export const TimelineFilter = Type.Object({
   before: Type.Optional(queryInstant('Only before this instant.')),
 });
 
+/** The query of `timeline/`. */
 export const TimelineQuery = Type.Object({
   ...cursorQuery(timeline_orders).properties,
   ...TimelineFilter.properties,

@@ -18,6 +18,7 @@ export const repair_description =
   'backfill of its data interval delivers it again: delete its remaining rows first. ' +
   '`repair` of the finding says which way applies.';
 
+/** The body of `verifications/`. */
 export const NewVerification = Type.Object({
   start_at: Type.Optional(
     nullable(instant('Only deliveries whose data interval ends after it; null: all before.')),
@@ -126,6 +127,7 @@ export const VerificationFinding = Type.Object(
 );
 export type VerificationFinding = Static<typeof VerificationFinding>;
 
+/** The query of `findings/`. */
 export const FindingsQuery = Type.Object({
   ...PageQuery.properties,
   kind: Type.Optional(

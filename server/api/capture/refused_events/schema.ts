@@ -28,8 +28,10 @@ const fields = {
 
 /** A refused event, or a refused request, that can be sent again. */
 export const RefusedEvent = Type.Object(fields, { title: 'RefusedEvent' });
+/** A refused event as SELECT returns it. */
 export type RefusedEventRow = Static<typeof RefusedEvent>;
 
+/** A refused event with its content. */
 export const RefusedEventContent = Type.Object(
   {
     ...fields,

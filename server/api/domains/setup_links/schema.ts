@@ -21,6 +21,7 @@ const record = {
 /** A setup link in lists and records. Its token is not stored. */
 export const SetupLink = Type.Object(record, { title: 'SetupLink' });
 
+/** A setup link as SELECT returns it. */
 export type SetupLinkRow = Static<typeof SetupLink>;
 
 /** The answer that creates a setup link, the only one that shows it. */
@@ -111,4 +112,5 @@ export const Setup = Type.Object(
   { title: 'Setup' },
 );
 
+/** The state of the page behind a link. */
 export type SetupState = Static<typeof Setup>;

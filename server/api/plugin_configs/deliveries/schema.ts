@@ -16,6 +16,7 @@ export const PluginDelivery = Type.Object(
   },
   { title: 'PluginDelivery' },
 );
+/** The state of a delivery as SELECT returns it. */
 export type PluginDeliveryRow = Static<typeof PluginDelivery>;
 
 const Body = Type.Object({
@@ -44,6 +45,7 @@ const Exchange = Type.Object({
   ),
   error: nullable(Type.String({ description: 'Why there is no answer.' })),
 });
+/** A request of a tool, and the answer to it. */
 export type Exchange = Static<typeof Exchange>;
 
 const mapping = Type.String({ description: 'The name of the mapping.' });
@@ -65,6 +67,7 @@ const set_aside_fields = {
 
 /** An event that a tool did not accept at one mapping. */
 export const SetAsideEvent = Type.Object(set_aside_fields, { title: 'PluginSetAsideEvent' });
+/** A row of the events that were set aside. */
 export type SetAsideRow = Static<typeof SetAsideEvent>;
 
 /** Such an event with the requests and answers of the last attempt. */
@@ -72,6 +75,7 @@ export const SetAsideRecord = Type.Object(
   { ...set_aside_fields, exchanges: Type.Array(Exchange) },
   { title: 'PluginSetAsideRecord' },
 );
+/** An event that was set aside, with requests and answers. */
 export type SetAsideRecordRow = Static<typeof SetAsideRecord>;
 
 const text = (description: string) =>
@@ -87,6 +91,7 @@ const wanted_event = 'Only this event.';
 const wanted_mapping = text('Only events at the mapping with this name.');
 const wanted_reason = text('Only events whose reason contains this text, in any case.');
 
+/** The query of `set_aside/`. */
 export const SetAsideQuery = Type.Object({
   ...PageQuery.properties,
   after: Type.Optional(queryInstant('Only events that were set aside at or after this instant.')),
@@ -190,8 +195,10 @@ export const Replay = Type.Object(
   },
   { title: 'PluginReplay' },
 );
+/** A replay as SELECT returns it. */
 export type ReplayRow = Static<typeof Replay>;
 
+/** The query of `sends/`. */
 export const SendsQuery = Type.Object({ event_uuid: uuid('The event.') });
 
 /** The answer of `sends/`: the attempts of a tool at an event. */
@@ -225,6 +232,7 @@ export const PluginSends = Type.Object(
 /** Units of a point of `delivery/metrics/`. */
 export const point_lengths = ['point', 'hour', 'day'] as const;
 
+/** The query of `delivery/metrics/`. */
 export const DeliveryMetricsQuery = Type.Object({
   after: Type.Optional(
     queryInstant('Only points at or after this instant; default a day before `before`.'),

@@ -58,7 +58,7 @@ test('a form of more than 512 KiB is 413 before it is read', async () => {
   const browser = newBrowser();
   const answer = await browser.post('/complete/saml/', { SAMLResponse: 'A'.repeat(600_000) }, true);
   assert.equal(answer.status, 413);
-  assert.match(answer.text, /More was sent than a sign-in takes\./);
+  assert.match(answer.text, /The request is larger than a sign-in can be\./);
 });
 
 const unavailable: [string, () => Promise<string>][] = [

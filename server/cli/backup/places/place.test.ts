@@ -75,7 +75,7 @@ for (const kind of ['folder', 'bucket'])
 
 test('an address of no bucket is refused with what to write', () => {
   assert.throws(() => openPlace('s3://'), /write s3:\/\/bucket\/prefix/);
-  assert.throws(() => openPlace('s3://b?regoin=x'), /takes "region".* and no "regoin"/);
+  assert.throws(() => openPlace('s3://b?regoin=x'), /allows "region".* but not "regoin"/);
   const wrong: [string, RegExp][] = [
     ['s3://backups:9000/a', /more than a bucket and a prefix\. .*"endpoint"/],
     ['s3://key:secret@backups/a', /"s3:\/\/backups\/a" has more than a bucket/],
