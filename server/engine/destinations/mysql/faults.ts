@@ -58,8 +58,8 @@ const closed_unheard = passing(
 );
 
 /**
- * By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for what the
- * server said.
+ * By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for the server's
+ * message.
  */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
@@ -146,24 +146,25 @@ const faults: Record<string, Fault> = {
 };
 
 /**
- * A fault of the server or the way to it as an error that says what to do; others stay as they are.
+ * Translates a fault of the server or its connection into an error that says what to do; others
+ * stay unchanged.
  */
 export function mySqlError(error: unknown): unknown {
   return explain(error, (known: Error & { code?: unknown; sqlState?: unknown }) => {
     const { code, sqlState, message } = known;
     const state = typeof sqlState === 'string' ? sqlState : undefined;
-    // The client has no name for some errors of MariaDB's: their SQLSTATE tells.
+    // The client has no name for some errors of MariaDB: their SQLSTATE identifies them.
     return faultOf(typeof code === 'string' ? code : '', state, message);
   });
 }
 
-/** An error of the server that is not named above is told apart by the class of its SQLSTATE. */
+/** The class of its SQLSTATE classifies a server's error that is not listed above. */
 function faultOf(code: string, sqlState: string | undefined, message: string): Fault | undefined {
-  // mysql2 puts its own code over that of TLS.
+  // mysql2 replaces the code of TLS by its own.
   if (code === 'HANDSHAKE_SSL_ERROR' && /certificate|altnames/i.test(message)) return unverified;
   if (code === 'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD' && message.startsWith('Incorrect string'))
     return characters;
-  // MariaDB has a number for it that is another error of MySQL's.
+  // MariaDB's number for it is another error of MySQL's.
   if (/account is locked/i.test(message)) return credentials;
   if (faults[code] !== undefined) return faults[code];
   if (sqlState === undefined) return undefined;

@@ -41,7 +41,7 @@ const full = passing(
   'The store is full, or a quota is used up (%). The run continues by itself once there is room.',
 );
 
-/** By the name or code of the error, as the store gives it. */
+/** By the name or code of the store's error. */
 const faults: Record<string, Fault> = {
   NoSuchBucket: bucket,
   InvalidBucketName: lasting(
@@ -114,7 +114,7 @@ const faults: Record<string, Fault> = {
   ),
 };
 
-// Answers to HEAD have no body, so only the status tells.
+// Answers to HEAD have no body, so only the status is known.
 const refused = lasting(
   'permission_denied',
   'The store refused the request: the access key or its secret is wrong, or the key has no ' +
@@ -157,24 +157,23 @@ function factsOf(
   const names = [error.name, error.Code ?? '', error.code ?? ''];
   const status = statusOf(error);
   const actual = error.Region ?? error.$response?.headers?.['x-amz-bucket-region'] ?? signed;
-  // An answer to HEAD has no name, so the region in it has to tell.
+  // An answer to HEAD has no name, so its region decides.
   if (actual !== signed && [301, 307, 400].includes(status ?? 0))
     return { names: ['PermanentRedirect'], status, said: actual };
   const message = error.message === 'UnknownError' ? '' : error.message;
   const said = message.replaceAll(textOf(aws_access_key_id) ?? '\0', '[hidden]');
-  // Rights to the key of an encryption are refused as those to the bucket are.
+  // Missing rights to an encryption key give the same error as missing rights to the bucket.
   const isOfKey = error.name === 'AccessDenied' && /\bkms:\w/.test(said);
   return { names: isOfKey ? ['KMSDisabledException'] : names, status, said };
 }
 
-/** The HTTP status that the store gave, or undefined when it gave none. */
+/** Returns the store's HTTP status, or undefined without one. */
 function statusOf(error: unknown): number | undefined {
   return (error as SdkError | undefined)?.$metadata?.httpStatusCode;
 }
 
 /**
- * Returns true if `work` wrote an object, and false if the store refuses, because there is one of
- * this name.
+ * Returns true if `work` wrote an object, and false if the store refuses because the name exists.
  */
 export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
   try {
@@ -186,7 +185,7 @@ export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** True when the store says that an object or upload is not there. */
+/** Returns true if the store reports a missing object or upload. */
 export function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes((error as Error).name);
 }

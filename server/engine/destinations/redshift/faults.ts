@@ -14,9 +14,7 @@ const bucket_denied = lasting(
     's3:GetObject and s3:ListBucket.',
 );
 
-/**
- * Redshift gives most faults of its own the SQLSTATE XX000, so they are told apart by what it says.
- */
+/** Redshift gives most of its own faults the SQLSTATE XX000, so the message distinguishes them. */
 const own: OwnFaults = {
   by_message: [
     [
@@ -46,7 +44,7 @@ const own: OwnFaults = {
     ],
     [/invalid (json|input syntax)|error parsing json|json parsing error/i, value],
     [
-      // Redshift's words for a table that went while the statement waited.
+      // Redshift's message for a table that was dropped while the statement waited.
       /serializable isolation violation|concurrent transaction|could not open relation with OID/i,
       server_faults.conflict,
     ],
@@ -93,8 +91,8 @@ const own: OwnFaults = {
 };
 
 /**
- * A fault of the cluster or the way to it as an error that says what to do; every other error,
- * above all the source's, stays as it is.
+ * Translates a fault of the cluster or its connection into an error that says what to do; every
+ * other error (mostly the source's) stays unchanged.
  */
 export function redshiftError(error: unknown): unknown {
   return postgresError(error, own);

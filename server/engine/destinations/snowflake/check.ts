@@ -26,8 +26,8 @@ import { counted } from '../../../platform/counted.ts';
 type Session = Dialect & { connection: Connection };
 
 /**
- * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
- * one, which is removed again; the table of the export is looked at and not created.
+ * Tries a delivery's steps, up to reading the values back, with a scratch table beside the real
+ * one, which is then removed. It checks the export's table and does not create it.
  */
 export function checkSnowflake(
   config: SnowflakeConfig,
@@ -86,7 +86,10 @@ export function checkSnowflake(
   );
 }
 
-/** The row for a table: a column of the type ARRAY makes a list of what is none, so it gets one. */
+/**
+ * Returns the row for a table: a column of the type ARRAY wraps other values in a list, so it gets
+ * a list.
+ */
 function fitted(row: SampleRow, found: FoundColumn[]): SampleRow {
   const types = typesOf(found);
   const isList = row.columns.map(

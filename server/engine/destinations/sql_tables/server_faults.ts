@@ -1,8 +1,8 @@
 import { lasting, ofRow, passing } from '../../model/destination/faults.ts';
 
 /**
- * Faults that are the same thing at every server with tables, and are told in the same words. `%`
- * stands for what the server said.
+ * Faults that all servers with tables share, with the same messages. `%` stands for the server's
+ * message.
  */
 export const server_faults = {
   unverified: lasting(
@@ -39,7 +39,7 @@ export const server_faults = {
     'The table does not take a value (%). Change the type of the column, or leave the table to ' +
       'be created by the export.',
   ),
-  /** Codes that only say that the server did not like a value. */
+  /** Codes that only say that the server refused a value. */
   row: ofRow(
     'value_refused',
     'The server refused a row (%). Look at the triggers, checks and column types of the table.',
