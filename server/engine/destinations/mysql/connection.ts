@@ -226,7 +226,7 @@ function lossOf(client: Client, socket: Socket): Promise<never> {
   });
 }
 
-/** How a call may end apart from its answer, and the part of an answer outside its rows. */
+/** The ends of a call apart from its answer, and the part of an answer outside its rows. */
 type Answering = {
   lost: Promise<never>;
   during<Result>(statement: () => Promise<Result>): Promise<Result>;

@@ -3,8 +3,8 @@ import { compiledModules } from '../../../platform/processes/compiled.ts';
 import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
- * How long an unused thread is kept, and the number of such threads: loading the client takes a
- * second, keeping it some 80 MB. Two, since the runs of a backfill come two and more at a time:
+ * Time for which an unused thread is kept, and the number of such threads: loading the client takes
+ * a second, keeping it some 80 MB. Two, since the runs of a backfill come two and more at a time:
  * with one, each further run would load it again.
  */
 const spare_milliseconds = 60_000;

@@ -111,8 +111,8 @@ export type Mover = Shower & {
 type Session = Standing & {
   work: TransactionalDelivery;
   /**
-   * How its rows reach the table; undefined until the first slice or an earlier attempt's stage
-   * decides.
+   * The path of its rows to the table; undefined until the first slice or an earlier attempt's
+   * stage decides.
    */
   way: 'direct' | 'staged' | undefined;
   mover: Mover | undefined;
