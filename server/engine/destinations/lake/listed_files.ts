@@ -15,8 +15,8 @@ export function hiddenRows({ deletes = [] }: ListedFile): string | undefined {
   const [first] = deletes;
   return first === undefined
     ? undefined
-    : `Another writer has deleted rows of it with ${counted(deletes.length, 'file')} of deletes ` +
-        `such as ${first}, so readers see fewer rows.`;
+    : `Another writer has deleted rows of it with ${counted(deletes.length, 'delete file')} ` +
+      `such as ${first}, so readers see fewer rows.`;
 }
 
 /** Names the data files of deliveries that the table does not name exactly once and unchanged. */

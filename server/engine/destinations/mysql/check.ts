@@ -46,7 +46,7 @@ export function checkMySql(
         const connection = await connect(config, deps);
         return { ...mySqlDialect(connection), connection };
       },
-      begin: async () => 'The server let the user in.',
+      begin: async () => 'The server accepted the user.',
       look: async (session) => {
         const looked = await lookAtTable(session, row);
         found = looked.found;

@@ -21,7 +21,8 @@ const full = passing(
 );
 const read_only = passing(
   'read_only',
-  'The server takes no writes just now (%); it is a replica, in maintenance or set to read-only.',
+  'The server accepts no writes at the moment (%). It is a replica, in maintenance or set ' +
+    'to read-only.',
 );
 const limited = passing(
   'too_many_connections',
@@ -29,21 +30,21 @@ const limited = passing(
 );
 const not_given = lasting(
   'table_unsuitable',
-  'The table has a column that the export does not bring (%). Give it a default, let it be null, ' +
-    'or export to another table.',
+  'The table requires a column that the export does not have (%). Give it a default, let ' +
+    'it be null, or export to another table.',
 );
 const characters = ofRow(
   'value_refused',
-  'The table does not take a character (%). Convert it to the character set utf8mb4, or leave it ' +
-    'to be created by the export.',
+  'The table refuses a character (%). Convert it to the character set utf8mb4, or let the ' +
+    'export create the table.',
 );
 const not_mysql = lasting(
   'not_mysql',
-  'What answers at this host and port is not MySQL; check both.',
+  'The server at this host and port is not MySQL; check both.',
 );
 const other_server = lasting(
   'not_mysql',
-  'What answers at this host and port is not MySQL but %; check both.',
+  'The server at this host and port is not MySQL but %; check both.',
 );
 const unheard = passing(
   'connection_failed',
@@ -101,7 +102,7 @@ const faults: Record<string, Fault> = {
     'Another delivery or session holds a lock on the table or on rows of it.',
   ),
   ER_LOCK_DEADLOCK: server_faults.conflict,
-  ER_LOCK_TABLE_FULL: passing('out_of_resources', 'The server is short of room for locks (%).'),
+  ER_LOCK_TABLE_FULL: passing('out_of_resources', 'The server lacks memory for locks (%).'),
   ER_OUT_OF_RESOURCES: server_faults.short,
   ER_OUTOFMEMORY: server_faults.short,
   ER_TRANS_CACHE_FULL: lasting(

@@ -78,8 +78,7 @@ export function mySqlColumnFaults(columns: Column[]): string[] {
       );
     if (names.has(name.toLowerCase()))
       faults.push(
-        `MySQL does not tell upper from lower case in names: give the column \`${name}\` ` +
-          'another alias.',
+        `MySQL ignores case in names: give the column \`${name}\` another alias.`,
       );
     names.add(name.toLowerCase());
   }

@@ -21,7 +21,7 @@ const no_tls = lasting(
 );
 const not_http = passing(
   'unexpected_answer',
-  'What answers at the address of the store does not speak HTTP; check endpoint_url.',
+  'The server at the address of the store does not speak HTTP; check endpoint_url.',
 );
 const certificate = lasting(
   'tls_not_verified',
@@ -32,7 +32,7 @@ const certificate = lasting(
 /** The fault of a store that throttles requests. */
 export const throttled = passing(
   'throttled',
-  'The store asks for fewer requests; the run continues by itself.',
+  'The store asks for fewer requests; the run continues automatically.',
 );
 
 /** Faults of the connection to a store, by the code or name of Node.js and the clients. */

@@ -17,9 +17,9 @@ const region = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The access key may not do this (%). It needs s3:PutObject, s3:AbortMultipartUpload and, to go ' +
-    'on after a crash and to verify, s3:GetObject, s3:ListBucket, s3:ListMultipartUploadParts ' +
-    'and s3:ListBucketMultipartUploads.',
+  'The access key may not do this (%). It needs s3:PutObject, s3:AbortMultipartUpload. To ' +
+    'resume after a crash and to verify, it also needs s3:GetObject, s3:ListBucket, ' +
+    's3:ListMultipartUploadParts and s3:ListBucketMultipartUploads.',
 );
 const bucket = lasting(
   'bucket_missing',
@@ -38,7 +38,8 @@ const slow = passing('connection_lost', 'The store waited too long for the rest 
 const conflict = passing('conflict', 'The store is at work on the bucket or the object (%).');
 const full = passing(
   'disk_full',
-  'The store is full, or a quota is used up (%). The run continues by itself once there is room.',
+  'The store is full, or a quota is used up (%). The run continues automatically once ' +
+    'there is room.',
 );
 
 /** By the name or code of the store's error. */
@@ -87,11 +88,11 @@ const faults: Record<string, Fault> = {
   ),
   NoSuchUpload: passing(
     'slice_lost',
-    'An upload ended before it could be completed; it is made again. A rule of the bucket may ' +
-      'end open uploads too early.',
+    'An upload ended before Sluice could complete it. Sluice uploads it again. A rule of ' +
+      'the bucket may end open uploads too early.',
   ),
-  InvalidPart: passing('slice_lost', 'A part of an upload is gone; it is made again.'),
-  EntityTooSmall: passing('slice_lost', 'The store refused a part as too small; it is made again.'),
+  InvalidPart: passing('slice_lost', 'The store lost a part of an upload. Sluice uploads it again.'),
+  EntityTooSmall: passing('slice_lost', 'The store refused a part as too small. Sluice uploads it again.'),
   BadDigest: damaged,
   IncompleteBody: damaged,
   XAmzContentSHA256Mismatch: damaged,

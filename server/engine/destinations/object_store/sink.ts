@@ -222,7 +222,8 @@ async function complete(place: Place, outcome: SliceOutcome): Promise<void> {
   if (!(await isCompleted(place, outcome)))
     throw new RetryableError(
       'slice_lost',
-      `The upload of ${outcome.name} ended before it could be completed; it is made again.`,
+      `The upload of ${outcome.name} ended before Sluice could complete it. Sluice uploads ` +
+        'it again.',
     );
 }
 

@@ -42,7 +42,7 @@ export function checkPostgres(
         await connection.rows(
           "SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'",
         );
-        return 'The server let the user in.';
+        return 'The server accepted the user.';
       },
       look: async (session) => {
         const { warning } = await prepareTables(session, delivery);

@@ -52,7 +52,7 @@ export function checkRedshift(
       },
       begin: async ({ connection }) => {
         await connection.rows('BEGIN; SET statement_timeout TO 30000');
-        return 'The cluster let the user in.';
+        return 'The cluster accepted the user.';
       },
       look: async (session) => {
         ({ found } = await prepareTables(session, delivery));

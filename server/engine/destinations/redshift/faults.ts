@@ -5,8 +5,8 @@ import { server_faults } from '../sql_tables/server_faults.ts';
 
 const value = ofRow(
   'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be created by the export with the properties_data_type super.',
+  'The table refuses a value (%). Change the type of the column, or let the export create ' +
+    'the table with the properties_data_type super.',
 );
 const bucket_denied = lasting(
   'permission_denied',
@@ -63,8 +63,8 @@ const own: OwnFaults = {
   by_code: {
     OTHER_SERVER: lasting(
       'not_postgres',
-      'What answers at this host and port is not Redshift but %; check both (its usual port is ' +
-        '5439).',
+      'The server at this host and port is not Redshift but %; check both (the usual port ' +
+        'is 5439).',
     ),
     UNHEARD: passing(
       'connection_failed',

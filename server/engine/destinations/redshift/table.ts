@@ -64,8 +64,7 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
       faults.push(`Redshift keeps the name \`${name}\` to itself: give the column another alias.`);
     if (names.has(folded))
       faults.push(
-        `Redshift does not tell upper from lower case in names: give the column \`${name}\` ` +
-          'another alias.',
+        `Redshift ignores case in names: give the column \`${name}\` another alias.`,
       );
     names.add(folded);
   }

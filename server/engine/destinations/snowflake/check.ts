@@ -50,7 +50,7 @@ export function checkSnowflake(
         return { ...snowflakeDialect(connection), connection };
       },
       begin: async () =>
-        'The account let the user in, with this role, warehouse, database and schema.',
+        'The account accepted the user, with this role, warehouse, database and schema.',
       look: async (session) => {
         const looked = await lookAtTable(session, row);
         if (looked.found === undefined) return looked.told;
@@ -62,8 +62,9 @@ export function checkSnowflake(
       write: async (session) => {
         await writeRow(session.connection, row, found, { scratch, like });
         return (
-          'A row with a value in every column was brought to a stage, and from there into a ' +
-          `scratch table${like === undefined ? '' : ` like ${session.target.name}`}.`
+          'A row with a value in every column was uploaded to a stage, and copied from ' +
+            'there into a scratch ' +
+            `table${like === undefined ? '' : ` like ${session.target.name}`}.`
         );
       },
       own: tryDeletes<Session>(deps, {
@@ -127,7 +128,7 @@ function requireOne(done: string, records: number): void {
   if (records !== 1)
     throw new RetryableError(
       'count_mismatch',
-      `Snowflake ${done} ${counted(records, 'row')} where there should be one. Test again; if ` +
-        `it comes again, ask Snowflake's support.`,
+      `Snowflake ${done} ${counted(records, 'row')} instead of one. Test again. If it ` +
+        "happens again, ask Snowflake's support.",
     );
 }

@@ -162,7 +162,7 @@ function notSnowflake(error: unknown): NonRetryableError | undefined {
     return undefined;
   return new NonRetryableError(
     'not_snowflake',
-    'What answers at this host is not a Snowflake account; check the keys account and host.',
+    'The server at this host is not a Snowflake account; check the keys account and host.',
     { cause: error },
   );
 }

@@ -66,7 +66,7 @@ const faults: Record<string, Fault> = {
   client_lost: passing('connection_lost', 'The client of the account ended during its work.'),
   upload_failed: passing(
     'store_fault',
-    'A file could not be brought to the stage of the account (%).',
+    'A file could not be uploaded to the stage of the account (%).',
   ),
   // The session may have ended while it was idle.
   390104: broken,

@@ -258,8 +258,8 @@ async function show(
   if (!isMerged(delivery) && shown !== records)
     throw new RetryableError(
       'count_mismatch',
-      `The delivery has ${counted(records, 'row')}, but Snowflake would show ${shown}; it is ` +
-        `made again.`,
+      `The delivery has ${counted(records, 'row')}, but Snowflake would show ${shown}. ` +
+        'Sluice delivers it again.',
     );
 }
 

@@ -87,7 +87,7 @@ function kindOf(heard: Buffer): string | undefined {
   const text = heard.toString('latin1');
   if (/^(HTTP\/|<!doctype|<html)/i.test(text)) return 'an HTTP server';
   if (text.startsWith('SSH-')) return 'an SSH server';
-  if (/^220[ -]/.test(text)) return 'a server of mails or files';
+  if (/^220[ -]/.test(text)) return 'a mail or file server';
   if (/^[-+](ERR|NOAUTH|DENIED)/.test(text)) return 'Redis';
   // An alert of TLS, in answer to other bytes.
   if (heard[0] === 0x15 && heard[1] === 3) return 'a server that speaks only TLS, as HTTPS does';

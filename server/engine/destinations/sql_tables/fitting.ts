@@ -63,7 +63,7 @@ export function requireFitting(
     .filter((column) => column.must_be_given === true && !given.has(keyOf(column.name)))
     .map(
       ({ name }) =>
-        `the column ${name} must not be null, has no default, and the export does not bring it`,
+        `the column ${name} must not be null, has no default, and the export does not have it`,
     );
   const faults = [
     ...columns.flatMap((column) => faultsOf(column, byName.get(keyOf(column.name))!, typing)),
@@ -129,6 +129,6 @@ function faultsOf(
     (column.type === 'text' && column.is_calculated === true) ||
     (column.type === 'boolean' && category === 'N' && has_number_booleans);
   return !isFree && unfit[column.type].includes(category)
-    ? [`the column ${column.name} is ${type}, and the export brings ${typeOf(column)}`]
+    ? [`the column ${column.name} is ${type}, and the export sends ${typeOf(column)}`]
     : [];
 }

@@ -96,7 +96,7 @@ export async function openStagedSink(
     await explain(async () => work.tidyUp?.()).catch((error: unknown) =>
       log.warn(
         { err: error, delivery_id: delivery.delivery_id },
-        'what a delivery waited in could not be removed',
+        'the staging of a delivery could not be removed',
       ),
     );
   };

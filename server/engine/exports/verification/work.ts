@@ -227,7 +227,7 @@ async function settle(
   );
   const seconds = waits[one.tries];
   if (error instanceof NonRetryableError || seconds === undefined)
-    return fail(engine, one, `${reasonOf(error)} Mend this, then verify again.`);
+    return fail(engine, one, `${reasonOf(error)} Fix this, then verify again.`);
   const next = isoInstant(engine.clock.now() + seconds * 1_000);
   return postpone(engine, one, { detail: `${reasonOf(error)} Next try at ${next}.`, seconds });
 }

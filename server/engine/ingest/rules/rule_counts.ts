@@ -45,7 +45,7 @@ export function sharedRuleCounts({ db, clock, log }: Parts): RuleCounts {
     } catch (error) {
       log.warn(
         { err: error },
-        'counts of ingestion rules could not be stored; they are tried again',
+        'counts of ingestion rules could not be stored; Sluice retries',
       );
       counts.forEach(add);
       delayed.plan();

@@ -63,12 +63,12 @@ export function fitFields(
           `delivers ${types[type]}.`,
       };
     else if (!same.nullable && nullable)
-      return { fault: `The column "${name}" of the table takes no null.` };
+      return { fault: `The column "${name}" of the table is NOT NULL.` };
   }
   const given = new Set(columns.map(({ name }) => name));
   for (const { name, nullable, metadata } of fields) {
     if (!nullable && !given.has(name))
-      return { fault: `The column "${name}" of the table takes no null, and the export lacks it.` };
+      return { fault: `The column "${name}" of the table is NOT NULL, and the export lacks it.` };
     if (duties.some((key) => key in metadata))
       return { fault: `The column "${name}" of the table is computed or checked by its writer.` };
   }

@@ -97,7 +97,7 @@ export function openMergeSink<Found>(table: MergedTable<Found>, opened: Opened):
     if (!before.is_here)
       throw new RetryableError(
         'conflict',
-        'Another writer changed the table meanwhile. The run is tried again.',
+        'Another writer changed the table meanwhile. Sluice retries the run.',
       );
     const found = await (preparing ?? table.prepareFor(before));
     const number = outcome.number + round * numbers_per_round;
@@ -154,7 +154,7 @@ const hasRowIds = ({ first_row_id }: BaseFile) => (first_row_id ?? null) !== nul
 export function overtakenError(): RetryableError {
   return new RetryableError(
     'conflict',
-    'Another writer changed the table at this moment. The run is tried again.',
+    'Another writer changed the table at this moment. Sluice retries the run.',
   );
 }
 
@@ -206,7 +206,7 @@ async function freshened<Found>(
   }
   throw new RetryableError(
     'conflict',
-    'Other writers keep changing the table. The run is tried again.',
+    'Other writers keep changing the table. Sluice retries the run.',
   );
 }
 

@@ -161,7 +161,7 @@ export async function findStrangers(
   if (named.length > named_strangers_max) {
     const [all] = await dialect.rows<{ c: unknown }>(`SELECT count(*) AS ${quoted('c')}\n${from}`);
     const more = Number(all?.c) - named_strangers_max;
-    const detail = `${counted(more, 'more row')} of no delivery.`;
+    const detail = `${counted(more, 'more row')} outside any delivery.`;
     differences.push({ kind: 'added', name, detail, rows: more });
   }
   return differences;

@@ -37,7 +37,7 @@ const faults: Record<string, Fault> = {
   }),
   OTHER_SERVER: lasting(
     'not_postgres',
-    'What answers at this host and port is not PostgreSQL but %; check both.',
+    'The server at this host and port is not PostgreSQL but %; check both.',
   ),
   UNHEARD: passing(
     'connection_failed',

@@ -107,6 +107,6 @@ function openPending(
 export function takenOver(): RetryableError {
   return new RetryableError(
     'conflict',
-    'Another attempt has shown rows of this delivery; it is looked at again.',
+    'Another attempt published rows of this delivery. Sluice checks it again.',
   );
 }

@@ -19,7 +19,7 @@ const unspoken = passing(
 );
 const not_ssh = lasting(
   'ssh_refused',
-  'What answers at ssh_host and ssh_port does not speak SSH (%); check both.',
+  'The server at ssh_host and ssh_port does not speak SSH (%); check both.',
 );
 const no_common = lasting(
   'ssh_refused',
