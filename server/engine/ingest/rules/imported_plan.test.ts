@@ -97,7 +97,7 @@ test('what a plan cannot compare is told by name', () => {
   assert.deepEqual(
     read.left_out.map((one) => [one.event, one.property, one.detail]),
     [
-      ['a', null, 'Not compared of the schema: `allOf`.'],
+      ['a', null, 'Sluice does not check these parts of the schema: `allOf`.'],
       ['a', 'x', 'The types `string`, `number` become any value.'],
       ['a', null, 'The file has this event twice.'],
       [null, null, 'It has no name.'],
