@@ -24,7 +24,7 @@ createRoot(document.getElementById('console')!).render(
         cssVariablesResolver={cssVariables}
         defaultColorScheme="auto"
         getStyleNonce={styleNonce}
-        // All variables come from here, those with Mantine's own values as well.
+        // All CSS variables come from here, also those with Mantine's own values.
         deduplicateCssVariables={false}
       >
         <RouterProvider router={router} />

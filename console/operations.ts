@@ -45,6 +45,7 @@ import type { OauthApplication, OauthApplicationCreate, OauthApplicationPatch, O
 import type { Organization, OrganizationCreate, OrganizationPatch } from '../server/api/organizations/schema.ts';
 import type { CreateOptions, NewPasskey, Passkey, PasskeyCreate, PasskeyPatch, PasskeyPut, PasskeySignIn, ShowOptions } from '../server/api/passkeys/schema.ts';
 import type { ImportedPlan, PlanImport, PlannedEvent, PlannedEventCreate, PlannedEventPatch } from '../server/api/planned_events/schema.ts';
+import type { PluginChoices, PluginChoicesBody } from '../server/api/plugin_configs/choices/schema.ts';
 import type { DeliveryMetrics, DeliveryMetricsQuery, Discarded, NewReplay, PluginDelivery, PluginSends, Replay, SendsQuery, SetAsideEvent, SetAsideFilterBody, SetAsideQuery, SetAsideRecord } from '../server/api/plugin_configs/deliveries/schema.ts';
 import type { OauthConnect, OauthDisconnect, PluginOauth } from '../server/api/plugin_configs/oauth/schema.ts';
 import type { MappingPreviewBody, MappingPreviews } from '../server/api/plugin_configs/preview/schema.ts';
@@ -417,6 +418,7 @@ export type Operations = {
   'POST /api/projects/:project_id/plugin_configs/:id/replays/': [{ validate_only?: boolean }, Static<typeof NewReplay>, Static<typeof Replay>];
   'POST /api/projects/:project_id/plugin_configs/:id/replays/:replay_id/cancel/': [{ validate_only?: boolean }, undefined, Static<typeof Replay>];
   'POST /api/projects/:project_id/plugin_configs/:id/set_aside/discard/': [{ validate_only?: boolean }, Static<typeof SetAsideFilterBody>, Static<typeof Discarded>];
+  'POST /api/projects/:project_id/plugin_configs/choices/': [{ validate_only?: boolean }, Static<typeof PluginChoicesBody>, Static<typeof PluginChoices>];
   'POST /api/projects/:project_id/plugin_configs/preview/': [{ validate_only?: boolean }, Static<typeof MappingPreviewBody>, Static<typeof MappingPreviews>];
   'POST /api/projects/:project_id/plugin_configs/try_out/': [{ validate_only?: boolean }, Static<typeof PluginTryOut>, Static<typeof PluginTryOutResult>];
   'POST /api/projects/:project_id/query/validate/': [{ validate_only?: boolean }, Static<typeof QueryToValidate>, Static<typeof QueryValidation>];

@@ -1,4 +1,4 @@
-/** A package without types. */
+/** A package without type declarations. */
 declare module 'punycode.js' {
   export function toUnicode(domain: string): string;
 }

@@ -57,7 +57,7 @@ import {
 } from './users/routes.ts';
 import { start_route } from './batch_exports/start_route.ts';
 
-/** Every page that there is, one line each. */
+/** Every page of the console, one line each. */
 const routes = root_route.addChildren([
   login_route,
   login_link_route,
@@ -125,7 +125,7 @@ const routes = root_route.addChildren([
   ]),
 ]);
 
-/** Reads texts and numbers in the address behind `?`, exactly as written. */
+/** Parses the query string: texts and numbers exactly as written. */
 const parseSearch = (text: string) => Object.fromEntries(new URLSearchParams(text));
 const stringifySearch = (search: Record<string, unknown>) => {
   const given = Object.entries(search).flatMap(([name, value]) =>
@@ -145,7 +145,7 @@ export function openRouter(queries: QueryClient) {
     context: {
       queries,
       signedOut: () => {
-        // Next location of the router: several answers may request the same one at once.
+        // Next location of the router, because several answers may request the same one at once.
         const { pathname, href } = router.latestLocation;
         const is_inside = router.state.matches.some(
           ({ routeId }) => routeId === signed_in_route.id,
@@ -157,13 +157,13 @@ export function openRouter(queries: QueryClient) {
     },
     InnerWrap: ConfirmPlace,
     parseSearch,
-    // Unknown parts of the address are left out, as `validateSearch` says.
+    // Unknown parameters are left out, by `validateSearch`.
     search: { strict: true },
     stringifySearch,
     scrollRestoration: true,
     defaultPreload: 'intent',
-    // Another project or record is another page: of the last one no choice, no list of what was
-    // ticked, no answer stays. A page behind a link takes its token out of the address, and stays.
+    // Another project or record remounts the page: selections, ticked boxes and answers of the last
+    // one disappear. A page behind a link removes its token from the address, and stays mounted.
     defaultRemountDeps: ({ routeId, params }) =>
       routeId.startsWith(signed_in_route.id) ? params : undefined,
   });

@@ -16,7 +16,7 @@ import type { Database } from './platform/postgres/database.ts';
 import type { Secrets } from './platform/secrets/secrets.ts';
 import type { Tracer } from './platform/tracing/tracer.ts';
 
-/** Everything that a route, a command or the worker needs from outside; tests pass their own. */
+/** Everything that a route, a command or the worker needs from outside. Tests pass their own. */
 export type Deps = {
   config: Config;
   clock: Clock;
@@ -25,20 +25,23 @@ export type Deps = {
   clickhouse: ClickHouse;
   secrets: Secrets;
   outbound: Outbound;
-  /** Looks up what proves a domain. */
+  /** Looks up the DNS records that prove a domain. */
   dns: Dns;
-  /** The way out for mails, with one attempt; answers false to each when no relay is set. */
+  /** Sends mails, with one attempt each; answers false if no relay is set. */
   mail: Mail;
-  /** Takes mails in the transaction of what they tell of, and sends them until they are out. */
+  /**
+   * Stores mails in the transaction of the change that they report, and sends them until the relay
+   * accepts them.
+   */
   outbox: Outbox;
-  /** Notes what is refused, beside the requests. */
+  /** Records refused requests, apart from the requests' own transactions. */
   security_log: SecurityLog;
   metrics: Metrics;
   /** undefined: traces are off */
   tracer: Tracer | undefined;
-  /** The room that the stores have on their disks. */
+  /** The free disk space of the stores. */
   disk: DiskRoom;
-  /** The memory of the analytics store that all custom queries of the process share. */
+  /** The memory of the analytics store that custom queries of the process share. */
   query_budget: QueryBudget;
   /** The sandbox of plugins. */
   sandbox: Sandbox;

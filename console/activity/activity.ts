@@ -3,7 +3,7 @@ import { pathTo } from '../http/path.ts';
 import type { Path } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
-/** Filters of the activity, with the position in it, as in the address. */
+/** Filters and position of the activity in the address. */
 export type Filter = Omit<ActivityWanted, 'after_number'> & { cursor?: string };
 
 type Own = '/api/users/@me/activity/';
@@ -28,7 +28,7 @@ export function chainOf(organization_id: string | undefined) {
   return reading(path);
 }
 
-/** The cursor in the address of another page of a list. */
+/** Returns the cursor in the address of another page of a list. */
 export function cursorOf(link: string): string {
   return new URL(link, document.baseURI).searchParams.get('cursor') ?? '';
 }

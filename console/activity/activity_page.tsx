@@ -9,7 +9,7 @@ import { SecurityPanel } from './security_panel.tsx';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/activity');
 
-/** The changes of the organization and, for owners, its refusals. */
+/** The changes of the organization and, for owners, its security events. */
 export function ActivityPage() {
   const { organization_id } = route.useParams();
   const { tab = 'changes', event, ...filter } = route.useSearch();

@@ -1,8 +1,8 @@
 import type { ActivityRow } from '../../server/api/activity/schema.ts';
 
 /**
- * The numbers that are missing between entries that follow each other in the log, newest first.
- * The log has none: its numbers go up by one.
+ * Returns the numbers that are missing between consecutive entries of the list, newest first. An
+ * unchanged log has none, because its numbers go up by one.
  */
 export function missingBetween(entries: readonly Pick<ActivityRow, 'number'>[]): number[] {
   return entries.slice(1).flatMap(({ number }, index) => {
@@ -11,7 +11,7 @@ export function missingBetween(entries: readonly Pick<ActivityRow, 'number'>[]):
   });
 }
 
-/** A value of a change as a person reads it: texts as they are, the rest as JSON. */
+/** Returns a value of a change for people: texts unchanged, other values as JSON. */
 export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (value === '') return 'an empty text';
@@ -19,8 +19,9 @@ export function shownValue(value: unknown): string {
 }
 
 /**
- * The name of a changed field in words: `destination.config.table_name` is "Destination: table
- * name". A name that others chose, such as that of a property, stays as it is.
+ * Returns the name of a changed field in words: `destination.config.table_name` becomes
+ * "Destination: table name". A name that others chose, such as the name of a property, stays
+ * unchanged.
  */
 export function fieldWords(field: string): string {
   const parts = field.split('.').filter((part, at) => at === 0 || part !== 'config');

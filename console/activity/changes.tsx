@@ -14,8 +14,8 @@ import { Further } from './further.tsx';
 import { organization_scopes, own_scopes, scopeWords } from './scope_words.ts';
 
 /**
- * A list of changes: who changed what, and its value before. Without an organization these are the
- * changes of the person's own account.
+ * A list of changes: who changed what, and the values before and after. Without an organization, it
+ * shows the changes of the person's own account.
  */
 export function Changes({
   organization_id,
@@ -63,7 +63,7 @@ export function Changes({
   );
 }
 
-/** Shows the chain of the log: its part on the screen, and the server's check. */
+/** Shows the chain of the log: the visible entries, and the server's check. */
 function ChainState({
   entries,
   filter,

@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core';
 
-/** The end of a filter: its days, the button that applies it, and a way to show all again. */
+/** The end of a filter form: its days, the button that applies it, and a link that clears it. */
 export function FilterEnd({
   filter,
   showAll,

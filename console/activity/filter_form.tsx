@@ -5,14 +5,14 @@ import { FilterEnd } from './filter_end.tsx';
 import type { Filter } from './activity.ts';
 import { scopeWords } from './scope_words.ts';
 
-/** The filters of the activity; days are those of UTC. */
+/** The filters of the activity; days are UTC days. */
 export function FilterForm({
   filter,
   words,
   chosen,
 }: {
   filter: Filter;
-  /** The kinds of objects that the log can tell of. */
+  /** The kinds of objects in the log. */
   words: Record<string, string>;
   chosen: (filter: Filter) => void;
 }) {
@@ -50,7 +50,7 @@ export function FilterForm({
   );
 }
 
-/** Returns the filters of a link that have no field of their own. */
+/** Returns the filters of a link without a field of their own. */
 function keptOf({ user, item_id }: Filter): Filter {
   return { ...(user === undefined ? {} : { user }), ...(item_id === undefined ? {} : { item_id }) };
 }

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import type { Continued } from '../http/list.ts';
 import { cursorOf } from './activity.ts';
 
-/** The ways to newer and older entries of a list. */
+/** Links to newer and older entries of a list. */
 export function Further({
   page: { next, previous },
   go,

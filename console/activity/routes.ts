@@ -5,7 +5,7 @@ import type { Filter } from './activity.ts';
 import { signed_in_route } from '../shell/signed_in_route.ts';
 import type { EventFilter } from '../security_events/security_events.ts';
 
-/** `tab` and `event` are those of the security events. */
+/** `tab` and `event` belong to the security events. */
 type Search = Filter & { tab?: 'security' } & Pick<EventFilter, 'event'>;
 
 const names = [
@@ -20,8 +20,8 @@ const names = [
 ] as const;
 
 /**
- * `/organizations/<id>/activity?tab=&scope=...`: what was changed, or refused, with the filters of
- * the API.
+ * Route `/organizations/<id>/activity?tab=&scope=...`: changes and refusals, with the API's
+ * filters.
  */
 export const activity_route = createRoute({
   getParentRoute: () => organization_route,
@@ -33,7 +33,7 @@ export const activity_route = createRoute({
   component: loadedPage(() => import('./activity_page.tsx'), 'ActivityPage'),
 });
 
-/** `/account/activity?scope=...`: what was changed of a person's own account. */
+/** Route `/account/activity?scope=...`: changes of a person's own account. */
 export const own_activity_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'account/activity',
@@ -41,7 +41,7 @@ export const own_activity_route = createRoute({
   component: loadedPage(() => import('./own_activity_page.tsx'), 'OwnActivityPage'),
 });
 
-/** Keeps the filters of an address that are texts. */
+/** Returns the filters of an address that are texts. */
 function textsOf(search: Search): Filter {
   return Object.fromEntries(
     names.flatMap((name) => {

@@ -1,4 +1,4 @@
-/** The console's words for what an organization's log tells of. */
+/** The console's words for the scopes of an organization's log. */
 export const organization_scopes: Record<string, string> = {
   batch_export: 'Export',
   bulk_action: 'Bulk action',
@@ -33,7 +33,7 @@ export const organization_scopes: Record<string, string> = {
   write_key: 'Write key',
 };
 
-/** The words for what a person's own log tells of, and no organization's. */
+/** The words for scopes that only a person's own log has. */
 export const own_scopes: Record<string, string> = {
   passkey: 'Passkey',
   personal_api_key: 'API key',
@@ -41,7 +41,7 @@ export const own_scopes: Record<string, string> = {
   user: 'Account',
 };
 
-/** The words for it; those of the API where there are no others. */
+/** Returns the words for a scope; the API's word if there are none. */
 export function scopeWords(scope: string): string {
   return organization_scopes[scope] ?? own_scopes[scope] ?? scope;
 }

@@ -20,7 +20,7 @@ type Given = {
   go: (filter: EventFilter) => void;
 };
 
-/** The refusals that concern the organization; for owners. */
+/** The security events of the organization, for owners. */
 export function SecurityPanel(given: Given) {
   return (
     <OnlyFor organization_id={given.organization_id} level={15} what="Security events are read">

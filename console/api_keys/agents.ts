@@ -18,7 +18,7 @@ const names = [
   'resource',
 ] as const;
 
-/** The parameters that count, of an address. */
+/** Returns the relevant parameters of an address. */
 export function agentAsked(search: Partial<AgentAsked>): AgentAsked {
   const given = names.flatMap((name) =>
     search[name] === undefined ? [] : [[name, search[name]] as const],

@@ -16,7 +16,7 @@ export function serviceKeys(organization_id: string) {
   );
 }
 
-/** One page of the keys that open an organization, newest first. */
+/** One page of the keys with access to an organization, newest first. */
 export function organizationKeys(organization_id: string, page: number) {
   return reading(
     pathTo(

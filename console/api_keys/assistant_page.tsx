@@ -20,7 +20,7 @@ const route = getRouteApi('/authorize');
 
 type Preview = Static<typeof AgentPreview>;
 
-/** The page to which an assistant leads the browser of a person who is to let it in. */
+/** The page that an assistant opens in a person's browser to ask for access. */
 export function AssistantPage() {
   const asked = route.useSearch();
   const query = useQuery(agentPreview(asked));
@@ -45,7 +45,7 @@ export function AssistantPage() {
   );
 }
 
-/** Says who asks, as far as anybody can know, and where the browser goes. */
+/** Says who asks, as far as that is known, and where the browser goes afterwards. */
 function Who({ preview: { name, client_host, returns_to, is_local } }: { preview: Preview }) {
   const own = useQuery(account).data;
   return (
@@ -122,7 +122,7 @@ function Grant({ asked, preview }: { asked: AgentAsked; preview: Preview }) {
   );
 }
 
-/** Leads the browser back without a grant. */
+/** A link back without a grant. */
 function Leave({ preview, text }: { preview: Preview; text: string }) {
   return (
     <Button variant="default" onClick={() => location.assign(preview.refusal_url)}>

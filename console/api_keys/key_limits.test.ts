@@ -12,8 +12,8 @@ test('a key says where it works', () => {
     [[], [1, 3], 'in projects Web 1, Test'],
     [['a'], [], 'in organization Shop'],
     [['a', 'b'], [1], 'in project Web 1, and only in organizations Shop, Lab'],
-    [[], [2, 9], 'in projects Web 2, 1 that you do not see'],
-    [['x', 'y'], [], 'in organizations 2 that you do not see'],
+    [[], [2, 9], 'in projects Web 2, 1 that you cannot see'],
+    [['x', 'y'], [], 'in organizations 2 that you cannot see'],
     [[], [], 'from 10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
     [[], [3], 'in project Test, and only from 10.0.0.0/8', ['10.0.0.0/8']],
   ];

@@ -4,7 +4,7 @@ import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 type Known = Pick<OrganizationRow, 'id' | 'name'> & { teams: { id: number; name: string }[] };
 type Limits = Pick<ApiKeyRow, 'scoped_organizations' | 'scoped_teams' | 'allowed_ip_ranges'>;
 
-/** The reach of a key in words: projects, organizations and addresses. */
+/** Returns where a key works, in words: projects, organizations and IP ranges. */
 export function whereItWorks(
   { scoped_organizations, scoped_teams, allowed_ip_ranges }: Limits,
   organizations: Known[],
@@ -22,13 +22,13 @@ function named<Id>(noun: string, ids: Id[], known: { id: Id; name: string }[]): 
   if (ids.length === 0) return [];
   const names = ids.map((id) => known.find((one) => one.id === id)?.name);
   const found = names.filter((name) => name !== undefined);
-  // Deleted, left, or closed for want of a second factor.
+  // Deleted, left, or closed because there is no second factor.
   const unseen = names.length - found.length;
-  const all = [...found, ...(unseen === 0 ? [] : [`${unseen} that you do not see`])];
+  const all = [...found, ...(unseen === 0 ? [] : [`${unseen} that you cannot see`])];
   return [`in ${noun}${names.length === 1 ? '' : 's'} ${all.join(', ')}`];
 }
 
-/** The projects as choices of a form, with their organization where there are several. */
+/** Returns the projects as choices of a form, with their organizations if there are several. */
 export function projectChoices(organizations: Known[]): { value: string; label: string }[] {
   return organizations.flatMap(({ name: organization, teams }) =>
     teams.map(({ id, name }) => ({

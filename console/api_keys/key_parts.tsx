@@ -4,7 +4,7 @@ import { Panel } from '../page/panel.tsx';
 import { Instant } from '../time/instant.tsx';
 import { inDays } from '../time/now.ts';
 
-/** Times for which a rotated key goes on working, with their words. */
+/** Times for which a rotated key keeps working, with their words. */
 export const overlaps: [number, string][] = [
   [0, 'no longer: it stops at once'],
   [3_600, 'for another hour'],
@@ -12,7 +12,7 @@ export const overlaps: [number, string][] = [
   [604_800, 'for another week'],
 ];
 
-/** Returns the addresses and networks that were typed, separated by spaces or commas. */
+/** Returns the typed addresses and networks, separated by spaces or commas. */
 export function rangesOf(typed: string | string[] | undefined = ''): string[] {
   return [typed]
     .flat()
@@ -21,12 +21,12 @@ export function rangesOf(typed: string | string[] | undefined = ''): string[] {
     .filter((range) => range !== '');
 }
 
-/** The end of a key that is to work for some days; null if it works until it is revoked. */
+/** Returns the end of a key that works for some days; null if it works until it is revoked. */
 export function expiryOf(days = ''): string | null {
   return days === '' ? null : inDays(days);
 }
 
-/** Fields for where requests with a key come from, and for how long it works. */
+/** Fields for the allowed addresses of a key, and its lifetime. */
 export function BoundFields({ days, choices }: { days: string; choices: [string, string][] }) {
   const options = [...choices, ['', 'until it is revoked'] as const];
   return (
@@ -48,7 +48,7 @@ export function BoundFields({ days, choices }: { days: string; choices: [string,
   );
 }
 
-/** The key itself, which the API shows once. */
+/** The key itself, which the API returns only once. */
 export function CreatedKey({ title, name, value }: { title: string; name: string; value: string }) {
   return (
     <Panel>
@@ -70,7 +70,7 @@ type Used = {
   last_used_user_agent: string | null;
 };
 
-/** The last use of a key, from where and by which client; in a sentence or in a column. */
+/** The last use of a key, with address and client; as a sentence or for a column. */
 export function LastUse({ api_key, is_column = false }: { api_key: Used; is_column?: boolean }) {
   const { last_used_at, last_used_ip, last_used_user_agent } = api_key;
   if (last_used_at === null) return is_column ? 'Never' : 'never used';

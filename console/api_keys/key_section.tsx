@@ -18,7 +18,10 @@ import { pathTo } from '../http/path.ts';
 
 type NewKey = Static<typeof NewApiKey>;
 
-/** The assistants that the person let in, each with a button that ends it; nothing without one. */
+/**
+ * The assistants to which the person gave access, each with a button that revokes it; nothing if
+ * there are none.
+ */
 export function AssistantSection() {
   const grants = useQuery(api_keys).data?.results.filter(({ agent }) => agent !== null) ?? [];
   if (grants.length === 0) return null;
@@ -152,7 +155,7 @@ function Key({ api_key, created }: { api_key: ApiKeyRow } & Partial<Creating>) {
   );
 }
 
-/** The name of a key or of an assistant, what it opens, and since when. */
+/** The name of a key or assistant, its access, and its creation time. */
 function KeyWords({ api_key }: { api_key: ApiKeyRow }) {
   const { label, mask_value, scopes, expires_at, created_at, agent } = api_key;
   const { data } = useQuery(organizations);

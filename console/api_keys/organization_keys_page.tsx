@@ -21,7 +21,10 @@ import { ServiceKeySection } from './service_key_section.tsx';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/keys');
 
-/** The keys that open the organization: its own, and those of its members; for administrators. */
+/**
+ * The keys with access to the organization: its own keys, and its members' keys; for
+ * administrators.
+ */
 export function OrganizationKeysPage() {
   const { organization_id } = route.useParams();
   const { page = 1 } = route.useSearch();
@@ -32,7 +35,7 @@ export function OrganizationKeysPage() {
         <ServiceKeySection organization_id={organization_id} />
         <Section title="Keys of members" is_wide>
           <p className="muted">
-            These keys open this organization. A key can do at most what its owner may.{' '}
+            These keys have access to this organization. A key can do at most what its owner may do.{' '}
             <Link to="/account">Create and revoke your own keys</Link> on your account page. To end
             all keys of a person here, remove the member.
           </p>
@@ -56,7 +59,7 @@ function Keys({ organization_id, page }: { organization_id: string; page: number
         <>
           {count === 0 && (
             <Empty
-              title="No key opens this organization"
+              title="No key has access to this organization"
               way={
                 <Link to="/account" className="act">
                   Create an API key
@@ -151,7 +154,7 @@ function Row({
   );
 }
 
-/** Closes the organization to an assistant. */
+/** A button that removes the organization from an assistant's access. */
 function End(given: { id: string; label: string; organization_id: string }) {
   const { id, label, organization_id } = given;
   const done = useDone();

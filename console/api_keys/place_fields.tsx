@@ -3,7 +3,7 @@ import { ChoicesField } from '../form/fields.tsx';
 import { organizations } from '../signed_in/organizations.ts';
 import { projectChoices } from './key_limits.ts';
 
-/** Fields for the organizations and projects in which a key works. */
+/** Fields for the organizations and projects of a key. */
 export function PlaceFields() {
   const known = useQuery(organizations).data?.results ?? [];
   const projects = projectChoices(known);

@@ -6,7 +6,9 @@ import { root_route } from '../shell/root_route.ts';
 import { requireSignIn } from '../shell/signed_in_route.ts';
 import { agentAsked } from './agents.ts';
 
-/** `/organizations/<id>/keys?page=`: service keys, and the keys of members that open it. */
+/**
+ * Route `/organizations/<id>/keys?page=`: service keys, and the keys of members with access to it.
+ */
 export const organization_keys_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'keys',
@@ -14,7 +16,7 @@ export const organization_keys_route = createRoute({
   component: loadedPage(() => import('./organization_keys_page.tsx'), 'OrganizationKeysPage'),
 });
 
-/** `/authorize`: where an assistant leads the browser of a person who is to let it in. */
+/** Route `/authorize`: the page that an assistant opens in a person's browser to ask for access. */
 export const assistant_route = createRoute({
   getParentRoute: () => root_route,
   path: 'authorize',

@@ -1,6 +1,6 @@
 import type { Scope } from '../../server/platform/http/caller/scopes.ts';
 
-/** Every scope that a key can have, with what it opens; a new one has to be added here. */
+/** Every scope of a key with its meaning; a new scope must be added here. */
 const scope_names: Record<Scope | '*', string> = {
   'organization:read': 'see organizations',
   'organization:write': 'change organizations and domains',
@@ -22,7 +22,7 @@ const scope_names: Record<Scope | '*', string> = {
   '*': 'all your rights',
 };
 
-/** Scopes of what only people can do, so no service key gets them. */
+/** Scopes for things that only people can do, so no service key gets them. */
 const of_people: readonly string[] = [
   'organization_member:write',
   'organization_security:write',
@@ -31,25 +31,25 @@ const of_people: readonly string[] = [
   '*',
 ] satisfies (Scope | '*')[];
 
-/** The scopes as the choices of a form. */
+/** The scopes as choices of a form. */
 export const scope_choices = Object.entries(scope_names).map(([value, label]) => ({
   value,
   label: `${value}: ${label}`,
 }));
 
-/** Some of the scopes as the choices of a form, in words alone. */
+/** Returns some of the scopes as choices of a form, only in words. */
 export function choicesInWords(scopes: readonly string[]): { value: string; label: string }[] {
   return Object.entries(scope_names)
     .filter(([value]) => scopes.includes(value))
     .map(([value, name]) => ({ value, label: name.charAt(0).toUpperCase() + name.slice(1) }));
 }
 
-/** The scopes that a service key can have, as the choices of a form. */
+/** The scopes of service keys, as choices of a form. */
 export const service_scope_choices = scope_choices.filter(
   ({ value }) => !of_people.includes(value),
 );
 
-/** Lists the scopes of a key, with a word for those that open everything. */
+/** Returns the scopes of a key in words, with a word for all scopes. */
 export function scopesInWords(scopes: string[], everything: string = scope_names['*']): string {
   return scopes.map((scope) => (scope === '*' ? everything : scope)).join(', ');
 }

@@ -12,7 +12,7 @@ import { projectChoices } from './key_limits.ts';
 import { BoundFields, expiryOf, rangesOf } from './key_parts.tsx';
 import { service_scope_choices } from './scope_names.ts';
 
-/** Creates a service key; the API asks for a confirmation of who does. */
+/** Creates a service key; the API asks for a confirmation of the person's identity. */
 export function CreateServiceKey({
   organization_id,
   created,
@@ -44,7 +44,7 @@ export function CreateServiceKey({
   );
 }
 
-/** Fields for what the key may do, where and until when. */
+/** Fields for the rights, projects and lifetime of the key. */
 function RightFields({ organization_id }: { organization_id: string }) {
   const known = useQuery(organizations).data?.results ?? [];
   const projects = projectChoices(known.filter(({ id }) => id === organization_id));

@@ -23,7 +23,7 @@ import { CreateServiceKey } from './service_key_form.tsx';
 type NewKey = Static<typeof NewServiceKey>;
 type Given = { organization_id: string };
 
-/** The organization's own keys, which outlive the people who create them. */
+/** The organization's own keys, which stay after their creators have left. */
 export function ServiceKeySection({ organization_id }: Given) {
   const query = useQuery(serviceKeys(organization_id));
   const [created, setCreated] = useState<NewKey>();

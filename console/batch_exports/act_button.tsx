@@ -6,12 +6,12 @@ import { BusyButton } from '../page/busy_button.tsx';
 import { Sentence } from '../page/text/sentence.tsx';
 import type { Answer, Body, Path, Route } from '../http/path.ts';
 
-/** Time for which a message stays that is told briefly. */
+/** Time for which a brief message stays. */
 const told_ms = 20_000;
 
 /**
- * A button that asks the API to do one thing, without a form. Beside it stands what was done, or
- * why it was refused; a lost answer is asked for again without a second effect.
+ * A button that sends one request, without a form. The result or the refusal appears beside it.
+ * After a lost answer, it repeats the request without a second effect.
  */
 export function ActButton<To extends Route<'POST'>>({
   path,
@@ -26,13 +26,13 @@ export function ActButton<To extends Route<'POST'>>({
   path: Path<To>;
   body?: Body<'POST', To>;
   label: string;
-  /** Addition for screen readers if several buttons are alike. */
+  /** Text for screen readers that distinguishes several equal buttons. */
   about?: string;
-  /** Reads anew what changed, and says what was done. */
+  /** Reads the changed data again, and returns the text of the result. */
   done: (answer: Answer<'POST', To>) => Promise<string> | string;
   size?: 'compact-xs' | 'compact-sm';
   is_primary?: boolean;
-  /** True where the page itself shows later what was done. */
+  /** True if the page itself shows the result later. */
   is_told_briefly?: boolean;
 }) {
   const [keys] = useState(openIdempotencyKeys);

@@ -36,7 +36,7 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id');
 const base = '/projects/$project_id/exports/$export_id';
 const exported = '/api/projects/:project_id/batch_exports/:id/';
 const runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/';
-/** The tabs, each with the route of the API that it is read from. */
+/** The tabs, each with the API route of its data. */
 const tabs = [
   { label: 'Map', to: base, asked: `${exported}slots/` },
   { label: 'Runs', to: `${base}/runs`, asked: runs },
@@ -48,7 +48,7 @@ const tabs = [
   { label: 'Settings', to: `${base}/settings`, asked: exported },
 ] as const;
 
-/** Around the pages of an export: its name, how it stands, and the ways to its pages. */
+/** The frame around an export's pages: its name, its state, and the tabs. */
 export function ExportFrame() {
   const { project_id, export_id } = route.useParams();
   const { pathname } = useLocation();
@@ -95,7 +95,7 @@ export function ExportFrame() {
   );
 }
 
-/** The ways to the export's pages; the one that is shown is in sight, however narrow the window. */
+/** Shows the tabs of the export, and scrolls to the current one. */
 function Tabs(params: { project_id: string; export_id: string }) {
   const { pathname } = useLocation();
   const place = useRef<HTMLElement>(null);
@@ -153,13 +153,13 @@ function ExportActions({ row }: { row: BatchExport }) {
         return undefined;
       },
     })),
-    // Last: Enter in an empty palette takes the first, which must change nothing.
+    // Last, because Enter in an empty palette runs the first action, which must change nothing.
     { label: `${label} this export`, run },
   ]);
   return undefined;
 }
 
-/** Returns the part of the path behind the export; empty for the map. */
+/** Returns the part of the path after the export; empty for the map. */
 const restOf = ({ id }: BatchExport, pathname: string) =>
   pathname.split(`/exports/${id}`)[1]?.replace(/\/$/, '') ?? '';
 
@@ -170,7 +170,7 @@ function partOf(row: BatchExport, pathname: string): string | undefined {
   return rest.startsWith('/runs/') ? 'Run' : tabAt(rest)?.label;
 }
 
-/** Returns the request with which a program gets the tab's data. */
+/** Returns the API request of the tab's data, for programs. */
 function requestOf(row: BatchExport, pathname: string): Path {
   const ids = exportIds(String(row.team_id), row.id);
   const rest = restOf(row, pathname);
@@ -180,7 +180,7 @@ function requestOf(row: BatchExport, pathname: string): Path {
   return pathTo(tabAt(rest)?.asked ?? exported, ids);
 }
 
-/** The way to the table that the export writes, once it is there. */
+/** Shows a link to the export's table, if it exists. */
 function TableLink({ row: { id, team_id } }: { row: BatchExport }) {
   const project_id = String(team_id);
   const table = useQuery(tablesOfExport(project_id, id)).data?.results[0];
@@ -195,7 +195,7 @@ function TableLink({ row: { id, team_id } }: { row: BatchExport }) {
   );
 }
 
-/** Shows the state of the export in a line: as in the list, read again with every change. */
+/** Shows the state of the export in a line, like the list; reads it again with every change. */
 function Standing({ row, is_lead }: { row: BatchExport; is_lead: boolean }) {
   const queries = useQueryClient();
   const zone = useContext(ZoneContext);

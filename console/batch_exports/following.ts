@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { useExport } from './export_context.ts';
 
-/** Calls `changed` whenever the value is another one than before, but not at the beginning. */
+/** Calls `changed` when the value differs from the one before, but not at the first render. */
 export function useWhenChanged(value: unknown, changed: () => unknown): void {
   const known = useRef(value);
   useEffect(() => {
@@ -11,7 +11,7 @@ export function useWhenChanged(value: unknown, changed: () => unknown): void {
   }, [value, changed]);
 }
 
-/** Calls `changed` whenever one of the latest runs of the export has got further. */
+/** Calls `changed` when one of the export's latest runs has progressed. */
 export function useRunsFollowed(changed: () => unknown): void {
   const { latest_runs } = useExport().row;
   const standing = latest_runs.map(({ id, last_updated_at }) => `${id} ${last_updated_at}`);

@@ -4,8 +4,8 @@ import { ZoneContext } from '../time/instant.tsx';
 import { fieldOf, typedAt } from '../time/zone.ts';
 
 /**
- * An instant to be typed, as the clocks of the project's zone show it. It is told once the field is
- * left, or by Enter: half typed it means another one.
+ * A field for an instant in the time zone of the project. It reports the instant on blur or Enter,
+ * because a half-typed one means another instant.
  */
 export function Moment({
   label,
@@ -14,22 +14,22 @@ export function Moment({
   faultOf = () => undefined,
 }: {
   label: string;
-  /** In milliseconds; undefined or NaN: none. */
+  /** In milliseconds; undefined or NaN without one. */
   at: number | undefined;
-  /** Told in milliseconds; undefined: none. */
+  /** Gets milliseconds; undefined without an instant. */
   set: (at: number | undefined) => void;
-  /** Says why an instant is not told; undefined: it is. */
+  /** Returns why an instant is refused; undefined if it is accepted. */
   faultOf?: (at: number | undefined) => string | undefined;
 }) {
   const zone = useContext(ZoneContext);
   const shown = at === undefined || Number.isNaN(at) ? '' : fieldOf(at, zone);
   const [typed, setTyped] = useState({ over: shown, text: shown });
-  // Another instant from outside replaces what is typed.
+  // Another instant from outside replaces the typed text.
   const text = typed.over === shown ? typed.text : shown;
   const instant = typedAt(text, zone);
   const fault = text === shown ? undefined : faultOf(instant);
   const tell = () => {
-    // A text that is no instant stays, and its field says so.
+    // An invalid text stays, and the field reports it.
     if (text !== shown && fault === undefined && (text === '' || instant !== undefined))
       set(instant);
   };

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { NoSuch } from '../page/shown.tsx';
 
-/** Says that an export is not there, with the way to those that are. */
+/** Says that an export does not exist, with a link to the others. */
 export function NoSuchExport({ project_id }: { project_id: string }) {
   return (
     <NoSuch noun="export">

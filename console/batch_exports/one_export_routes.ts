@@ -5,14 +5,14 @@ import { giveKnownLanguage } from './metrics/known_language.ts';
 import { run_filters } from './runs/run_filters.ts';
 import { textsOf } from './search.ts';
 
-/** `/projects/<id>/exports/<id>`: one export; its tabs stand under it. */
+/** Route `/projects/<id>/exports/<id>`: one export, with its tabs. */
 export const export_frame_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/$export_id',
   component: loadedPage(() => import('./export_frame.tsx'), 'ExportFrame'),
 });
 
-/** The map: the view, what is selected in it, and the repair that goes on. */
+/** The map: the view, its selection, and the repair in progress. */
 export const export_map_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: '/',
@@ -28,7 +28,7 @@ export const export_map_route = createRoute({
   component: loadedPage(() => import('./slots/map_page.tsx'), 'MapPage'),
 });
 
-/** Its runs, narrowed by status and time, and an action on many of them. */
+/** Its runs, filtered by status and time, and a bulk action on them. */
 export const export_runs_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'runs',
@@ -36,7 +36,7 @@ export const export_runs_route = createRoute({
   component: loadedPage(() => import('./runs/runs_page.tsx'), 'RunsPage'),
 });
 
-/** The incidents: present failures, and the proof of what was delivered after them. */
+/** The incidents: present failures, and the proof of deliveries after them. */
 export const export_incident_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'incident',

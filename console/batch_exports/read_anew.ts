@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import type { Path } from '../http/path.ts';
 
-/** Reads anew all that is on the screen of the export with this path, after a change. */
+/** Reads all visible data of the export with this path again, after a change. */
 export function useReadAnew(path: Path): () => Promise<void> {
   const queries = useQueryClient();
   return useCallback(

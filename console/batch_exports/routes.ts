@@ -5,21 +5,21 @@ import { list_search, overviewPage } from './list/overview.ts';
 import type { ListSearch } from './list/overview.ts';
 import { textsOf } from './search.ts';
 
-/** `/projects/<id>/exports`: the batch exports of a project, with what narrows the list. */
+/** Route `/projects/<id>/exports`: the batch exports of a project, with the filters of the list. */
 export const exports_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports',
   validateSearch: (given: Record<string, unknown>): ListSearch => textsOf(list_search)(given),
   loaderDeps: ({ search }) => search,
-  // The list is asked for while the code of its page is on its way.
+  // The list is requested while its page's code is loading.
   loader: ({ context: { queries }, params: { project_id }, deps }) =>
     void queries.prefetchQuery(overviewPage(project_id, deps, 0)),
   component: loadedPage(() => import('./list/list_page.tsx'), 'ListPage'),
 });
 
 /**
- * `/projects/<id>/exports/new?copy_of=&destination=`: creates an export, as a copy of another one
- * or to a destination.
+ * Route `/projects/<id>/exports/new?copy_of=&destination=`: creates an export, as a copy of another
+ * one or for a destination.
  */
 export const new_export_route = createRoute({
   getParentRoute: () => project_route,

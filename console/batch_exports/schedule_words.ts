@@ -12,7 +12,7 @@ export const intervals: Record<BatchExport['interval'], string> = {
   week: 'Every week',
 };
 
-/** The days of the week as the API counts them, from Sunday. */
+/** The days of the week, numbered like the API from Sunday. */
 export const weekdays = [
   'Sunday',
   'Monday',
@@ -24,8 +24,8 @@ export const weekdays = [
 ] as const;
 
 /**
- * The schedule of an export in words, such as `Daily at 06:00 Europe/Berlin`. The zone of the page
- * is not repeated.
+ * Returns the schedule of an export in words, such as `Daily at 06:00 Europe/Berlin`. It omits the
+ * time zone of the page.
  */
 export function scheduleWords(row: RhythmFields, zone: string): string {
   const { interval, timezone, offset_day, offset_hour, offset_minute } = row;
@@ -35,12 +35,12 @@ export function scheduleWords(row: RhythmFields, zone: string): string {
   return timezone === zone ? when : `${when} ${timezone}`;
 }
 
-/** The time of an offset, as `06:00`. */
+/** Returns the time of an offset, such as `06:00`. */
 export function timeText(hour: number | null, minute: number | null): string {
   return [hour, minute].map((part) => String(part ?? 0).padStart(2, '0')).join(':');
 }
 
-/** Returns true for a name that the browser knows as a time zone. */
+/** Returns true if the browser knows the name of a time zone. */
 export function isZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
@@ -50,8 +50,8 @@ export function isZone(name: string): boolean {
 }
 
 /**
- * The ends of the next intervals from an instant on, until `end`: soon after each its run begins.
- * None where the zone is unknown.
+ * Returns the ends of the next intervals from an instant until `end`; a run starts soon after each.
+ * Empty for an unknown time zone.
  */
 export function nextEnds(row: RhythmFields, from: number, end: number, count: number): number[] {
   if (!isZone(row.timezone)) return [];

@@ -1,4 +1,4 @@
-/** Takes from an address what a page knows, as texts; what is empty or foreign is left out. */
+/** Returns the texts of an address that a page knows, without empty and unknown ones. */
 export function textsOf<Name extends string>(names: readonly Name[]) {
   return (given: Record<string, unknown>): { [Key in Name]?: string } => {
     const found: { [Key in Name]?: string } = {};

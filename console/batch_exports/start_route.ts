@@ -5,8 +5,8 @@ import { rememberedProject } from '../signed_in/remembered_project.ts';
 import { batchExports } from './batch_exports.ts';
 
 /**
- * `/`: the project that was looked at last, else the first, at its exports, or where there are none
- * yet at its events; without a project, the account.
+ * Route `/`: opens the latest project, or the first, at its exports, or at its events if it has no
+ * exports; without a project, the account.
  */
 export const start_route = createRoute({
   getParentRoute: () => signed_in_route,

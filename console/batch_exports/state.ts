@@ -1,6 +1,6 @@
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 
-/** The shape of a state, which tells it apart without its colour. */
+/** The shape of a state, which distinguishes it without colour. */
 export type Shape =
   | 'cross'
   | 'alert'
@@ -15,7 +15,7 @@ export type Shape =
   | 'check'
   | 'dashes';
 
-/** A state: a word for it, its need of attention, and its shape if the tone's will not do. */
+/** A state: its word, how much attention it needs, and its shape if it differs from the tone's. */
 export type State = {
   word: string;
   tone: 'good' | 'warn' | 'bad' | 'muted';
@@ -38,15 +38,15 @@ export const run_states: Record<Status, State> = {
   ContinuedAsNew: { word: 'Continued', tone: 'muted' },
 };
 
-/** The state of what is tried again. */
+/** The state of a delivery that is tried again. */
 export const retrying: State = { word: 'Retrying', tone: 'warn', shape: 'turn' };
 
-/** Returns the state of a run; one that waits after a failed attempt does not run. */
+/** Returns the state of a run; a run that waits after a failed attempt is not running. */
 export function stateOfRun({ status, next_try_at }: Pick<Run, 'status' | 'next_try_at'>): State {
   return next_try_at === null ? run_states[status] : retrying;
 }
 
-/** Time for which the backfill of a new export may wait for its first run with rows. */
+/** Time for which a new export's backfill may wait for its first run with rows. */
 const new_for_ms = 120_000;
 
 /** Returns true if it may progress at any moment: one of its runs is open, or it is new. */
@@ -56,7 +56,7 @@ export function isLively(
 ): boolean {
   return (
     latest_runs.some(({ finished_at }) => finished_at === null) ||
-    // The clock of a browser may be behind.
+    // The browser's clock may be wrong.
     Math.abs(now_ms - Date.parse(created_at)) < new_for_ms
   );
 }

@@ -39,7 +39,7 @@ export function StateMark({ state: { word, tone, shape } }: { state: State }) {
   );
 }
 
-/** The shape of a state alone, where the words stand beside it. */
+/** Shows only the shape of a state, beside its words. */
 export function Mark({ tone, shape = shape_of_tone[tone] }: Pick<State, 'tone' | 'shape'>) {
   const Icon = shapes[shape];
   return <Icon size={15} className={tone} aria-hidden />;

@@ -4,7 +4,7 @@ import { inTime } from '../page/text/quantities.ts';
 /** Ages of the newest and the oldest row when readers could see them. */
 type Ages = Pick<ExportOverview, 'newest_row_seconds' | 'oldest_row_seconds'>;
 
-/** Says how long after their arrival rows are visible; undefined where it is not known. */
+/** Returns how long after ingestion rows are visible; undefined if that is unknown. */
 export function visibleAfter({ newest_row_seconds, oldest_row_seconds }: Ages): string | undefined {
   if (newest_row_seconds === null || oldest_row_seconds === null) return undefined;
   const [newest, oldest] = [inTime(newest_row_seconds), inTime(oldest_row_seconds)];

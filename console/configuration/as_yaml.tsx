@@ -7,7 +7,7 @@ import { Shown } from '../page/shown.tsx';
 import { useHome } from '../signed_in/home.ts';
 import { objectAsFiles } from './configuration.ts';
 
-/** Shows the object as a part of the configuration's files, once a person asks for it. */
+/** Shows the object as a part of the configuration's files, on demand. */
 export function AsYaml({ kind, id }: { kind: KindName; id: string | number }) {
   const { organization_id } = useHome();
   const [is_asked, setAsked] = useState(false);

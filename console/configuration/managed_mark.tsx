@@ -1,7 +1,7 @@
 import IconFileCode from 'icon:file-code';
 import type { ManagedRow } from '../../server/api/managed/schema.ts';
 
-/** Says in a list that a configuration manages what is beside it; its own page says the rest. */
+/** Marks an object in a list as managed by a configuration; its own page has the details. */
 export function ManagedMark({ by }: { by: ManagedRow }) {
   if (by === null) return undefined;
   const told = `Managed by the configuration ${by.source}`;

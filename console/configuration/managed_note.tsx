@@ -1,7 +1,7 @@
 import type { ManagedRow } from '../../server/api/managed/schema.ts';
 import { Instant } from '../time/instant.tsx';
 
-/** Says that a configuration manages what is shown, and what becomes of a change by hand. */
+/** Says that a configuration manages the object, and what happens to a change by hand. */
 export function ManagedNote({ by }: { by: ManagedRow }) {
   if (by === null) return undefined;
   const { key, source, commit, applied_at } = by;

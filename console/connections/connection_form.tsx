@@ -20,14 +20,14 @@ import { awsRole, connectionPath, connectionsPath } from './connections.ts';
 type Given = {
   organization_id: string;
   types: DestinationType[];
-  /** The connection that is changed; undefined for a new one. */
+  /** The connection to change; undefined for a new one. */
   stored?: Connection;
   done: (saved: Connection) => unknown;
 };
 
 /**
- * Creates or changes a connection; a change reaches every export that uses it. It is tested before
- * it is saved, as an export is.
+ * Creates or changes a connection; a change affects every export that uses it. It is tested before
+ * it is saved, like an export.
  */
 export function ConnectionForm({ organization_id, types, stored, done }: Given) {
   const offered = types.filter(({ connection_keys }) => connection_keys.length > 0);
@@ -94,7 +94,7 @@ const setterOf =
   (key: string, value: string | boolean | null) =>
     set((before) => ({ ...before, [key]: value }));
 
-/** The steps of the test, once there was one. */
+/** The steps of the test, after it was run. */
 function Steps({
   type,
   test,
@@ -113,7 +113,7 @@ function Steps({
   );
 }
 
-/** Chooses the destination, unless it is fixed, and takes a connection string. */
+/** Chooses the destination, unless it is fixed, or accepts a connection string. */
 function Choice({
   types,
   is_fixed,
@@ -171,7 +171,7 @@ function Keys({
   );
 }
 
-/** The keys of an export that the test needs beside the connection; nothing stores them. */
+/** The keys of an export that the test needs in addition; they are not stored. */
 function Beside(given: OfType) {
   return (
     <div className="together">
@@ -197,7 +197,7 @@ function Name({ value, set }: { value: string; set: (name: string) => void }) {
   );
 }
 
-/** The trust policy that an AWS role needs, so that you need no access key. */
+/** The trust policy for an AWS role, with which you need no access key. */
 function TrustPolicy({ organization_id }: { organization_id: string }) {
   const { data } = useQuery(awsRole(organization_id));
   if (data === undefined || data.trust_policy === null) return null;

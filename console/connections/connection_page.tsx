@@ -26,7 +26,7 @@ import { pathTo } from '../http/path.ts';
 const route = getRouteApi('/signed_in/organizations/$organization_id/connections/$connection_id');
 type Given = { connection: Connection; organization_id: string };
 
-/** One connection: a test, who uses it, its change and its end. */
+/** One connection: a test, the exports that use it, its change and its deletion. */
 export function ConnectionPage() {
   const { organization_id, connection_id } = route.useParams();
   const read = connectionOf(organization_id, connection_id);
@@ -108,7 +108,10 @@ function Using({ batch_exports, batch_export_count }: Connection) {
   );
 }
 
-/** Signs in at the other side; what an export would say besides, such as a bucket, is asked for. */
+/**
+ * Tests the sign-in at the destination; asks for keys of an export that the test needs, such as a
+ * bucket.
+ */
 function Test({ connection, organization_id, type }: Given & { type: DestinationType }) {
   const [tested, setTested] = useState<DestinationTest>();
   const [typed, setTyped] = useState<Typed>({});
@@ -159,7 +162,7 @@ function Delete({ connection, organization_id }: Given) {
   return (
     <TypedForm
       name={connection.name}
-      text="Its credential is deleted. A connection that exports use cannot be deleted."
+      text="Its credentials are deleted. A connection that exports use cannot be deleted."
       path={connectionPath(organization_id, connection.id)}
       if_match={etagOf(connection)}
       done={() =>

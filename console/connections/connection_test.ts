@@ -10,17 +10,17 @@ import { Problem } from '../http/problem.ts';
 
 type Asked = { type: string; connection: Config; config: Config };
 type Tried = {
-  /** The chosen type with all its keys; undefined: none yet. */
+  /** The chosen type with all its keys; undefined before a choice. */
   whole: DestinationType | undefined;
-  /** The keys of the connection that are sent. */
+  /** The sent keys of the connection. */
   connection: Config;
-  /** Those of an export that the test needs. */
+  /** Keys of an export that the test needs. */
   config: Config;
 };
 
 /**
- * The test of a connection before it is saved. Where it fails, or lacks what it needs, nothing is
- * saved, the fault stands at its field, and `force` saves all the same.
+ * The test of a connection before it is saved. If it fails or lacks a value, nothing is saved and
+ * the field shows the fault; `force` saves all the same.
  */
 export function useConnectionTest(
   organization_id: string,
@@ -47,7 +47,7 @@ export function useConnectionTest(
     return false;
   };
   const has_failed = test.data?.steps.some(({ status }) => status === 'failed') === true;
-  // The connection itself is right, as far as the API can say without a test.
+  // The connection itself is valid, as far as the API knows without a test.
   const lacks_place =
     test.error?.violations.every(({ attr }) => attr?.startsWith('test__')) === true;
   return {
@@ -69,7 +69,7 @@ export function useConnectionTest(
   };
 }
 
-/** Asks the API for the test of a new connection, or of a change of the one with the id. */
+/** Returns the request for a test of a new connection, or of a change of the one with the id. */
 function useAsking(organization_id: string, id: string | undefined) {
   const queries = useQueryClient();
   const ask = ({ type, ...sent }: Asked) =>
@@ -98,7 +98,7 @@ function useAsking(organization_id: string, id: string | undefined) {
   });
 }
 
-/** The problem with its faults at the fields of the form, where the API names those of a test. */
+/** Returns the problem with its faults at the form's fields, for the API's names in a test. */
 function placed({ status, violations, request_id }: Problem): Problem {
   const attrOf = (attr: string | null) =>
     attr === null

@@ -16,7 +16,7 @@ import { connections } from './connections.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/connections');
 
-/** The stored credentials that exports of the organization share. */
+/** The stored credentials that the organization's exports share. */
 export function ConnectionsPage() {
   const { organization_id } = route.useParams();
   const { page = 1 } = route.useSearch();

@@ -3,7 +3,7 @@ import { pageNumber } from '../http/page_number.ts';
 import { organization_route } from '../organizations/routes.ts';
 import { loadedPage } from '../page/load_page.tsx';
 
-/** `/organizations/<id>/connections?page=`: the connections of an organization. */
+/** Route `/organizations/<id>/connections?page=`: the connections of an organization. */
 export const connections_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'connections',
@@ -11,7 +11,7 @@ export const connections_route = createRoute({
   component: loadedPage(() => import('./connections_page.tsx'), 'ConnectionsPage'),
 });
 
-/** `/organizations/<id>/connections/<id>`: one of them. */
+/** Route `/organizations/<id>/connections/<id>`: one connection. */
 export const connection_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'connections/$connection_id',

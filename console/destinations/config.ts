@@ -17,26 +17,26 @@ export type KeySchema = {
 export type Config = Record<string, unknown>;
 /**
  * The typed values, by key: a text, or whether a box is ticked. Null removes a stored secret.
- * Absent keys were not touched.
+ * Untouched keys are absent.
  */
 export type Typed = Record<string, string | boolean | null>;
 /** The kind of a form's field. */
 export type Kind = 'text' | 'long_text' | 'number' | 'choice' | 'box' | 'list' | 'pairs';
 
-/** Longer texts are keys and certificates, which have lines. */
+/** Longer texts are keys and certificates, which have several lines. */
 const line_characters_max = 4_096;
 
-/** The keys of a destination's config with what is said of each, in their order. */
+/** Returns the keys of a destination's config with their schemas, in order. */
 export function keysOf({ config }: DestinationType): [string, KeySchema][] {
   return Object.entries((config as { properties: Record<string, KeySchema> }).properties);
 }
 
-/** True when the destination needs the key, and has no value of its own for it. */
+/** Returns true if the destination requires the key, and has no default for it. */
 export function isRequired({ config }: DestinationType, key: string): boolean {
   return ((config as { required?: string[] }).required ?? []).includes(key);
 }
 
-/** True when the destination needs the key, and an empty text is none. */
+/** Returns true if the destination requires the key, and not as an empty text. */
 export function mustBeFilled(type: DestinationType, key: string): boolean {
   return isRequired(type, key) && !emptyTexts(type).some(([name]) => name === key);
 }
@@ -68,7 +68,7 @@ export function shownValue(schema: KeySchema, stored: unknown): string | boolean
 
 /**
  * Returns the typed value in the API's form; undefined if nothing was typed. A text that is no
- * number stays a text, so that the API reports the fault.
+ * number stays text, so that the API reports the fault.
  */
 export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
   if (typeof typed === 'boolean') return typed;
@@ -89,10 +89,7 @@ export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
   return kind === 'number' && /^-?\d+$/.test(typed.trim()) ? Number(typed) : typed;
 }
 
-/**
- * Returns the hint of a key in a form, which has no null: there a field is empty, or None is
- * chosen.
- */
+/** Returns the hint of a key for a form, which has no null: a field is empty, or None is chosen. */
 export function hintOf(schema: KeySchema): string {
   const kind = kindOf(schema);
   const said = (schema.description ?? '').replace(
@@ -120,7 +117,7 @@ function emptyValue(schema: KeySchema): unknown {
   return schema.default ?? '';
 }
 
-/** The text or box that a field shows: what was typed, else what is stored. */
+/** Returns the text or box of a field: the typed value, or else the stored one. */
 export function fieldValue(
   key: string,
   schema: KeySchema,
@@ -130,7 +127,7 @@ export function fieldValue(
   return typed[key] ?? shownValue(schema, stored?.[key]);
 }
 
-/** Returns true if the key has a meaning beside the current values of the others. */
+/** Returns true if the key has a meaning with the current values of the others. */
 export function isShown(
   type: DestinationType,
   key: string,
@@ -145,7 +142,7 @@ export function isShown(
   });
 }
 
-/** Returns the options of a choice: those of the chosen format. */
+/** Returns the options of a choice, for the chosen format. */
 export function choicesOf(
   { formats }: DestinationType,
   key: string,
@@ -161,14 +158,14 @@ export function choicesOf(
     : choices.filter((one) => one === null || format.compressions.includes(one));
 }
 
-/** Every choice of some of the values, each value on a line. */
+/** Returns every combination of the values, each value on a line. */
 function combinationsOf([first, ...others]: string[]): string[] {
   if (first === undefined) return [];
   const rest = combinationsOf(others);
   return [first, ...rest, ...rest.map((one) => `${first}\n${one}`)];
 }
 
-/** A key and its value after the change; undefined where it stays as it is. */
+/** Returns a key with its changed value; undefined if it stays unchanged. */
 function changeOf(
   [key, schema]: [string, KeySchema],
   typed: Typed,
@@ -190,8 +187,8 @@ function changeOf(
 }
 
 /**
- * The config to send: of a new destination what was typed, of a stored one what differs. Secrets
- * that were not touched, and keys that mean nothing beside the others, are never in it.
+ * Returns the config to send: the typed values of a new destination, the differences of a stored
+ * one. It never has untouched secrets, or keys without a meaning beside the others.
  */
 export function configToSend(
   type: DestinationType,
@@ -209,9 +206,7 @@ export function configToSend(
   ]);
 }
 
-/**
- * Lists texts that are required and may be empty: the root of a bucket, a user without a password.
- */
+/** Returns required texts that may be empty: the root of a bucket, a user without a password. */
 function emptyTexts(type: DestinationType): [string, string][] {
   return keysOf(type)
     .filter(
@@ -222,8 +217,8 @@ function emptyTexts(type: DestinationType): [string, string][] {
 }
 
 /**
- * The titles of the keys whose change leads stored secrets elsewhere, so that each has to be given
- * again; none for a new destination.
+ * Returns the titles of the changed keys of the address, after which each stored secret must be
+ * entered again; none for a new destination.
  */
 export function leadsElsewhere(
   type: DestinationType,
@@ -242,12 +237,14 @@ export function leadsElsewhere(
     .map(([key, { title = key }]) => title);
 }
 
-/** The type with the keys of a connection alone. */
+/** Returns the type with only the keys of a connection. */
 export function connectionPart(type: DestinationType): DestinationType {
   return partOf(type, (key) => type.connection_keys.includes(key));
 }
 
-/** The type with the keys that an export has beside a connection, or those that it has to have. */
+/**
+ * Returns the type with the keys that an export has beside a connection, or only the required ones.
+ */
 export function exportPart(
   type: DestinationType,
   { is_required = false }: { is_required?: boolean } = {},

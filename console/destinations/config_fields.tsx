@@ -21,7 +21,7 @@ import { inLabels } from './labels.ts';
 
 const prefix_of_exports = 'destination__config__';
 
-/** Keys that every destination has, which say what is exported and not where to. */
+/** Keys of all destinations, about the exported events. */
 export const filter_keys = ['include_events', 'exclude_events'];
 
 type Given = {
@@ -29,18 +29,18 @@ type Given = {
   prefix?: string;
   type: DestinationType;
   typed: Typed;
-  /** The secrets that were typed before and not kept. */
+  /** Secrets that were typed earlier and not stored. */
   lost?: readonly string[];
   /** The stored config; undefined for a new destination. */
   stored: Config | undefined;
-  /** The keys of which a secret is stored. */
+  /** The keys with a stored secret. */
   secret_keys: readonly string[];
   set: (key: string, value: string | boolean | null) => void;
 };
 
 /**
- * The fields of a destination, drawn from its schema, those that few people set behind a summary;
- * secrets say what becomes of a stored one.
+ * The fields of a destination, from its schema, with rarely used ones in a summary. A secret's
+ * field says what happens to the stored one.
  */
 export function ConfigFields(given: Given) {
   const { prefix = prefix_of_exports, type, typed, stored, secret_keys } = given;
@@ -54,7 +54,7 @@ export function ConfigFields(given: Given) {
   );
   const isSeldom = ([key]: [string, KeySchema]) => type.seldom_keys.includes(key);
   const seldom = shown.filter(isSeldom);
-  // Opened where something in it is set, lost or wrong.
+  // Open if a field inside is set, lost or wrong.
   const is_open = seldom.some(
     ([key, schema]) =>
       secret_keys.includes(key) ||
@@ -79,7 +79,7 @@ function isSet(schema: KeySchema, value: unknown): boolean {
   return !is_default && value !== '' && value !== false;
 }
 
-/** The fields of the events that are exported or left out. */
+/** The fields for included and excluded events. */
 export function FilterFields(given: Given) {
   return keysOf(given.type)
     .filter(([key]) => filter_keys.includes(key))
@@ -157,8 +157,9 @@ function exampleOf({ examples: [first] = [] }: KeySchema): string | undefined {
 }
 
 /**
- * A secret: what is typed is sent, what is left empty keeps what is stored. When a change leads a
- * stored one elsewhere it has to be typed again, which the field says before the server does.
+ * A secret: a typed value is sent, an empty field keeps the stored value. If a change would send
+ * the stored secret to another place, it must be typed again, which the field says before the
+ * server does.
  */
 function SecretField({
   type,
@@ -219,7 +220,7 @@ function SecretField({
   );
 }
 
-/** Why a secret has to be entered again; undefined where it goes where it went. */
+/** Returns why a secret must be entered again; undefined if its address has not changed. */
 function whyAgain(elsewhere: string[], is_required: boolean): string | undefined {
   if (elsewhere.length === 0) return undefined;
   const what = is_required ? 'Enter it again.' : 'Enter it again or remove it.';

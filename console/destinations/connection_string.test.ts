@@ -141,22 +141,22 @@ test('a connection string fills fields that its destination has', () => {
 
 test('a text that is no connection string is refused with a sentence', () => {
   const refusals: [string, RegExp][] = [
-    ['hello', /^This is no connection string/],
-    ['', /^This is no connection string/],
-    ['mongodb://h/d', /addresses that begin with “mongodb:”/],
+    ['hello', /^This is not a connection string/],
+    ['', /^This is not a connection string/],
+    ['mongodb://h/d', /addresses that start with “mongodb:”/],
     ['postgres://u:a#b@h/d', /%23/],
     ['postgres://u:100%@h/d', /%25/],
     ['postgres://u@one,two/d', /several servers/],
     ['clickhouse://h:9000/d', /8123 or 8443/],
     [
       'postgres://me:p%40ss@db.example.com:70000/wh',
-      /^The port in it is no number from 1 to 65535/,
+      /^The port in it is not a number from 1 to 65535/,
     ],
     ['mysql://db.example.com:abc/wh', /^The port in it/],
     ['postgres://u:p@a:5432,b:5432/d', /^It names several servers/],
     ['postgres://u:p@a b/d', /^Sluice cannot read the host in it/],
-    ['{"type": "authorized_user"}', /no key file of a service account/],
-    ['{"type": ', /is not whole/],
+    ['{"type": "authorized_user"}', /not a key file of a Google Cloud/],
+    ['{"type": ', /is incomplete/],
   ];
   for (const [text, sentence] of refusals) {
     const read = readConnectionString(text, 'Postgres');

@@ -1,8 +1,8 @@
-/** The values of a connection string, by the keys of the destination that it leads to. */
+/** The values of a connection string, by the keys of its destination. */
 export type ConnectionString = {
   type: string;
   typed: Record<string, string | boolean>;
-  /** The names of its parameters that have no field. */
+  /** The names of its parameters without a field. */
   unused: string[];
 };
 
@@ -13,8 +13,8 @@ type Reading = { url: URL; given: string; chosen: string };
 type Typed = ConnectionString['typed'];
 
 /**
- * Reads a connection string. Where several destinations have its form, `chosen` decides. The result
- * has no empty values.
+ * Reads a connection string. If several destinations use its form, `chosen` decides. The result has
+ * no empty values.
  */
 export function readConnectionString(text: string, chosen: string): ConnectionString | Refusal {
   const given = text.trim().replace(/^jdbc:/i, '');
@@ -25,12 +25,12 @@ export function readConnectionString(text: string, chosen: string): ConnectionSt
   if (url === undefined) return { refusal: unreadable(given) };
   const reader = readers[url.protocol.slice(0, -1)];
   if (reader === undefined)
-    return { refusal: `Sluice does not know addresses that begin with “${url.protocol}”.` };
+    return { refusal: `Sluice does not support addresses that start with “${url.protocol}”.` };
   if (url.hash !== '') return { refusal: 'Write each “#” in it as %23, then paste it again.' };
   try {
     return reader({ url, given, chosen });
   } catch (error) {
-    // A % that begins no code.
+    // An invalid % encoding.
     if (!(error instanceof URIError)) throw error;
     return { refusal: 'Write each “%” in it as %25, then paste it again.' };
   }
@@ -52,7 +52,7 @@ const readers: Record<string, (reading: Reading) => ConnectionString | Refusal> 
 
 const port_max = 65_535;
 
-/** Hosts of the services that give an address without a scheme. */
+/** Hosts of services whose addresses have no scheme. */
 const bare_hosts = /^[\w.-]+\.(snowflakecomputing\.com|redshift(-serverless)?\.amazonaws\.com)\b/i;
 
 function urlOf(given: string): URL | undefined {
@@ -60,19 +60,19 @@ function urlOf(given: string): URL | undefined {
   return URL.parse(bare_hosts.test(given) ? `${scheme}://${given}` : given) ?? undefined;
 }
 
-const many_servers = 'It names several servers. Leave the one in it that takes writes.';
+const many_servers = 'It names several servers. Keep only the one that accepts writes.';
 
 function unreadable(given: string): string {
   if (/^\w+:\/\/[^@]*[/?#][^@]*@/.test(given))
     return 'Write “/”, “?” and “#” in the password as %2F, %3F and %23, then paste it again.';
   const [, places] = /^\w+:\/\/(?:[^@]*@)?([^/?#]*)/.exec(given) ?? [];
   if (places === undefined)
-    return 'This is no connection string. It begins with its kind, such as postgres:// or s3://.';
+    return 'This is not a connection string. One starts with its kind, such as s3://.';
   if (places.includes(',')) return many_servers;
   const [, port = ''] = /:([^:\]]*)$/.exec(places) ?? [];
   return /^\d*$/.test(port) && Number(port) <= port_max
     ? 'Sluice cannot read the host in it. Correct it, then paste it again.'
-    : `The port in it is no number from 1 to ${port_max}. Correct it, then paste it again.`;
+    : `The port in it is not a number from 1 to ${port_max}. Correct it, then paste it again.`;
 }
 
 function found(type: string, values: Typed, unused: string[] = []): ConnectionString {
@@ -86,11 +86,11 @@ function keyFile(given: string, chosen: string): ConnectionString | Refusal {
     file = JSON.parse(given) as typeof file;
   } catch {
     return {
-      refusal: 'This JSON is not whole. Paste the key file from its first to its last line.',
+      refusal: 'This JSON is incomplete. Paste the whole key file.',
     };
   }
   if (file['type'] !== 'service_account')
-    return { refusal: 'This JSON is no key file of a service account of Google Cloud.' };
+    return { refusal: 'This JSON is not a key file of a Google Cloud service account.' };
   if (chosen === 'GCS') return found('GCS', { service_account_json: given });
   const keys = ['project_id', 'client_email', 'private_key', 'private_key_id', 'token_uri'];
   return found('BigQuery', Object.fromEntries(keys.map((key) => [key, file[key] ?? ''])));
@@ -102,12 +102,12 @@ function hostOf({ hostname }: URL): string {
 
 const parts = ({ pathname }: URL) => pathname.split('/').slice(1).map(decodeURIComponent);
 
-/** The parameters that were not asked for. */
+/** Returns the unused parameters. */
 function othersOf({ searchParams }: URL, used: readonly string[]): string[] {
   return [...searchParams.keys()].filter((name) => !used.includes(name));
 }
 
-/** The server, the database and the person of an address, whose parameters may name the person. */
+/** Reads the server, database and user of an address, whose parameters may contain the user. */
 function database(
   type: string,
   url: URL,
@@ -130,7 +130,10 @@ function database(
   return found(type, typed, othersOf(url, ['user', 'password', ...tls_names, ...schema_names]));
 }
 
-/** The meaning of a client's TLS mode; a client that does not insist connects without it. */
+/**
+ * Returns the values for a client's TLS mode; a client that does not require TLS connects without
+ * it.
+ */
 function tlsOf(mode: string): Typed {
   if (mode === '') return {};
   if (mode === 'no-verify') return { require_tls: true, has_self_signed_cert: true };
@@ -169,14 +172,14 @@ function bucket(type: string, url: URL, names: Record<string, string>): Connecti
   );
 }
 
-/** Ports of ClickHouse's own protocol, which an export does not speak. */
+/** Ports of ClickHouse's native protocol, which exports do not use. */
 const native_ports = ['9000', '9440'];
 const tls_ports = ['443', '8443'];
 
 function clickhouse({ url }: Reading): ConnectionString | Refusal {
   if (native_ports.includes(url.port))
     return {
-      refusal: `Port ${url.port} has ClickHouse's own protocol. Take that of HTTP: 8123 or 8443.`,
+      refusal: `Port ${url.port} is for ClickHouse's native protocol. Use 8123 or 8443 (HTTP).`,
     };
   const { searchParams: given } = url;
   const is_secure = ['secure', 'ssl', 'tls'].some((name) => given.get(name) === 'true');
@@ -191,7 +194,7 @@ function clickhouse({ url }: Reading): ConnectionString | Refusal {
   return found('ClickHouse', typed, othersOf(url, used));
 }
 
-/** An address of the web leads to a store that it names, to ClickHouse, or to an endpoint. */
+/** A web address belongs to a store in its name, to ClickHouse, or to an endpoint. */
 function web(reading: Reading): ConnectionString | Refusal {
   const { url, given, chosen } = reading;
   const { hostname } = url;

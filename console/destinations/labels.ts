@@ -2,10 +2,13 @@ import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import type { DestinationTest } from '../../server/api/batch_exports/drafts/schema.ts';
 import { keysOf } from './config.ts';
 
-/** The words before a list of keys that make the words of the list names of keys. */
+/** Words before a list that mark its words as keys. */
 const before_keys = '(the keys? |(?:check|Check|set|Set|lower|raise) )';
 
-/** Finds the keys that a text of the API names: a list behind its word, or a name like no word. */
+/**
+ * Returns a pattern for the keys in an API text: a list after such words, or a name that is no
+ * ordinary word.
+ */
 function keysIn(type: DestinationType): RegExp {
   const keys = keysOf(type).map(([key]) => key);
   const any = `(?:${keys.toSorted((one, other) => other.length - one.length).join('|')})`;
@@ -15,8 +18,8 @@ function keysIn(type: DestinationType): RegExp {
 }
 
 /**
- * The text of the API with the labels of the form in place of the keys of the config: "set
- * require_tls to false" becomes "turn off “Require TLS”".
+ * Replaces config keys in an API text by the form's labels: "set require_tls to false" becomes
+ * "turn off “Require TLS”".
  */
 export function inLabels(type: DestinationType, text: string): string {
   const titles = new Map(keysOf(type).map(([key, { title = key }]) => [key, `“${title}”`]));
@@ -36,7 +39,7 @@ export function inLabels(type: DestinationType, text: string): string {
   );
 }
 
-/** Lists the keys that a text of the API names, in its order. */
+/** Returns the keys in an API text, in order. */
 function keysNamed(type: DestinationType, text: string): string[] {
   const known = keysOf(type).map(([key]) => key);
   return [...text.matchAll(keysIn(type))]
@@ -44,12 +47,12 @@ function keysNamed(type: DestinationType, text: string): string[] {
     .filter((word) => known.includes(word));
 }
 
-/** Why a test failed, and the key whose field is the place to say so; undefined for none. */
+/** Why a test failed, and the key whose field shows it; undefined for none. */
 export type TestFault = { key: string | undefined; detail: string };
 
 /**
- * Returns the fault of a test; undefined where it passed. Its place is a secret that it names, else
- * the first key that it names; of a place that is not reached the key that leads there.
+ * Returns the fault of a test; undefined if it passed. Its field is a secret in the text, or else
+ * the first key in the text; for an unreachable host, the key of the address.
  */
 export function faultOfTest(
   type: DestinationType,

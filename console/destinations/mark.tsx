@@ -1,8 +1,8 @@
 import './picker.css';
 
 /**
- * The mark of a destination type: two letters of its name in one shape, in the colour of its group.
- * It is decoration: the name stands beside it.
+ * The mark of a destination type: two letters of its name in a shape with the colour of its group.
+ * It is decorative, because the name is beside it.
  */
 export function DestinationMark({ type }: { type: string }) {
   return (

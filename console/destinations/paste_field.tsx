@@ -19,16 +19,16 @@ const examples: Record<string, string> = {
 };
 
 type Given = {
-  /** The types that a string may lead to. */
+  /** The types that a string may belong to. */
   types: readonly DestinationType[];
-  /** The chosen type; undefined: the string decides. */
+  /** The chosen type; undefined if the string decides. */
   type: DestinationType | undefined;
   fill: (type: string, typed: Typed) => void;
 };
 
 /**
- * Takes a connection string and fills the fields of it, at once when it is pasted, else by Enter or
- * when the field is left. Nothing keeps the text, which may have a password in it.
+ * Accepts a connection string and fills the form's fields: at once after a paste, otherwise by
+ * Enter or on blur. The text is never stored, because it may contain a password.
  */
 export function PasteField(given: Given) {
   const { type } = given;
@@ -65,7 +65,7 @@ export function PasteField(given: Given) {
   );
 }
 
-/** The text of the field, what is wrong with it, and what was filled in. */
+/** The text of the field, its fault, and the filled-in fields. */
 function usePasted({ types, type, fill }: Given) {
   const [text, setText] = useState('');
   const [fault, setFault] = useState('');
@@ -76,7 +76,8 @@ function usePasted({ types, type, fill }: Given) {
     const target = 'type' in found ? types.find((one) => one.type === found.type) : undefined;
     setTold('');
     if ('refusal' in found) setFault(found.refusal);
-    else if (target === undefined) setFault(`It leads to ${found.type}, which is no choice here.`);
+    else if (target === undefined)
+      setFault(`It belongs to ${found.type}, which is no choice here.`);
     else {
       const { typed, left } = fitting(target, found.typed);
       fill(target.type, typed);
@@ -92,7 +93,7 @@ function usePasted({ types, type, fill }: Given) {
   return { text, write, read, fault, told };
 }
 
-/** Parts the values into those that the type has a field for, and the names of the others. */
+/** Splits the values into those for which the type has a field, and the names of the others. */
 function fitting(type: DestinationType, values: Typed): { typed: Typed; left: string[] } {
   const known = new Set(keysOf(type).map(([key]) => key));
   const [fields, others] = [true, false].map((is_known) =>

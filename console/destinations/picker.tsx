@@ -7,18 +7,18 @@ import { DestinationMark } from './mark.tsx';
 import { tilesOf } from './tiles.ts';
 
 type Given = {
-  /** The API's name of the field. */
+  /** The field's name in the API. */
   name: string;
   types: readonly DestinationType[];
-  /** The chosen type; undefined: none yet. */
+  /** The chosen type; undefined before a choice. */
   chosen: DestinationType | undefined;
   choose: (type: string) => void;
   hint?: string | undefined;
 };
 
 /**
- * Chooses a destination among tiles in groups: by pointer, by arrow keys, or by typing a part of a
- * name and Enter. Once one is chosen it stands alone, with a way back.
+ * Chooses a destination among grouped tiles: by pointer, by arrow keys, or by typing a part of its
+ * name and Enter. The chosen one is shown alone, with a button to change it.
  */
 export function DestinationPicker({ name, chosen, choose, ...given }: Given) {
   const [is_open, setOpen] = useState(false);
@@ -26,7 +26,7 @@ export function DestinationPicker({ name, chosen, choose, ...given }: Given) {
   const was_open = useRef(false);
   const is_choosing = chosen === undefined || is_open;
   useEffect(() => {
-    // The tile that was pressed is gone.
+    // The pressed tile has disappeared.
     if (was_open.current && !is_choosing) change.current?.focus();
     was_open.current = is_choosing;
   }, [is_choosing]);
@@ -99,11 +99,11 @@ function Choosing({
   const groups = tilesOf(types, wanted);
   const first = groups[0]?.types[0];
   useEffect(() => {
-    // The button that was pressed is gone.
+    // The pressed button has disappeared.
     if (is_again) search.current?.focus();
   }, [is_again]);
   const pick = (type: string) => {
-    // A form takes the fault of a field away once something was put in.
+    // A form clears a field's fault on its input event.
     place.current?.dispatchEvent(new Event('input', { bubbles: true }));
     choose(type);
   };
@@ -133,7 +133,7 @@ function Choosing({
         <Tiles key={group.group} {...group} pick={pick} move={move} />
       ))}
       <p role="status" className="muted">
-        {groups.length === 0 && `No destination is called “${wanted.trim()}”.`}
+        {groups.length === 0 && `No destination has the name “${wanted.trim()}”.`}
       </p>
     </div>
   );
@@ -176,12 +176,12 @@ function Tiles({
   );
 }
 
-/** Moves the focus between the tiles, and from the search into them, by the arrow keys. */
+/** Moves the focus between the tiles, and from the search to them, with the arrow keys. */
 function moveBetween(event: KeyboardEvent, place: HTMLElement): void {
   const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
   const tiles = [...place.querySelectorAll<HTMLElement>('.tile')];
   const at = tiles.indexOf(document.activeElement as HTMLElement);
-  // Left and right move in the text of the search.
+  // Left and right move within the search text.
   if (step === undefined || (at === -1 && event.key !== 'ArrowDown')) return;
   event.preventDefault();
   const next = at + step < 0 ? place.querySelector<HTMLElement>('input') : tiles[at + step];

@@ -6,7 +6,7 @@ import './test_steps.css';
 
 const tones = { passed: 'good', failed: 'bad', skipped: 'muted' } as const;
 
-/** The steps of a connection test and their results, in the words of the form. */
+/** The steps of a connection test and their results, with the form's labels. */
 export function TestSteps({
   test: { steps },
   type,

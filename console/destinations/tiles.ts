@@ -3,9 +3,8 @@ import type { DestinationType } from '../../server/api/destinations/schema.ts';
 type Group = { group: string; types: DestinationType[] };
 
 /**
- * The destination types that have each typed word in their name, group or sentence, by group, in
- * the order in which the API gives the first of each; a type whose name begins with what was typed
- * makes its group the first.
+ * Returns the destination types with each typed word in their name, group or sentence. They are
+ * grouped in the API's order; a type whose name starts with the text moves its group to the front.
  */
 export function tilesOf(types: readonly DestinationType[], wanted: string): Group[] {
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);

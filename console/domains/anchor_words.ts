@@ -2,7 +2,7 @@ import type { AnchorChanges, DomainRow } from '../../server/api/domains/schema.t
 import { provider_names } from '../single_sign_on/provider_names.ts';
 import type { Provider } from '../single_sign_on/provider_names.ts';
 
-/** A field of a domain that decides who signs in. */
+/** A field of a domain that decides who can sign in. */
 export type AnchorField = keyof AnchorChanges;
 /** The value of such a field. */
 export type AnchorValue = AnchorChanges[AnchorField];
@@ -17,20 +17,20 @@ export const anchor_labels: Record<AnchorField, string> = {
   jit_provisioning_enabled: 'Add people at their first sign-in',
 };
 
-/** Lists the fields that wait for an owner, in that order. */
+/** Returns the fields that wait for an owner, in that order. */
 export function waitingFields({ pending_changes }: Pick<DomainRow, 'pending_changes'>) {
   const fields = Object.keys(anchor_labels) as AnchorField[];
   return fields.filter((field) => pending_changes?.[field] !== undefined);
 }
 
-/** Says how people of a domain have to sign in. */
+/** Returns how people of a domain must sign in. */
 export function enforcementWords(value: string): string {
   if (value === '') return 'None: any way works';
   if (value === 'saml') return 'Your provider';
   return value in provider_names ? provider_names[value as Provider] : value;
 }
 
-/** The value of a field in a few words: of certificates their number and how each ends. */
+/** Returns the value of a field in a few words: for certificates, their number and endings. */
 export function anchorWords(field: AnchorField, value: AnchorValue): string {
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (field === 'sso_enforcement') return enforcementWords(value ?? '');
@@ -38,7 +38,7 @@ export function anchorWords(field: AnchorField, value: AnchorValue): string {
   return field === 'saml_x509_cert' ? certificateWords(value) : value;
 }
 
-/** Number of characters by which people distinguish certificates. */
+/** Characters by which people distinguish certificates. */
 const told_characters = 12;
 
 function certificateWords(text: string): string {

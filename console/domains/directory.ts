@@ -1,7 +1,7 @@
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** The directory of the domain in the API. */
+/** Returns the path of a domain's directory. */
 export function directoryPath(organization_id: string, id: string) {
   return pathTo('/api/organizations/:organization_id/domains/:id/scim/', { organization_id, id });
 }

@@ -14,7 +14,7 @@ import { pathTo } from '../http/path.ts';
 
 type Given = { directory: DirectoryRow; organization_id: string; domain_id: string };
 
-/** The groups that the directory has pushed, and what level each gives; nothing without any. */
+/** The groups that the directory has pushed, each with its level; nothing if there are none. */
 export function DirectoryGroups(given: Given) {
   const { groups, group_count } = given.directory;
   const may_change = useIsOwner(given.organization_id);

@@ -18,10 +18,10 @@ import { counted } from '../page/text/quantities.ts';
 type Given = { domain: DomainRow; organization_id: string };
 type Created = { created: (token: NewTokenRow | undefined) => void };
 
-/** Two tokens work at a time: one in use, and the one that replaces it. */
+/** Most working tokens: the current one, and the one that replaces it. */
 const tokens_max = 2;
 
-/** The directory of the company, which says who is a member. */
+/** The company's directory, which decides who is a member. */
 export function DirectorySection(given: Given) {
   const { domain, organization_id } = given;
   const query = useQuery(directoryOf(organization_id, domain.id));

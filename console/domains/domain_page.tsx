@@ -25,7 +25,7 @@ import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/domains/$domain_id');
 
-/** A domain as a list of what is done and what is left: record, proof, provider, test, rules. */
+/** A domain as a list of steps: record, proof, provider, test, rules. */
 export function DomainPage() {
   const { organization_id, domain_id } = route.useParams();
   const read = domainOf(organization_id, domain_id);
@@ -114,7 +114,8 @@ function isWaiting(domain: DomainRow, isOfStep: (field: AnchorField) => boolean)
 
 /** True if a step is done, or was changed and waits for an owner. */
 function Mark({ is_done, waits = false }: { is_done: boolean; waits?: boolean }) {
-  if (waits) return <p className="warn">Waiting for an owner. The fields show what waits.</p>;
+  if (waits)
+    return <p className="warn">Waiting for an owner. The fields show the waiting values.</p>;
   return <p className={is_done ? 'good' : 'warn'}>{is_done ? 'Done' : 'To do'}</p>;
 }
 

@@ -15,7 +15,7 @@ export function domainOf(organization_id: string, id: string) {
   return reading(domainPath(organization_id, id));
 }
 
-/** A domain in the API. */
+/** Returns the path of a domain. */
 export function domainPath(organization_id: string, id: string) {
   return pathTo('/api/organizations/:organization_id/domains/:id/', { organization_id, id });
 }

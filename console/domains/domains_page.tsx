@@ -19,7 +19,7 @@ import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/domains');
 
-/** The domains that the organization has claimed, and how each stands. */
+/** The domains that the organization has claimed, with their states. */
 export function DomainsPage() {
   const { organization_id } = route.useParams();
   const { page = 1 } = route.useSearch();
@@ -64,7 +64,7 @@ function Row({ domain, organization_id }: { domain: DomainRow; organization_id: 
         >
           {spelling}
         </Link>
-        {/* Letters of other scripts look alike: what counts is the name in the DNS. */}
+        {/* Letters of other scripts look alike, so the DNS name is shown too. */}
         {spelling !== domain.domain && <span className="muted"> {domain.domain}</span>}
       </Table.Th>
       <Table.Td data-label="Proof" className={tone}>

@@ -9,10 +9,10 @@ import { Command } from '../page/command.tsx';
 import { guidesOf } from './provider_guides.ts';
 import type { OwnValues } from './provider_guides.ts';
 
-/** The fields of a provider that its metadata gave. */
+/** The fields of a provider from its metadata. */
 export type Imported = Static<typeof ProviderFields>;
 
-/** The steps at one of the common providers, each with the value to copy there. */
+/** The steps at a common provider, each with the value to copy there. */
 export function ProviderGuide({ own }: { own: OwnValues }) {
   const guides = guidesOf(own);
   const [chosen, setChosen] = useState('Okta');
@@ -44,8 +44,8 @@ export function ProviderGuide({ own }: { own: OwnValues }) {
 }
 
 /**
- * Reads the fields of the provider out of the metadata that is pasted or chosen as a file, as an
- * administrator of the organization or with the token of a setup link.
+ * Reads the provider's fields from pasted or chosen metadata, as an administrator or with the token
+ * of a setup link.
  */
 export function MetadataImport({
   by,

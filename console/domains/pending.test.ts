@@ -66,7 +66,7 @@ test('a change by an administrator waits until an owner confirms it', { skip }, 
   await enter(administrator.user, path);
   await fillProvider(hostile);
   await provider().getByText('Saved. It has no effect until an owner confirms it.').waitFor();
-  await provider().getByText('Waiting for an owner. The fields show what waits.').waitFor();
+  await provider().getByText('Waiting for an owner. The fields show the waiting values.').waitFor();
   await waiting().getByText('They are confirmed by owners of the organization').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Confirm changes' }).count(), 0);
   await page.getByText('It can begin once an owner has confirmed the provider.').waitFor();

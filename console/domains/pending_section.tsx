@@ -16,8 +16,8 @@ import { pathTo } from '../http/path.ts';
 type Given = { domain: DomainRow; organization_id: string };
 
 /**
- * The changes of a domain that wait for an owner, to be confirmed or discarded; it stays while
- * somebody looks, to say what became of them.
+ * The changes of a domain that wait for an owner, to confirm or discard; it stays visible to show
+ * the result.
  */
 export function PendingSection({ domain, organization_id }: Given) {
   const waiting = domain.pending_changes;
@@ -100,7 +100,7 @@ function Decide({ domain, organization_id }: Given) {
           tone="danger"
           asks={() => ({
             title: `Discard the waiting changes of ${domain.domain}?`,
-            text: 'The rules in effect stay. Whoever wants the changes has to make them again.',
+            text: 'The rules in effect stay. If you want the changes later, make them again.',
             button: 'Discard changes',
             keep: 'Cancel',
           })}

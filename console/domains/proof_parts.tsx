@@ -7,7 +7,7 @@ import { useNow } from '../time/now.ts';
 import { dueIn } from '../time/words.ts';
 import { proof_states } from './domains.ts';
 
-/** The TXT record that proves a domain, to be copied. */
+/** The TXT record that proves a domain, with copy buttons. */
 export function RecordToAdd({
   domain,
   verification_challenge,
@@ -23,7 +23,7 @@ export function RecordToAdd({
   );
 }
 
-/** The state of the proof, its reason, and what each resolver said. */
+/** The state of the proof, its reason, and the answer of each resolver. */
 export function ProofState({ verification }: Pick<DomainRow, 'verification'>) {
   const { state, reason, answers, last_checked_at, next_check_at } = verification;
   const { word, tone } = proof_states[state];

@@ -4,10 +4,10 @@ import { LongField } from '../form/long_field.tsx';
 import { anchor_labels } from './anchor_words.ts';
 import { entityIdHint } from './provider_guides.ts';
 
-/** The fields that together are an identity provider. */
+/** The fields that together define an identity provider. */
 export const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
 
-/** One of them. */
+/** One of these fields. */
 export type SamlField = (typeof saml_fields)[number];
 
 /** The inputs of an identity provider, with these texts. */
@@ -37,7 +37,7 @@ export function ProviderFieldsInputs({ textOf }: { textOf: (field: SamlField) =>
   );
 }
 
-/** The name of the provider, with a hint while it is unlike those that providers have. */
+/** The name of the provider, with a hint if it does not look like an entity id. */
 function EntityIdField({ value }: { value: string }) {
   const [typed, setTyped] = useState(value);
   const hint = entityIdHint(typed);

@@ -1,4 +1,4 @@
-/** The values of this server that a provider asks for. */
+/** The values of this server that a provider needs. */
 export type OwnValues = { metadata: string; entity_id: string; acs_url: string };
 
 /** A step at the provider, with a value to copy there. */

@@ -61,7 +61,7 @@ function ProviderFieldsForm({
   const textOf = (field: SamlField) => imported?.[field] ?? String(shownOf(domain, field) ?? '');
   return (
     <Form
-      // The typed text is out of date once the change was confirmed or discarded.
+      // The typed text is outdated after the change was confirmed or discarded.
       key={String(domain.pending_changes === null)}
       method="PATCH"
       path={domainPath(organization_id, domain.id)}
@@ -72,7 +72,7 @@ function ProviderFieldsForm({
         saved();
       }}
       button="Save the provider"
-      // Typed before, it would hide what was imported.
+      // Earlier typed text would hide the imported values.
       part={imported === undefined ? 'provider' : null}
     >
       <ProviderFieldsInputs textOf={textOf} />
@@ -80,7 +80,7 @@ function ProviderFieldsForm({
   );
 }
 
-/** Says what was saved of the provider, with its missing fields. */
+/** Returns what was saved of the provider, with its missing fields. */
 function savedOf(saved: DomainRow): string {
   const missing = saml_fields.filter((field) => !shownOf(saved, field));
   if (missing.length === 0) return 'The provider was saved.';
@@ -89,7 +89,7 @@ function savedOf(saved: DomainRow): string {
   return `Saved. Still missing: ${named}.`;
 }
 
-/** True if the provider is known, with what waits for an owner. */
+/** Returns true if the provider is complete, including waiting values. */
 function isComplete(domain: DomainRow): boolean {
   return saml_fields.every((field) => Boolean(shownOf(domain, field)));
 }
@@ -101,7 +101,7 @@ function emptyAsNull(values: Values): Pick<AnchorChanges, SamlField> {
 }
 
 /**
- * Says the remaining step before people can sign in through the provider; undefined without one.
+ * Returns the remaining step before people can sign in through the provider; undefined without one.
  */
 function missingBefore(domain: DomainRow): string | undefined {
   const { is_verified, has_saml } = domain;
@@ -110,7 +110,7 @@ function missingBefore(domain: DomainRow): string | undefined {
   return has_saml ? undefined : 'all three fields of step 3 are saved';
 }
 
-/** A sign-in through the provider that signs nobody in, and shows what the provider says. */
+/** A test sign-in through the provider, which signs nobody in and shows the provider's data. */
 export function TestSignIn({ domain, organization_id }: Given) {
   const [test, setTest] = useState<Started>();
   const before = missingBefore(domain);
@@ -131,7 +131,7 @@ export function TestSignIn({ domain, organization_id }: Given) {
   );
 }
 
-/** Fields for the sign-in of people with addresses of the domain, and for new members. */
+/** Fields for the sign-in of people with addresses in the domain, and for new members. */
 export function RulesForm({ domain, organization_id }: Given) {
   const { sso_enforcement, jit_provisioning_enabled, is_verified } = domain;
   const has_saml = isComplete(domain);
@@ -156,7 +156,7 @@ function ChangeRules({ domain, organization_id }: Given) {
   const { data } = useQuery(providersFor());
   const has_saml = isComplete(domain);
   const sso_enforcement = String(shownOf(domain, 'sso_enforcement'));
-  // Without a provider of theirs nobody could sign in: the API refuses to have it demanded.
+  // Without their provider nobody could sign in, so the API refuses to enforce it.
   const saml = has_saml ? (['saml'] as const) : [];
   const values = [...new Set(['', ...saml, ...(data?.providers ?? []), sso_enforcement])];
   return (
@@ -178,7 +178,7 @@ function ChangeRules({ domain, organization_id }: Given) {
       <ChoiceField
         name="sso_enforcement"
         label={anchor_labels.sso_enforcement}
-        hint="For everybody whose address is in this domain."
+        hint="For everybody with an address in this domain."
         options={values.map((value) => ({ value, label: enforcementWords(value) }))}
         value={sso_enforcement}
       />

@@ -8,7 +8,7 @@ import { changedAnchors, shownOf, useSavedAnchors } from './saved_anchors.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 
-/** Gives the domain another name, which has to be proved as the first one was. */
+/** Changes the name of the domain, which must be proved again. */
 export function RenameForm({ domain, organization_id }: Given) {
   const saved = useSavedAnchors({ domain, organization_id });
   return (
@@ -18,7 +18,7 @@ export function RenameForm({ domain, organization_id }: Given) {
         and everybody whom it signed in has to sign in again.
       </p>
       <Form
-        // The typed text is out of date once the change was confirmed or discarded.
+        // The typed text is outdated after the change was confirmed or discarded.
         key={`${domain.domain} ${domain.pending_changes === null}`}
         method="PATCH"
         path={domainPath(organization_id, domain.id)}

@@ -4,7 +4,7 @@ import { organization_route } from '../organizations/routes.ts';
 import { root_route } from '../shell/root_route.ts';
 import { loadedPage } from '../page/load_page.tsx';
 
-/** `/organizations/<id>/domains?page=`: the domains of an organization. */
+/** Route `/organizations/<id>/domains?page=`: the domains of an organization. */
 export const domains_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'domains',
@@ -12,14 +12,14 @@ export const domains_route = createRoute({
   component: loadedPage(() => import('./domains_page.tsx'), 'DomainsPage'),
 });
 
-/** `/organizations/<id>/domains/<id>`: what is left to do for one domain. */
+/** Route `/organizations/<id>/domains/<id>`: the remaining steps for one domain. */
 export const domain_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'domains/$domain_id',
   component: loadedPage(() => import('./domain_page.tsx'), 'DomainPage'),
 });
 
-/** `/setup#<token>`: the page of a setup link, for somebody who need not have an account. */
+/** Route `/setup#<token>`: the page of a setup link, also for people without an account. */
 export const setup_route = createRoute({
   getParentRoute: () => root_route,
   path: 'setup',

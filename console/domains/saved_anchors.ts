@@ -12,8 +12,8 @@ import type { AnchorChanges } from '../../server/api/domains/schema.ts';
 type Given = { domain: DomainRow; organization_id: string };
 
 /**
- * The value that a form shows of a field: the pending one, else the stored one. Saving the form
- * again must not undo a pending change.
+ * Returns a field's value for a form: the waiting one, or else the stored one. Saving the form
+ * again must not undo a waiting change.
  */
 export function shownOf(domain: DomainRow, field: AnchorField): AnchorValue {
   const waiting = domain.pending_changes?.[field];
@@ -21,8 +21,8 @@ export function shownOf(domain: DomainRow, field: AnchorField): AnchorValue {
 }
 
 /**
- * The filled-in fields that differ from what the form showed: the rest is not sent, so that an
- * owner who changes one field confirms none that waits.
+ * Returns the fields that differ from the form's first values; others are not sent, so that an
+ * owner who changes one field confirms no waiting change.
  */
 export function changedAnchors(domain: DomainRow, values: AnchorChanges): AnchorChanges {
   const plain = (value: AnchorValue) =>
@@ -35,9 +35,9 @@ export function changedAnchors(domain: DomainRow, values: AnchorChanges): Anchor
 }
 
 /**
- * Ends a form that changes who signs in: reads the domain again and says what was saved. An owner
- * whose change waits confirms it at once; other people read that it waits. Earlier waiting changes
- * are never confirmed along with it.
+ * Ends a form that changes who can sign in: reads the domain again and says what was saved. An
+ * owner whose change waits can confirm it at once; other people read that it waits. Earlier waiting
+ * changes are never confirmed with it.
  */
 export function useSavedAnchors(given: Given): (saved: DomainRow, told: string) => Promise<void> {
   const { domain, organization_id } = given;
@@ -57,7 +57,7 @@ export function useSavedAnchors(given: Given): (saved: DomainRow, told: string) 
   };
 }
 
-/** Confirms what was saved just now; gives the domain as it is then, confirmed or not. */
+/** Confirms the saved change; returns the domain afterwards, confirmed or not. */
 async function confirmChanges(organization_id: string, saved: DomainRow): Promise<DomainRow> {
   const path = pathTo('/api/organizations/:organization_id/domains/:id/pending_changes/confirm/', {
     organization_id,

@@ -3,8 +3,8 @@ import { ask } from '../http/ask.ts';
 import { pathTo } from '../http/path.ts';
 
 /**
- * Reads the page of a setup link. The token goes in the body, so that no address and no log has it.
- * The page's own changes bring what follows; nothing is read again while somebody types.
+ * Reads the page of a setup link. The token is in the body, so that no address and no log has it.
+ * The page's own changes return the next state, so it is not read again while somebody types.
  */
 export function setupOf(token: string) {
   return queryOptions({

@@ -24,7 +24,7 @@ type NewLink = Static<typeof NewSetupLink>;
 
 const placeOf = ({ domain, organization_id }: Given) => ({ organization_id, id: domain.id });
 
-/** The links of a domain that work. */
+/** The valid links of a domain. */
 function linksOf(given: Given) {
   return reading(
     pathTo('/api/organizations/:organization_id/domains/:id/setup_links/', placeOf(given)),
@@ -152,7 +152,7 @@ function CreateLink({ created, ...given }: Given & { created: (link: NewLink) =>
       <TextField
         name="name"
         label="Who gets the link"
-        hint="The activity log names them so, such as Robin of Acme IT."
+        hint="The person's name in the activity log, such as Robin of Acme IT."
         autoComplete="off"
       />
       <ChoiceField

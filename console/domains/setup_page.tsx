@@ -84,7 +84,7 @@ function Setup({ state, token }: Given) {
   );
 }
 
-/** Takes over the state that an answer brought. */
+/** Adopts the state from an answer. */
 function useAnswered(token: string): (state: SetupState) => void {
   const queries = useQueryClient();
   return (state) => void queries.setQueryData(setupOf(token).queryKey, state);

@@ -6,7 +6,7 @@ import { Instant } from '../time/instant.tsx';
 /** A test of a provider, as the API started it. */
 export type Started = Static<typeof TestSignIn>;
 
-/** Says what the test does, and links it once it was started. */
+/** Explains the test, and links to it after the start. */
 export function StartedTest({ test }: { test: Started | undefined }) {
   return (
     <>

@@ -3,11 +3,11 @@ import type { Values } from '../form/values.ts';
 import { typedAt } from '../time/zone.ts';
 
 type Filter = NonNullable<ErasureAsked['filter']>;
-/** A number as it was written, of which JavaScript would lose digits. */
+/** A number as written, whose digits JavaScript would round. */
 type ExactNumber = { rawJSON: string };
 type Value = NonNullable<Filter['properties']>[number]['value'] | ExactNumber;
 
-/** The lines of a field that say something. */
+/** Returns the non-empty lines of a field. */
 export function linesOf(value: Values[string] | undefined): string[] {
   return String(value ?? '')
     .split('\n')
@@ -16,8 +16,8 @@ export function linesOf(value: Values[string] | undefined): string[] {
 }
 
 /**
- * Returns the filled-in filter, with days of the zone; an empty field is no condition. A text that
- * is no day stays one, so that it is refused.
+ * Returns the filter of the form, with days in the time zone; an empty field is no condition. A
+ * text that is no day stays unchanged, so that the API refuses it.
  */
 export function filterOf(values: Values, zone: string): Filter {
   const events = linesOf(values['filter__events']);
@@ -37,7 +37,10 @@ export function filterOf(values: Values, zone: string): Filter {
   };
 }
 
-/** A line such as `plan = trial`. One without a value stays a condition, so that it is refused. */
+/**
+ * Reads a line such as `plan = trial`. A line without a value stays a condition, so that the API
+ * refuses it.
+ */
 function propertyOf(line: string): { key: string; value?: Value } {
   const at = line.indexOf('=');
   const value = at === -1 ? undefined : valueOf(line.slice(at + 1).trim());
@@ -45,14 +48,14 @@ function propertyOf(line: string): { key: string; value?: Value } {
   return value === undefined ? { key } : { key, value };
 }
 
-/** Reads a text, number or boolean of JSON; any other text stays as it is. */
+/** Reads a text, number or boolean of JSON; any other text stays unchanged. */
 function valueOf(written: string): Value | undefined {
   try {
     const value: unknown = JSON.parse(written);
     if (typeof value === 'number') return exactly(value, written);
     if (typeof value === 'string' || typeof value === 'boolean') return value;
   } catch {
-    // No JSON: a text.
+    // The text is no JSON.
   }
   return written;
 }
@@ -60,15 +63,15 @@ function valueOf(written: string): Value | undefined {
 const json = JSON as typeof JSON & { rawJSON?: (text: string) => ExactNumber };
 
 /**
- * The number with all digits that were written: rounded, it would be the value of other events.
- * Browsers from before 2025 may send no more than a double has; there it has no value.
+ * Returns the number with all written digits, because a rounded one would match other events.
+ * Browsers from before 2025 can only send a double's digits; there, a longer number has no value.
  */
 function exactly(value: number, written: string): Value | undefined {
   const digits = written.replace(/[eE].*$/, '').replaceAll(/\D/g, '');
   return digits.length <= 15 && Number.isFinite(value) ? value : json.rawJSON?.(written);
 }
 
-/** Says the filled-in filter without the names, as the beginning of a sentence. */
+/** Describes the filter without names, as the start of a sentence. */
 export function filterInWords(values: Values, zone: string): string {
   const { after, before, properties = [] } = filterOf(values, zone);
   const days = [

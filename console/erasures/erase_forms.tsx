@@ -15,7 +15,7 @@ import { erasuresPath, sizeOf } from './erasures.ts';
 import type { ErasureRow } from './erasures.ts';
 import type { ErasureAsked } from '../../server/api/erasures/schema.ts';
 
-/** The question before an erasure. */
+/** Returns the question before an erasure. */
 function asked(title: string, what: string, size: ReactNode): Question {
   return {
     title,
@@ -31,11 +31,11 @@ function asked(title: string, what: string, size: ReactNode): Question {
   };
 }
 
-/** Shows the current size of the erasure. */
+/** Shows how much the erasure would delete now. */
 function Size({ project_id, body }: { project_id: string; body: ErasureAsked }) {
   const { data, error } = useQuery(sizeOf(project_id, body));
-  if (error !== null) return <span role="alert">It could not be counted: {error.message}</span>;
-  if (data === undefined) return <span className="muted">It is being counted.</span>;
+  if (error !== null) return <span role="alert">Counting failed: {error.message}</span>;
+  if (data === undefined) return <span className="muted">Sluice is counting.</span>;
   const ids = data.distinct_ids === 0 ? '' : `${counted(data.distinct_ids, 'distinct id')} and `;
   return (
     <strong aria-live="polite">
@@ -45,7 +45,7 @@ function Size({ project_id, body }: { project_id: string; body: ErasureAsked }) 
   );
 }
 
-/** Asks for the erasure of persons, each by any of their distinct ids. */
+/** A form to erase persons, each by any one of their distinct ids. */
 export function ErasePersons({ project_id }: { project_id: string }) {
   const done = useErased(project_id);
   const checked = useChecked(project_id, (values) => ({
@@ -90,7 +90,7 @@ export function ErasePersons({ project_id }: { project_id: string }) {
   );
 }
 
-/** Asks for the erasure of the events that meet every condition. */
+/** A form to erase the events that match every condition. */
 export function EraseEvents({ project_id }: { project_id: string }) {
   const zone = useContext(ZoneContext);
   const done = useErased(project_id);
@@ -143,7 +143,7 @@ export function EraseEvents({ project_id }: { project_id: string }) {
   );
 }
 
-/** Counts what a form asks for before its question: a refusal stands at its field instead. */
+/** Counts a form's rows before its question, so that a refusal appears at its field. */
 function useChecked(project_id: string, bodyOf: (values: Values) => ErasureAsked) {
   const queries = useQueryClient();
   const [later, setLater] = useState<Problem>();
@@ -161,7 +161,7 @@ function useChecked(project_id: string, bodyOf: (values: Values) => ErasureAsked
   return { confirm, later };
 }
 
-/** Leads to the erasure that was asked for. */
+/** Opens the requested erasure. */
 function useErased(project_id: string) {
   const navigate = useNavigate();
   return ({ id }: ErasureRow) =>

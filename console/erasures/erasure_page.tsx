@@ -25,7 +25,7 @@ import type { CopyRow, ErasureRow, ToolRow } from './erasures.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/erasures/$erasure_id');
 
-/** One erasure: how far it is, what it found, what became of the copies, and its certificate. */
+/** One erasure: its progress, its counts, its copies, and its certificate. */
 export function ErasurePage() {
   const { project_id, erasure_id } = route.useParams();
   const read = erasureOf(project_id, erasure_id);
@@ -160,12 +160,12 @@ function Copy({ copy, project_id }: { copy: CopyRow; project_id: string }) {
   );
 }
 
-/** Shows which tools were told of the persons; nothing for a project without tools. */
+/** Shows which tools were notified of the persons; nothing for a project without tools. */
 function Tools({ project_id, erasure }: { project_id: string; erasure: ErasureRow }) {
   const query = useQuery(toolsOf(project_id, erasure));
   if (query.data?.count === 0) return null;
   return (
-    <Section title="Tools that got events" is_wide>
+    <Section title="Tools that received events" is_wide>
       <Shown query={query}>
         {({ results }) => (
           <Rows columns={['Tool', 'State', 'Told', 'When']}>

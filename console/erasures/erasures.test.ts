@@ -83,7 +83,7 @@ test(
     await page.getByText('Erase events').click();
     const button = page.getByRole('button', { name: 'Erase these events' });
     await button.click();
-    await page.getByText('Send one condition at least.').waitFor();
+    await page.getByText('Send at least one condition.').waitFor();
     await page.getByLabel('Names').fill('paid');
     // Half a day is none for the browser: sent so, it would erase the events of all days.
     const from = page.getByLabel('From this day on (UTC)');

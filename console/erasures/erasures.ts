@@ -12,12 +12,12 @@ import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** An erasure as the API shows it: it never says whom it is about. */
+/** An erasure in answers, which never name the persons. */
 export type ErasureRow = Static<typeof Erasure>;
-/** A delivery that brought rows of an erasure to a destination. */
+/** A delivery of an erasure's rows to a destination. */
 export type CopyRow = Static<typeof ErasureCopy>;
 
-/** A plugin that got events of the persons of an erasure. */
+/** A plugin that received events of an erasure's persons. */
 export type ToolRow = Static<typeof ErasureTool>;
 
 const isUnderWay = ({ status }: ErasureRow) => status !== 'Completed';
@@ -36,7 +36,7 @@ export function erasureOf(project_id: string, id: string) {
   });
 }
 
-/** Reads the number of rows that the erasure would take out of the store now. */
+/** Reads the number of rows that the erasure would delete now. */
 export function sizeOf(project_id: string, body: ErasureAsked) {
   const path = pathTo('/api/projects/:project_id/erasures/preview/', { project_id });
   return queryOptions({
@@ -46,19 +46,19 @@ export function sizeOf(project_id: string, body: ErasureAsked) {
       if (!outcome.ok) throw outcome.problem;
       return outcome.body;
     },
-    // Between the check of a form and its question.
+    // The time between the check of a form and its question.
     gcTime: 10_000,
   });
 }
 
-/** One page of the deliveries that had rows of it, which come and change until it is over. */
+/** One page of the deliveries with its rows, which change until the erasure ends. */
 export function copiesOf(project_id: string, erasure: ErasureRow, page: number) {
   const ids = { project_id, id: erasure.id };
   const path = pathTo('/api/projects/:project_id/erasures/:id/copies/', ids, pageQuery(page));
   return reading(path, { is_busy: () => isUnderWay(erasure) });
 }
 
-/** The plugins that got events of the persons, until it is over. */
+/** The plugins that received events of the persons; read again until the erasure ends. */
 export function toolsOf(project_id: string, erasure: ErasureRow) {
   const ids = { project_id, id: erasure.id };
   const path = pathTo('/api/projects/:project_id/erasures/:id/tools/', ids, { limit: 1000 });
@@ -76,17 +76,17 @@ export const tool_states: Record<
   failed: { word: 'Failed', shape: '▲', tone: 'bad' },
 };
 
-/** Returns true if its copies are not known yet, because its rows are still being searched. */
+/** Returns true if its copies are unknown, because its rows are still being searched. */
 export function isLookingForCopies({ step }: Pick<ErasureRow, 'step'>): boolean {
   return step === 'resolve' || step === 'note';
 }
 
-/** The erasures in the API. */
+/** Returns the path of the erasures. */
 export function erasuresPath(project_id: string, query?: { limit: number; offset: number }) {
   return pathTo('/api/projects/:project_id/erasures/', { project_id }, query);
 }
 
-/** Says the number of erased persons or events; the names are shown nowhere. */
+/** Returns the number of erased persons or events in words; names are never shown. */
 export function askedInWords({ kind, asked }: Pick<ErasureRow, 'kind' | 'asked'>): string {
   if (kind === 'events') return 'Events that fit a filter';
   return Object.entries(asked)
@@ -95,11 +95,11 @@ export function askedInWords({ kind, asked }: Pick<ErasureRow, 'kind' | 'asked'>
     .join(', ');
 }
 
-/** The work of an erasure at each of its steps. */
+/** The work of an erasure at each step. */
 export const step_words: Record<ErasureRow['step'], string> = {
   resolve: 'Finding the distinct ids',
   note: 'Finding the rows and the deliveries',
-  remove: 'Rows are leaving the store',
+  remove: 'Rows are deleted from the store',
   settle: 'Runs in progress restart',
   rewrite: 'Copies are rewritten',
   scrub: 'Logs and warnings are cleaned',
@@ -120,7 +120,7 @@ const count_names: Record<string, string> = {
   plugin_values: 'Values that plugins keep',
 };
 
-/** Lists the counts so far, each with its name; zeros are left out. */
+/** Returns the counts so far, each with its name, without zeros. */
 export function countsOf({ counts }: Pick<ErasureRow, 'counts'>): [string, number][] {
   return Object.entries(count_names).flatMap(([key, name]): [string, number][] =>
     (counts[key] ?? 0) === 0 ? [] : [[name, counts[key]!]],

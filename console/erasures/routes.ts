@@ -3,7 +3,7 @@ import { pageNumber } from '../http/page_number.ts';
 import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 
-/** `/projects/<id>/erasures`: what was erased, and the way to ask for it. */
+/** Route `/projects/<id>/erasures`: the erasures of a project, and the form for a new one. */
 export const erasures_route = createRoute({
   getParentRoute: () => project_route,
   path: 'erasures',
@@ -11,7 +11,7 @@ export const erasures_route = createRoute({
   component: loadedPage(() => import('./erasures_page.tsx'), 'ErasuresPage'),
 });
 
-/** `/projects/<id>/erasures/<id>`: how far one is, the copies of what it is about, the proof. */
+/** Route `/projects/<id>/erasures/<id>`: one erasure: its progress, its copies, its certificate. */
 export const erasure_route = createRoute({
   getParentRoute: () => project_route,
   path: 'erasures/$erasure_id',

@@ -1,6 +1,6 @@
 import { counted } from '../page/text/quantities.ts';
 
-/** The events of each day as the path of an image, one bar a day, and in words. */
+/** Returns the events of each day as the path of an image, one bar a day, and in words. */
 export function barsOf(
   by_day: number[],
   { width, height }: { width: number; height: number },
@@ -8,7 +8,7 @@ export function barsOf(
   const most = Math.max(1, ...by_day);
   const step = width / by_day.length;
   const bars = by_day.map((events, at) => {
-    // Few events are seen beside many.
+    // A small count stays visible beside large ones.
     const bar = events === 0 ? 0.5 : Math.max(1, (events / most) * height);
     const [x, y, wide, high] = [at * step, height - bar, step * 0.75, bar].map(
       (value) => +value.toFixed(2),

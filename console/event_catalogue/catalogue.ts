@@ -9,7 +9,7 @@ const properties = '/api/projects/:project_id/event_catalogue/properties/';
 /** The search, the order and the page of a list, in the address. */
 export type CatalogueSearch = { search?: string; ordering?: string; page?: number };
 
-/** The orders of the list of events; the first one is the API's own. */
+/** The orders of the list of events; the first one is the API's default. */
 export const event_orders = [
   { value: '', label: 'Most in 30 days' },
   { value: '-events', label: 'Most of all time' },
@@ -42,7 +42,7 @@ export function catalogueProperties(project_id: string, asked: CatalogueSearch, 
   return reading(pathTo(properties, { project_id }, query), { is_busy: isCounting });
 }
 
-/** An order that is no choice is left out, and so the API's own is shown. */
+/** An unknown order is left out, so that the API's default applies. */
 function queryOf<Asked extends { ordering?: string }>(
   { search, ordering, page = 1 }: CatalogueSearch,
   orders: { value: string }[],

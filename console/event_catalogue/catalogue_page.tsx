@@ -24,7 +24,10 @@ import { CatalogueTabs } from './tabs.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/event_catalogue');
 
-/** Shows the events that came into a project: how many, when, and the way to their properties. */
+/**
+ * Shows the ingested events of a project: their numbers, their times, and links to their
+ * properties.
+ */
 export function CataloguePage() {
   const { project_id } = route.useParams();
   const search = route.useSearch();
@@ -102,7 +105,7 @@ function EventRow({ project_id, event: one }: { project_id: string; event: Catal
   );
 }
 
-/** Says how much has no row because the catalogue is full. */
+/** Shows how many events and values have no row because the catalogue is full. */
 function Beyond({ other_events, other_values }: { other_events: number; other_values: number }) {
   if (other_events === 0 && other_values === 0) return undefined;
   return (

@@ -17,7 +17,7 @@ import {
   stateOf,
 } from './schema_columns.ts';
 
-/** Shows the columns of the schema, and what can be done with them. */
+/** Shows the columns of the schema, with their actions. */
 export function ColumnSection({
   project_id,
   page,
@@ -36,8 +36,8 @@ export function ColumnSection({
       columns={['Property', 'State', 'Column', 'Type', 'Values', 'Actions']}
       empty={
         <Empty title="No columns yet">
-          Columns that you freeze are listed here. Their names are never given to another property,
-          so that tables at destinations stay right.
+          Columns that you freeze are listed here. No other property ever gets their names, so that
+          tables at destinations stay right.
         </Empty>
       }
     >

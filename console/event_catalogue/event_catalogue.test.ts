@@ -60,7 +60,7 @@ test('events are listed with their properties, and types are frozen', { skip }, 
   await page.getByRole('row').filter({ hasText: hostile }).waitFor();
   await checkEverywhere(page, 'event_catalogue_event');
   await goTo(page, `${base}/event?event=gone`);
-  await page.getByText('No event of this name').waitFor();
+  await page.getByText('No event with this name').waitFor();
   await goTo(page, `${base}/properties`);
   await page.getByRole('row').filter({ hasText: 'userId' }).waitFor();
   await checkEverywhere(page, 'event_catalogue_properties');

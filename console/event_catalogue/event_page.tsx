@@ -15,7 +15,7 @@ import { PropertyList } from './property_list.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/event_catalogue/event');
 
-/** Shows one event: how many came in and when, and its properties with their types. */
+/** Shows one event: its number and times, and its properties with their types. */
 export function EventPage() {
   const { project_id } = route.useParams();
   const { event = '', ...search } = route.useSearch();
@@ -39,8 +39,8 @@ export function EventPage() {
       <Shown query={query}>
         {({ results: [found] }) =>
           found === undefined ? (
-            <Empty title="No event of this name" way={back}>
-              It did not come in, or Sluice has not counted it yet.
+            <Empty title="No event with this name" way={back}>
+              It was not ingested, or Sluice has not counted it yet.
             </Empty>
           ) : (
             <>

@@ -26,7 +26,7 @@ export function PropertyList({
   query: UseQueryResult<Static<typeof CatalogueProperties>>;
   search: CatalogueSearch;
   change: (changes: CatalogueSearch) => void;
-  /** The events that are meant: "this event", "all events". */
+  /** The events in words: "this event", "all events". */
   of: string;
 }) {
   return (

@@ -4,7 +4,7 @@ import { counted } from '../page/text/quantities.ts';
 import { schemaProposals } from './schema_columns.ts';
 import './catalogue.css';
 
-/** Says how many properties could be columns, with the way to them; nothing without any. */
+/** Shows how many properties could be columns, with a link; nothing if there are none. */
 export function Proposed({ project_id }: { project_id: string }) {
   const { data } = useQuery(schemaProposals(project_id));
   if (data === undefined || data.count === 0) return undefined;
@@ -21,7 +21,7 @@ export function Proposed({ project_id }: { project_id: string }) {
   );
 }
 
-/** The number of proposals: `1 property proposed`, `14 properties proposed`. */
+/** Returns the number of proposals: `1 property proposed`, `14 properties proposed`. */
 export function propertiesProposed(count: number): string {
   return `${counted(count, 'property')} proposed`;
 }

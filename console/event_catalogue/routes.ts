@@ -10,7 +10,7 @@ const narrowed = (given: { search?: string; ordering?: string; page?: string | n
   ...pageNumber(given.page),
 });
 
-/** `/projects/<id>/event_catalogue`: the events that came in. */
+/** Route `/projects/<id>/event_catalogue`: the ingested events. */
 export const catalogue_route = createRoute({
   getParentRoute: () => project_route,
   path: 'event_catalogue',
@@ -18,7 +18,7 @@ export const catalogue_route = createRoute({
   component: loadedPage(() => import('./catalogue_page.tsx'), 'CataloguePage'),
 });
 
-/** `/projects/<id>/event_catalogue/properties`: the properties of all events. */
+/** Route `/projects/<id>/event_catalogue/properties`: the properties of all events. */
 export const catalogue_properties_route = createRoute({
   getParentRoute: () => project_route,
   path: 'event_catalogue/properties',
@@ -28,7 +28,7 @@ export const catalogue_properties_route = createRoute({
 
 const eventName = textsOf(['event']);
 
-/** `/projects/<id>/event_catalogue/event?event=<name>`: one event with its properties. */
+/** Route `/projects/<id>/event_catalogue/event?event=<name>`: one event with its properties. */
 export const catalogue_event_route = createRoute({
   getParentRoute: () => project_route,
   path: 'event_catalogue/event',
@@ -41,7 +41,7 @@ export const catalogue_event_route = createRoute({
   component: loadedPage(() => import('./event_page.tsx'), 'EventPage'),
 });
 
-/** `/projects/<id>/event_catalogue/schema`: the properties that are columns of exports. */
+/** Route `/projects/<id>/event_catalogue/schema`: the properties that are columns of exports. */
 export const catalogue_schema_route = createRoute({
   getParentRoute: () => project_route,
   path: 'event_catalogue/schema',

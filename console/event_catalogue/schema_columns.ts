@@ -19,17 +19,17 @@ export function schemaProposals(project_id: string) {
   );
 }
 
-/** The way to freeze properties. */
+/** Returns the path that freezes properties. */
 export function freezePath(project_id: string) {
   return pathTo('/api/projects/:project_id/schema_columns/freeze/', { project_id });
 }
 
-/** The way to give one property a column. */
+/** Returns the path that gives one property a column. */
 export function createPath(project_id: string) {
   return pathTo(base, { project_id });
 }
 
-/** A column in the API. */
+/** Returns the path of a column. */
 export function columnPath(project_id: string, id: string) {
   return pathTo('/api/projects/:project_id/schema_columns/:id/', { project_id, id });
 }

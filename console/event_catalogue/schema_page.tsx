@@ -21,7 +21,7 @@ import './catalogue.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/event_catalogue/schema');
 
-/** Shows the properties that could be columns of exports, and those that are. */
+/** Shows the properties that could be columns of exports, and the existing columns. */
 export function SchemaPage() {
   const { project_id } = route.useParams();
   const { page = 1 } = route.useSearch();

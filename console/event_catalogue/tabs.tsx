@@ -8,7 +8,7 @@ const tabs = [
   { label: 'Schema', to: `${base}/schema` },
 ] as const;
 
-/** The ways between the parts of the catalogue. */
+/** Links between the parts of the catalogue. */
 export function CatalogueTabs({ project_id }: { project_id: string }) {
   return (
     <nav aria-label="Event catalogue" className="tabs">

@@ -2,7 +2,7 @@ import type { CatalogueProperty } from '../../server/api/event_catalogue/schema.
 
 type Kind = CatalogueProperty['types'][number]['type'];
 
-/** The kinds of JSON values, as people say them. */
+/** The kinds of JSON values in words. */
 const kind_words: Record<Kind, string> = {
   null: 'null',
   boolean: 'true or false',
@@ -16,7 +16,7 @@ const kind_words: Record<Kind, string> = {
   array: 'list',
 };
 
-/** The kinds of a property's values, each with its share if there are several. */
+/** Returns the kinds of a property's values, each with its share if there are several. */
 export function typeWords({ events, types }: Pick<CatalogueProperty, 'events' | 'types'>): {
   word: string;
   share: string | undefined;
@@ -27,14 +27,14 @@ export function typeWords({ events, types }: Pick<CatalogueProperty, 'events' | 
   }));
 }
 
-/** A share as a percentage; what is not quite all or nothing does not read as that. */
+/** Returns a share as a percentage, without rounding to 0 % or 100 %. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.01) return '< 1 %';
   if (share < 1 && share > 0.99) return '> 99 %';
   return `${Math.round(share * 100)} %`;
 }
 
-/** Says how many values of a property fit its type; null where nothing is counted. */
+/** Returns how many values of a property fit its type; null if they were not counted. */
 export function fitWords(values: number | null, misfits: number | null): string | null {
   if (values === null || misfits === null) return null;
   if (values === 0) return 'No values yet';

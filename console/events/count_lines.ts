@@ -9,7 +9,7 @@ export const hour_ms = 60 * minute_ms;
 /** A day in milliseconds. */
 export const day_ms = 24 * hour_ms;
 
-/** The ranges that can be looked at, each with what is counted together. */
+/** The ranges to choose from, each with the length of its steps. */
 export const ranges = [
   { label: 'Hour', length_ms: hour_ms, interval: 'minute', step_ms: minute_ms },
   { label: 'Day', length_ms: day_ms, interval: 'hour', step_ms: hour_ms },
@@ -17,7 +17,7 @@ export const ranges = [
   { label: 'Month', length_ms: 30 * day_ms, interval: 'day', step_ms: day_ms },
 ] as const;
 
-/** One range of the list. */
+/** A range of the list. */
 export type Range = (typeof ranges)[number];
 /** A range of time in milliseconds. */
 export type Span = { from: number; to: number };
@@ -26,22 +26,22 @@ export type Counts = Static<typeof EventCounts>;
 /** Events that were refused or changed. */
 export type Warnings = Listed<IngestionWarningRow>;
 
-/** The range of the name, else a day. */
+/** Returns the range of the name; default: a day. */
 export function rangeOf(label: string | undefined): Range {
   return ranges.find((range) => range.label === label) ?? ranges[1];
 }
 
-/** The end of the minute, hour or day that is now, in milliseconds. */
+/** Returns the end of the current minute, hour or day, in milliseconds. */
 export function endOf({ step_ms }: Range, now_ms: number): number {
   return Math.ceil((now_ms + 1) / step_ms) * step_ms;
 }
 
-/** The range that ends there. */
+/** Returns the range that ends at the time. */
 export function spanOf({ length_ms }: Range, to: number): Span {
   return { from: to - length_ms, to };
 }
 
-/** The counts as a line: one number for each step of the span, 0 where there are none. */
+/** Returns the counts as a line: a number for each step of the span, 0 without events. */
 export function lineOf({ results }: Counts, { from, to }: Span, step_ms: number) {
   const known = new Map(results.map(({ start_at, events }) => [Date.parse(start_at), events]));
   const at: number[] = [];
@@ -53,12 +53,12 @@ export function lineOf({ results }: Counts, { from, to }: Span, step_ms: number)
   };
 }
 
-/** The warnings of one reason together: how many, the last, and its newest examples. */
+/** Groups the warnings by reason: their number, the last time, and the newest examples. */
 export function byReason({ results }: Warnings): IngestionWarningRow[] {
   const found = new Map<string, IngestionWarningRow>();
   for (const row of results) {
     const known = found.get(row.reason);
-    // The newest come first, and with them the newest examples.
+    // The newest rows come first, with the newest examples.
     if (known === undefined) found.set(row.reason, { ...row });
     else known.events += row.events;
   }

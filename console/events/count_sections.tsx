@@ -22,7 +22,7 @@ import '../batch_exports/one_export.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/events');
 
-/** `is_lively`: events come at this moment. */
+/** `is_lively`: events are arriving now. */
 type Given = { project_id: string; is_lively: boolean };
 
 /** Shows the counts of stored events over time, and of refused or changed ones. */
@@ -77,7 +77,7 @@ const inNumbers = (value: number) =>
   value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
 const stay = () => undefined;
 
-/** A third of the page's code, for what stands below its table. */
+/** A third of the page's code, so it is loaded later. */
 const Chart = loadedLater(() => import('../batch_exports/metrics/chart.tsx'), 'Chart', NoChart);
 
 function NoChart({ title }: ComponentProps<typeof DrawnChart>) {

@@ -2,8 +2,8 @@ const hour_ms = 3_600_000;
 const day_ms = 24 * hour_ms;
 
 /**
- * A day of whole hours, as a backfill takes it: up to the end of the hour of the instant, which is
- * not to lie behind the present one.
+ * Returns a day of whole hours for a backfill: until the end of the instant's hour, but not in the
+ * future.
  */
 export function dayUntil(at: string, now_ms: number): { start_at: string; end_at: string } {
   const last = Math.min(Date.parse(at), now_ms);

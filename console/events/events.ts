@@ -4,15 +4,15 @@ import { reading } from '../http/reading.ts';
 import { now } from '../time/now.ts';
 import { pathTo } from '../http/path.ts';
 
-/** The events of a project that were stored last. */
+/** The newest stored events of a project. */
 export type Newest = Static<typeof NewestEvents>;
 
-/** Whoever has just sent something wants to see it. */
+/** A person who has just sent an event wants to see it. */
 const lively_ms = 10 * 60_000;
 
 /**
- * The events of a project that were stored last; looked for often until the first is there, and
- * while some have just come.
+ * The newest stored events of a project; read often until the first one exists, and while events
+ * arrive.
  */
 export function newestEvents(project_id: string) {
   return reading(pathTo('/api/projects/:project_id/events/', { project_id }), {
@@ -20,13 +20,13 @@ export function newestEvents(project_id: string) {
   });
 }
 
-/** The filter of a live list of events; empty fields are not asked for. */
+/** The filter of a live list of events; empty fields do not filter. */
 export type LiveSearch = Partial<Record<'event' | 'distinct_id' | 'property' | 'value', string>>;
 
-/** Number of events in a live list. */
+/** Events in a live list. */
 const live_events = 50;
 
-/** The last events that fit, read again every two seconds while somebody looks. */
+/** The newest matching events, read again every two seconds while the page is visible. */
 export function liveEvents(project_id: string, search: LiveSearch) {
   const { property, value, ...others } = search;
   const by_property =
@@ -41,12 +41,12 @@ export function liveEvents(project_id: string, search: LiveSearch) {
   );
 }
 
-/** Has something just come, or nothing ever? */
+/** Returns true if events have just arrived, or none ever did. */
 export function isLively({ results: [newest] }: Newest): boolean {
   return newest === undefined || now() - Date.parse(newest.inserted_at) < lively_ms;
 }
 
-/** The number of newest events among which examples are looked for. */
+/** Newest events that are searched for examples. */
 const examples_max = 100;
 
 /** The newest events of a project, to choose an example from. */

@@ -27,9 +27,9 @@ const first_export = {
 type Given = { project_id: string; newest: Newest['results'][number] };
 
 /**
- * Offers, once events exist and no export does, one button that creates an export of them, and a
- * backfill of the day before the newest event, so that its result shows at once. If the export is
- * created and its backfill is refused, the next press requests the backfill alone.
+ * Offers a button, when events but no export exist. It creates an export, and a backfill of the day
+ * before the newest event, so that a result appears at once. If the export is created and its
+ * backfill is refused, the next press only requests the backfill.
  */
 export function FirstExport({ project_id, newest }: Given) {
   const list = batchExports(project_id, 1);

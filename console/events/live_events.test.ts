@@ -28,7 +28,7 @@ test('events appear as they come, by a filter, until they are paused', { skip },
   await section.getByLabel('Property', { exact: true }).fill('plan');
   await row('came later').waitFor({ state: 'detached' });
   await section.getByLabel('Value', { exact: true }).fill('free');
-  await section.getByText('None of the newest events fits.').waitFor();
+  await section.getByText('No recent event matches.').waitFor();
   assert.match(page.url(), /property=plan&value=free$/);
   await send('paid', 'bob', { plan: 'free' });
   await row('bob').waitFor();

@@ -13,7 +13,7 @@ import './live_events.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/events');
 
-/** After so many milliseconds without a key the filter is asked for. */
+/** Milliseconds without a key press before the filter applies. */
 const filter_after_ms = 300;
 
 const filters = [
@@ -24,13 +24,13 @@ const filters = [
 ] as const;
 
 /**
- * Shows the last events as they come, by name, person and property, until they are paused. It reads
- * nothing while the page is hidden, and announces only its state, never each event.
+ * Shows the newest events as they arrive, filtered by name, person and property, until paused. It
+ * reads nothing while the page is hidden, and announces only its state, not each event.
  */
 export function LiveEvents({ project_id }: { project_id: string }) {
   const { event, distinct_id, property, value } = route.useSearch();
   const navigate = route.useNavigate();
-  // Keeps what was shown when it was paused: an answer that was on its way is not shown.
+  // The events at the time of the pause; a late answer is not shown.
   const [held, setHeld] = useState<Newest>();
   const live = liveEvents(project_id, { event, distinct_id, property, value });
   const is_paused = held !== undefined;

@@ -5,8 +5,8 @@ import type { LiveState } from './live_sentence.ts';
 
 const cases: [state: Partial<LiveState>, sentence: RegExp][] = [
   [{}, /^The newest events appear/],
-  [{ is_filtered: true }, /that fit appear/],
-  [{ is_filtered: true, is_empty: true }, /^None of the newest events fits/],
+  [{ is_filtered: true }, /newest matching events appear/],
+  [{ is_filtered: true, is_empty: true }, /^No recent event matches/],
   [{ is_paused: true, is_filtered: true, is_empty: true }, /^Paused/],
 ];
 for (const [state, sentence] of cases)

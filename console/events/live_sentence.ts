@@ -1,12 +1,11 @@
-/** The state of a live list, which changes by what a person does and not by what arrives. */
+/** The state of a live list, which changes only by a person's actions. */
 export type LiveState = { is_paused: boolean; is_filtered: boolean; is_empty: boolean };
 
-/** Says what a live list shows. */
+/** Describes a live list. */
 export function liveSentence({ is_paused, is_filtered, is_empty }: LiveState): string {
   if (is_paused) return 'Paused: new events do not appear.';
-  if (is_filtered && is_empty)
-    return 'None of the newest events fits. New ones appear as they come.';
+  if (is_filtered && is_empty) return 'No recent event matches. New ones appear as they arrive.';
   return is_filtered
-    ? 'The newest events that fit appear as they come.'
-    : 'The newest events appear as they come.';
+    ? 'The newest matching events appear as they arrive.'
+    : 'The newest events appear as they arrive.';
 }

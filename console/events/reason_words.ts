@@ -10,7 +10,7 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   duplicate: 'It was sent again, and is stored already.',
   erased_person_left_out: 'Its person was erased. It was stored without the person.',
   erased_person_refused: 'Its person was erased.',
-  event_invalid: 'Something is wrong with a field.',
+  event_invalid: 'A field has an invalid value.',
   event_name_cut: 'The name was too long and was cut.',
   event_name_missing: 'It has no name.',
   event_refused: 'It is nested too deeply.',
@@ -41,7 +41,7 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   uuid_replaced: 'The uuid is not valid and was replaced.',
 };
 
-/** Outcomes of an event, in a word and a colour. */
+/** Results of an event, as a word and a colour. */
 export const outcome_words: Record<IngestionWarningRow['outcome'], [word: string, look: string]> = {
   refused: ['Refused', 'bad'],
   changed: ['Changed', 'warn'],

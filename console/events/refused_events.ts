@@ -3,7 +3,7 @@ import type { RefusedEvent } from '../../server/api/capture/refused_events/schem
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** An event that was refused and can be sent again. */
+/** A refused event that can be sent again. */
 export type Refused = Static<typeof RefusedEvent>;
 
 /** The newest refused events of a project. */
@@ -13,7 +13,7 @@ export function refusedEvents(project_id: string) {
   );
 }
 
-/** One with its content. */
+/** A refused event with its content. */
 export function refusedEvent(project_id: string, id: string) {
   return reading(pathTo('/api/projects/:project_id/refused_events/:id/', { project_id, id }));
 }

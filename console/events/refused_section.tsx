@@ -14,7 +14,7 @@ import { pathTo } from '../http/path.ts';
 
 type Given = { project_id: string };
 
-/** The refused events that are kept for some days, with a way to send them again. */
+/** The stored refused events, with a button to send them again. */
 export function RefusedSection({ project_id }: Given) {
   const query = useQuery(refusedEvents(project_id));
   const { count = 0, results = [] } = query.data ?? {};
@@ -43,7 +43,7 @@ function SendAll({ project_id }: Given) {
       done={({ stored, refused, next_after }) =>
         done(
           `Stored: ${stored}. Refused again: ${refused}.` +
-            (next_after === null ? '' : ' There are more: use the API for those.'),
+            (next_after === null ? '' : ' There are more: use the API for the others.'),
           refusedEvents(project_id),
         )
       }
@@ -77,7 +77,7 @@ function Row({ project_id, refused }: OneRefused) {
   );
 }
 
-/** Asked for when it is opened: a content can be some megabytes. */
+/** Read when opened, because the content may have some megabytes. */
 function Content(given: OneRefused) {
   const [is_wanted, setWanted] = useState(false);
   const name = given.refused.event ?? given.refused.id;

@@ -4,7 +4,7 @@ import { textsOf } from '../batch_exports/search.ts';
 import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 
-/** `/projects/<id>/events`: how events get into a project, and which came last. */
+/** Route `/projects/<id>/events`: how to send events to a project, and the newest ones. */
 export const events_route = createRoute({
   getParentRoute: () => project_route,
   path: 'events',

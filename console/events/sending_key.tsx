@@ -3,7 +3,7 @@ import { Form } from '../form/form.tsx';
 import { useDone } from '../page/section.tsx';
 import { pathTo } from '../http/path.ts';
 
-/** Creates a key that can send events to this project and do nothing else. */
+/** Creates a key that can only send events to this project. */
 export function SendingKey({
   project_id,
   created,

@@ -1,16 +1,16 @@
 import { server_address } from '../http/address.ts';
 import { pathTo } from '../http/path.ts';
 
-/** A way to get events in: what it is called, when it is right, and what to run. */
+/** A way to send events: its name, when to use it, and its command. */
 export type Way = {
   title: string;
   hint: string;
-  /** The page of the docs that says more. */
+  /** The page of the docs with details. */
   docs?: { path: string; text: string };
   command: (keys: Keys) => string;
 };
 
-/** A key that sends events, the project's public write key, and how operators type a command. */
+/** A key that sends events, the project's public write key, and the form of commands. */
 type Keys = {
   project_id: string;
   key: string;
@@ -18,7 +18,7 @@ type Keys = {
   commandLine: (words: string) => string;
 };
 
-/** The ways to get events into a project, one entry each. */
+/** The ways to send events to a project, one entry each. */
 export const ways: Way[] = [
   {
     title: 'An SDK',

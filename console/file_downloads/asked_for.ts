@@ -1,7 +1,7 @@
 import type { NewFileDownload } from '../../server/api/file_downloads/schema.ts';
 import { typedAt } from '../time/zone.ts';
 
-/** The value of a choice that chooses nothing. */
+/** The value of the empty choice. */
 export const nothing = 'none';
 
 /** The fields of the form, as texts. */
@@ -9,7 +9,7 @@ type Typed = Partial<
   Record<'start_at' | 'end_at' | 'model' | 'batch_export' | 'file_format' | 'compression', string>
 >;
 
-/** The download that a form asks for: whole days by the clocks of the zone. */
+/** Returns the download of the form: whole days in the time zone. */
 export function askedFor(typed: Typed, zone: string, now: number): NewFileDownload {
   const { start_at = '', end_at = '', model, batch_export = nothing, compression } = typed;
   const asked = {
@@ -23,7 +23,7 @@ export function askedFor(typed: Typed, zone: string, now: number): NewFileDownlo
   return asked as NewFileDownload;
 }
 
-/** The end of a day; the present day, which has none yet, ends now. */
+/** Returns the end of a day; today ends now. */
 function endOf(day: string, zone: string, now: number): number | undefined {
   const start = typedAt(day, zone);
   if (start === undefined) return undefined;

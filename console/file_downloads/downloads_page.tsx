@@ -26,7 +26,7 @@ import {
 } from './file_downloads.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/downloads');
-/** Number of parts with a link; the API lists all. */
+/** Most parts with a link; the API lists all. */
 const links_max = 20;
 
 /** Shows the downloads of the project, and the form for a new one. */
@@ -78,7 +78,7 @@ function NewDownload({
       path={downloadsPath(project_id)}
       body={(values) => askedFor(values, zone, now())}
       done={async () => {
-        // The newest stands on the first page.
+        // The newest download is on the first page.
         await created();
         await done('The download was created. Its files appear below.', downloadsOf(project_id, 1));
       }}

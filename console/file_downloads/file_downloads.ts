@@ -26,18 +26,18 @@ export function downloadsOf(project_id: string, page: number) {
   });
 }
 
-/** Exports whose rows can be downloaded, the newest first. */
+/** Exports whose rows can be downloaded, newest first. */
 export function exportsOf(project_id: string) {
   const query = { limit: 100, slots: 0 };
   return reading(pathTo('/api/projects/:project_id/overview/', { project_id }, query));
 }
 
-/** The downloads in the API. */
+/** Returns the path of the downloads. */
 export function downloadsPath(project_id: string, query?: { limit: number; offset: number }) {
   return pathTo('/api/projects/:project_id/file_downloads/', { project_id }, query);
 }
 
-/** The file of a part in the API: a link that the browser saves. */
+/** Returns the path of a part's file, for a download link. */
 export function partPath({ project, id }: FileDownload, part: number) {
   const path = '/api/projects/:project_id/file_downloads/:id/download/:part/';
   return pathTo(path, { project_id: String(project), id, part: String(part) });

@@ -3,7 +3,7 @@ import { pageNumber } from '../http/page_number.ts';
 import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 
-/** `/projects/<id>/downloads`: the files of ranges, and the way to ask for some. */
+/** Route `/projects/<id>/downloads`: the downloads of a project, and the form for a new one. */
 export const downloads_route = createRoute({
   getParentRoute: () => project_route,
   path: 'downloads',

@@ -2,14 +2,14 @@ import { Checkbox } from '@mantine/core';
 import { useFault } from './context.ts';
 import type { Values } from './values.ts';
 
-/** Something that is so or not; `isTicked` reads it from what was filled in. */
+/** A checkbox; `isTicked` reads it from the values. */
 export function BoxField({
   name,
   label,
   hint,
   is_on,
 }: {
-  /** The API's name of the field. */
+  /** The field's name in the API. */
   name: string;
   label: string;
   hint?: string;
@@ -28,7 +28,7 @@ export function BoxField({
   );
 }
 
-/** Returns true if the box of the name was ticked. */
+/** Returns true if the checkbox with the name is ticked. */
 export function isTicked(values: Values, name: string): boolean {
   return values[name]?.length === 1;
 }

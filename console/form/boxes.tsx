@@ -1,13 +1,13 @@
 import { Checkbox, TextInput } from '@mantine/core';
 import { useState } from 'react';
 
-/** The most boxes that are all shown; more are searched. */
+/** Longer lists can be searched. */
 const unsearched_max = 20;
 const shown_max = 12;
 
 /**
- * A box for each option. Of many, the first that match what is searched are shown, and those that
- * are ticked: `data-far` marks the others, which the style hides while they are not.
+ * A checkbox for each option. Of many, it shows the first matches of the search, and the ticked
+ * ones: `data-far` marks the others, which the style hides unless they are ticked.
  */
 export function Boxes({
   name,
@@ -37,7 +37,7 @@ export function Boxes({
           autoComplete="off"
           spellCheck={false}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
-          // It searches; what is sent is the form.
+          // Enter searches here, so it must not send the form.
           onKeyDown={(event) => {
             if (event.key === 'Enter') event.preventDefault();
           }}

@@ -6,7 +6,7 @@ import { faultOf } from './faults.ts';
 export type FormState = {
   violations: readonly Violation[];
   fields: Set<string>;
-  /** The fields with a secret that was typed, or a file that was chosen, before a reload. */
+  /** Fields with a secret that was typed, or a file that was chosen, before a reload. */
   lost: readonly string[];
 };
 
@@ -17,18 +17,18 @@ export const FormContext = createContext<FormState>({
   lost: [],
 });
 
-/** Said of a secret that was typed before a reload. */
+/** Text for a secret that was typed before a reload. */
 export const not_kept = 'Your entry was not kept. Enter it again.';
 
-/** Said of a file that was chosen before a reload. */
+/** Text for a file that was chosen before a reload. */
 export const file_not_kept = 'Your file was not kept. Choose it again.';
 
-/** True if the surrounding forms are read-only: the signed-in person may not send them. */
+/** True if the surrounding forms are read-only, because the signed-in person may not send them. */
 export const LookOnlyContext = createContext(false);
 
 /**
- * Makes the field the place for faults of `name`, and returns the fault: a sentence, or false. Asks
- * again for values that a reload has lost, in the words of `lost_words`.
+ * Shows faults of `name` at the field, and returns its fault: a sentence, or false. After a reload,
+ * asks again for lost values, with the text `lost_words`.
  */
 export function useFault(
   name: string,

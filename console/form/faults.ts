@@ -1,8 +1,8 @@
 import type { Violation } from '../../server/platform/http/errors.ts';
 
 /**
- * The violation's field among those that the form shows: the one that it names, or the nearest that
- * holds it (`destination__config` holds `destination__config__bucket`); undefined for the whole.
+ * Returns the form's field for a violation: the named one, or the nearest parent
+ * (`destination__config` for `destination__config__bucket`); undefined for the whole form.
  */
 function fieldOf({ attr }: Violation, fields: Iterable<string>): string | undefined {
   let nearest: string | undefined;
@@ -13,7 +13,7 @@ function fieldOf({ attr }: Violation, fields: Iterable<string>): string | undefi
   return nearest;
 }
 
-/** The violations but for those of fields that have been changed since. */
+/** Returns the violations of fields that have not changed since. */
 export function unchangedOf(
   violations: readonly Violation[],
   fields: Iterable<string>,
@@ -28,8 +28,8 @@ export function unchangedOf(
 }
 
 /**
- * Returns the faults of the field, or of the whole form for undefined, as one text, each reason
- * once; empty without any.
+ * Returns the faults of the field, or of the whole form for undefined, as one text, without
+ * repetitions; empty without a fault.
  */
 export function faultOf(
   violations: readonly Violation[],
@@ -42,7 +42,7 @@ export function faultOf(
   return [...new Set(told)].join(' ');
 }
 
-/** The words of a fault in a field with one entry a line: which entry it is about. */
+/** Returns the text for a fault in a field with one entry per line: it names the entry. */
 export function entryWords(field: string): (violation: Violation) => string {
   return ({ attr, detail }) => {
     const number = /^__(\d+)(?:__|$)/.exec(attr?.slice(field.length) ?? '')?.[1];

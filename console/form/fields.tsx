@@ -5,13 +5,13 @@ import { Boxes } from './boxes.tsx';
 import { useFault } from './context.ts';
 
 type Common = {
-  /** The API's name of the field. */
+  /** The field's name in the API. */
   name: string;
   label: string;
   hint?: ReactNode;
 };
 
-/** One line of text. */
+/** A one-line text field. */
 export function TextField({
   name,
   label,
@@ -27,14 +27,14 @@ export function TextField({
 }: Common & {
   type?: 'text' | 'email' | 'date';
   value?: string;
-  /** The value that browsers and password managers may fill in, as HTML names it. */
+  /** HTML's name of the value, for browsers and password managers. */
   autoComplete: string;
   inputMode?: HTMLAttributes<HTMLInputElement>['inputMode'];
-  /** Shown and sent, but not changed. */
+  /** Shown and sent, but read-only. */
   is_fixed?: boolean;
-  /** Left out of what is sent while it is empty. */
+  /** Not sent while empty. */
   is_optional?: boolean;
-  /** Left out of what this tab keeps, because a key may be a part of it. */
+  /** Not stored in this tab, because it may contain a key. */
   is_unkept?: boolean;
   /** A fault that is known before the API answers. */
   fault?: string | undefined;
@@ -60,7 +60,9 @@ export function TextField({
   );
 }
 
-/** A secret of something else than the person: a token, a key. Nothing keeps what is typed. */
+/**
+ * A secret that is not the person's own password: a token, a key. The typed value is never stored.
+ */
 export function SecretField({
   name,
   label,
@@ -77,7 +79,7 @@ export function SecretField({
       aria-invalid={error !== false}
       autoComplete="off"
       visibilityToggleButtonProps={{ 'aria-label': 'Show the text', tabIndex: 0 }}
-      // Once it is shown, its element looks like that of any other text.
+      // A visible secret has the same element as other texts, so this marks it.
       data-unkept=""
       {...(is_optional ? { 'data-optional': '' } : {})}
     />
@@ -89,7 +91,7 @@ const choosing = {
   hint: '12 to 200 characters, such as several unrelated words.',
 } as const;
 
-/** A password; `is_new` for one that is being chosen. */
+/** A password field; `is_new` for a new password. */
 export function PasswordField({
   name,
   label,
@@ -109,7 +111,7 @@ export function PasswordField({
   );
 }
 
-/** A code of the second factor, to be typed or filled in by a password manager. */
+/** A code of the second factor, typed or filled in by a password manager. */
 export function CodeField({
   label,
   fault,
@@ -117,7 +119,7 @@ export function CodeField({
 }: {
   label: string;
   fault?: string | undefined;
-  /** True if no other code than one of these would do. */
+  /** True if only a recovery code is accepted. */
   is_of_recovery?: boolean;
 }) {
   return (
@@ -136,7 +138,7 @@ export function CodeField({
   );
 }
 
-/** One of a few. */
+/** A choice among a few values. */
 export function ChoiceField({
   name,
   label,
@@ -158,10 +160,10 @@ export function ChoiceField({
   );
 }
 
-/** Words of the API about an empty list. */
+/** The API's text for an empty list. */
 const none_chosen = 'Must have at least 1 entry.';
 
-/** Any number of several; what is sent is the list of their values. */
+/** Several choices; the form sends the list of their values. */
 export function ChoicesField({
   name,
   label,
@@ -169,7 +171,7 @@ export function ChoicesField({
   options,
   chosen = [],
 }: Omit<Common, 'hint'> & {
-  /** The word for one of them, such as "scope". */
+  /** The noun for one value, such as "scope". */
   one?: string;
   options: { value: string; label: string }[];
   chosen?: readonly string[];

@@ -20,34 +20,31 @@ import { halfTyped, readValues } from './values.ts';
 import type { Values } from './values.ts';
 
 type Common = {
-  /** The ETag of the version that is changed. */
+  /** The ETag of the changed version. */
   if_match?: string | undefined;
-  /** A later fault of the values than the form's own, such as that of a test; null without one. */
+  /** A fault after the form's own, such as a failed test; null without one. */
   later?: Problem | null | undefined;
   button: string;
-  /** Addition for screen readers to the button's text if several are alike. */
+  /** Text for screen readers that distinguishes several equal buttons. */
   about?: string;
   tone?: 'plain' | 'danger';
-  /** Elements beside the button, such as a way to leave it. */
+  /** Elements beside the button, such as a link to cancel. */
   beside?: ReactNode;
   /** Elements after the button, such as another way to send it. */
   also?: ReactNode;
-  /** True if it is emptied after success. */
+  /** True if success empties the form. */
   clears?: boolean;
-  /** Asked with what was filled in before anything is sent; false: nothing is. */
+  /** Called with the values before sending; false prevents it. */
   confirm?: (values: Values) => boolean | Promise<boolean>;
-  /** Returns the question before anything is sent; undefined without one. */
+  /** Returns the question before sending; undefined without one. */
   asks?: (values: Values) => Question | undefined;
-  /**
-   * Tells it from other forms with its method and path, for what is kept of it; null where whoever
-   * draws it keeps what is typed.
-   */
+  /** Identifies stored values beside method and path; null if the parent stores them. */
   part?: string | null;
-  /** Called when the person has thrown away what they typed, for whoever holds it. */
+  /** Called after the person has discarded the typed values, if the parent stores them. */
   discarded?: () => void;
   /**
-   * Makes it a form of what is stored by now and says what differs, where whoever draws it keeps
-   * what is typed.
+   * Bases the form on the currently stored values and returns the differences, if the parent stores
+   * the typed values.
    */
   takeUp?: () => OthersChange;
   children?: ReactNode;
@@ -55,17 +52,17 @@ type Common = {
 type Given = AnySending & Common;
 
 /**
- * A form that is sent to the API as JSON. A refusal stands beside the field that it names, the rest
- * above the button, and the first place gets the focus; typed values stay, also over a lost session
- * and a reload. The button is disabled while it waits. A person without the right sees the fields
- * alone.
+ * A form that is sent to the API as JSON. A refusal appears at its field, or above the button if it
+ * has none, and the first one gets the focus. Typed values stay, also after a lost session and a
+ * reload. The button is disabled while the form waits. A person without the right only sees the
+ * fields.
  */
 export function Form<
   To extends Route<Asked>,
   const Asked extends Change = 'POST',
   Sent extends Body<Asked, To> = Body<Asked, To>,
 >(given: Sending<Asked, To, Sent> & Common) {
-  // The rest is the same for each path, and does not read the values.
+  // The rest does not depend on the path's type, and does not read the values.
   if (!useContext(LookOnlyContext)) return <OpenForm {...(given as unknown as Given)} />;
   if (given.children === undefined) return null;
   return (
@@ -161,7 +158,7 @@ const none: ReadonlySet<string> = new Set();
 
 const typed_before = 'This is what you typed before.';
 
-/** Says that the form holds what was typed before, and offers to begin again. */
+/** Says that the form shows values typed earlier, and offers to discard them. */
 function Typed({
   lost,
   is_old,
@@ -183,7 +180,7 @@ function Typed({
   );
 }
 
-/** Sends the form once everything that is asked before was answered with yes. */
+/** Sends the form after every question was answered with yes. */
 function useConfirmed(
   { confirm, asks }: Given,
   form: { readonly current: HTMLFormElement | null },
@@ -193,7 +190,7 @@ function useConfirmed(
   const [is_confirming, setConfirming] = useState(false);
   const was_confirming = useRef(false);
   useEffect(() => {
-    // The browser took the focus from the button while it could not be pressed.
+    // The browser moved the focus away from the disabled button.
     if (was_confirming.current && !is_confirming && hasNoFocus())
       form.current?.querySelector<HTMLElement>('[type=submit]')?.focus();
     was_confirming.current = is_confirming;
@@ -230,7 +227,7 @@ function useConfirmed(
   };
 }
 
-/** Begins again with what is stored: reads it anew, and draws the fields as at the first time. */
+/** Restarts with the stored values: reads them again, and renders the fields as at first. */
 function useDiscard(
   { path, discarded }: Given,
   { forget }: { forget: () => void },
@@ -239,7 +236,7 @@ function useDiscard(
 ) {
   const queries = useQueryClient();
   const [turn, setTurn] = useState(0);
-  // The button that was pressed is gone with what was typed.
+  // The pressed button disappears with the typed values, so the focus moves.
   useEffect(() => {
     if (turn > 0) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus();
   }, [turn, form]);
@@ -254,8 +251,8 @@ function useDiscard(
 }
 
 /**
- * Shows faults at their places; the first one gets the focus. A changed field has no fault until
- * the next try. A field without a name of its own stands in an element with `data-field`.
+ * Shows faults at their fields; the first one gets the focus. A changed field has no fault until
+ * the next try. A field without its own name is inside an element with `data-field`.
  */
 function useShownFaults(
   problem: Problem | undefined,
@@ -267,7 +264,7 @@ function useShownFaults(
   const [since, setSince] = useState({ told, names: none });
   const names = since.told === told ? since.names : none;
   const violations = useMemo(() => unchangedOf(told, fields, names), [told, fields, names]);
-  // Not as it goes down: a drawing before the field's own handler would undo what was typed.
+  // In the bubbling phase: rendering before the field's own handler would undo the input.
   const typed = (event: SyntheticEvent) => {
     keepTyped(event);
     begun();
@@ -284,7 +281,7 @@ function useShownFaults(
     if (problem === undefined) return;
     const field = form.current?.querySelector<HTMLElement>('[aria-invalid=true]');
     (field ?? document.getElementById(whole_id))?.focus();
-    // Nobody sees where in a refused password the fault is: typing replaces it.
+    // A refused password is invisible, so typing replaces it.
     if (field instanceof HTMLInputElement && field.type === 'password') field.select();
   }, [problem, whole_id, form]);
   return { context, whole: faultOf(violations, fields, undefined), whole_id, typed };

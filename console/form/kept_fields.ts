@@ -12,8 +12,8 @@ import {
 import type { Values } from './values.ts';
 
 /**
- * A form under way: the version that it began with, what its fields had then, what was typed; of
- * secrets and files the names of their fields.
+ * An open form: its first version, its first values, and the typed values; for secrets and files
+ * only the names of their fields.
  */
 type Begun = {
   etag: string | undefined;
@@ -25,10 +25,10 @@ type Begun = {
 const none: readonly string[] = [];
 
 /**
- * Keeps the typed values of a form over a lost session, a reload and a restart of the server: in
- * this tab, until they are sent or discarded, without secrets and files. If another person changed
- * the record meanwhile, the form stays with its first version, so that it is refused and undoes
- * nothing.
+ * Stores the typed values of a form across a lost session, a reload and a server restart: in this
+ * tab, until they are sent or discarded, without secrets and files. If another person changes the
+ * record meanwhile, the form keeps its first version, so that the API refuses it and no change is
+ * lost.
  */
 export function useKeptFields(
   form: { readonly current: HTMLFormElement | null },
@@ -47,7 +47,7 @@ export function useKeptFields(
     setRestored(begun.current !== undefined);
     setLost(begun.current?.lost ?? none);
   }, [name]);
-  // After each drawing: what is filled in may bring more fields.
+  // After each render, because filled-in values may add fields.
   useEffect(() => {
     if (form.current === null || Object.keys(waiting.current).length === 0) return;
     for (const filled of fill(waiting.current)) delete waiting.current[filled];
@@ -55,15 +55,15 @@ export function useKeptFields(
   return {
     /** True if it shows values typed earlier. */
     is_restored,
-    /** The fields with a secret or a file that was given before it was there, and not kept. */
+    /** Fields with a secret or a file that was entered earlier and not stored. */
     lost,
-    /** The version to change, asked for when it is sent: from then on the form is under way. */
+    /** The version to change, read when the form is sent; from then on the form counts as open. */
     etag: () => {
       if (form.current === null || form_name === undefined) return if_match;
       begun.current ??= { etag: if_match, ...shownIn(form.current, waiting, lost) };
       return isAsBegun(form.current, begun.current) ? if_match : begun.current.etag;
     },
-    /** Makes it a form of the present version; what was typed stays, the rest is as stored. */
+    /** Bases the form on the current version: typed values stay, the others are the stored ones. */
     takeUp: (): OthersChange => {
       if (form.current === null || begun.current === undefined) return { names: [], theirs: {} };
       const { left, ...change } = othersChangeIn(form.current, begun.current.initial);
@@ -72,7 +72,7 @@ export function useKeptFields(
       keep(name, begun.current);
       return change;
     },
-    /** Keeps what is typed now; of the field that it was typed into nothing is lost any more. */
+    /** Stores the typed values; the typed field is no longer lost. */
     typed: ({ target }: { target: EventTarget }) => {
       if (is_filling.current || form.current === null || form_name === undefined) return;
       const left = lost.filter((one) => one !== (target as Partial<HTMLInputElement>).name);
@@ -91,13 +91,13 @@ export function useKeptFields(
   };
 }
 
-/** Under which name the person's typing is kept; undefined: nothing is. */
+/** Returns the storage key of the person's form; undefined if nothing is stored. */
 function useName(form_name: string | undefined): string | undefined {
   const typer = useContext(TyperContext);
   return form_name === undefined ? undefined : keptName(typer, form_name);
 }
 
-/** Fills fields in; `is_filling` is on meanwhile, which is no typing. */
+/** Fills in fields; `is_filling` is true meanwhile, because this is no typing. */
 function useFilling(form: { readonly current: HTMLFormElement | null }) {
   const is_filling = useRef(false);
   const fill = (values: Values) => {
@@ -112,7 +112,7 @@ function useFilling(form: { readonly current: HTMLFormElement | null }) {
   return { is_filling, fill };
 }
 
-/** Returns the fields before anything was typed, and their current or awaited values. */
+/** Returns the values before typing, and the current or awaited values. */
 function shownIn(
   form: HTMLFormElement,
   waiting: { readonly current: Values },
@@ -129,9 +129,7 @@ function isAsBegun(form: HTMLFormElement, { initial }: Begun): boolean {
   return differingNames(initial, readInitial(form)).length === 0;
 }
 
-/**
- * Returns the fields that others have changed since, apart from those that the person left alone.
- */
+/** Returns the fields that others have changed and the person has typed into. */
 function othersChangeIn(form: HTMLFormElement, before: Values): OthersChange & { left: Values } {
   const now = readInitial(form);
   const shown = readKeepable(form);

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { not_kept, useFault } from './context.ts';
 import { entryWords } from './faults.ts';
 
-/** Several lines of text; with `onChange` its text is held by whoever shows it. */
+/** A text field of several lines; with `onChange`, the parent holds its text. */
 export function LongField({
   name,
   label,
@@ -13,13 +13,13 @@ export function LongField({
   is_optional = false,
   ...text
 }: {
-  /** The API's name of the field. */
+  /** The field's name in the API. */
   name: string;
   label: string;
   hint?: ReactNode;
   rows?: number;
   length_max?: number;
-  /** Left out of what is sent while it is empty. */
+  /** Not sent while empty. */
   is_optional?: boolean;
 } & ({ value: string; onChange: (text: string) => void } | { defaultValue?: string })) {
   const error = useFault(name, not_kept, entryWords(name));

@@ -6,12 +6,12 @@ import { ZoneContext } from '../time/instant.tsx';
 import { typedAt } from '../time/zone.ts';
 import './moment_input.css';
 
-/** Said of a text that is neither a day nor a day and a time. */
+/** Text for an input that is neither a day nor a day and a time. */
 export const form_told = 'Type a day and a time, such as 2026-11-28 22:00.';
 
 /**
- * An instant by the clocks of the project's zone: typed as `2026-11-28 22:00`, or chosen in the
- * browser's calendar.
+ * An instant in the project's time zone: typed as `2026-11-28 22:00`, or chosen in the browser's
+ * calendar.
  */
 export function MomentInput({
   label,
@@ -42,7 +42,7 @@ export function MomentInput({
         given.onBlur?.(event);
       }}
       onKeyDown={(event) => {
-        // Pressed, Enter asks for an answer.
+        // Enter ends typing, so that faults are shown.
         if (event.key === 'Enter') setTyping(false);
         given.onKeyDown?.(event);
       }}

@@ -4,16 +4,16 @@ import type { Values } from './values.ts';
 
 /** Changes that others have saved while a form was open. */
 export type OthersChange = {
-  /** The names of the fields that they changed. */
+  /** The names of the changed fields. */
   names: readonly string[];
-  /** The stored values of fields into which the person had typed as well. */
+  /** The stored values of fields into which the person had typed too. */
   theirs: Values;
 };
 
 /**
- * The problem; where somebody else has changed what the form is about, one that names the fields by
- * their labels. `takeUp` makes the form one of what is stored by now, with what was typed on top,
- * so that the person can go on.
+ * Returns the problem; if others have changed the record, one that names the fields by their
+ * labels. `takeUp` bases the form on the currently stored values with the typed values on top, so
+ * that the person can continue.
  */
 export function useOthersChange(
   problem: Problem | undefined,
@@ -23,7 +23,7 @@ export function useOthersChange(
   const [told, setTold] = useState<{ of: Problem; problem: Problem }>();
   const is_news = problem?.status === 412 && told?.of !== problem;
   useEffect(() => {
-    // Once what is stored by now is drawn.
+    // After the stored values were rendered.
     queueMicrotask(() => {
       if (problem === undefined || !is_news || form.current === null) return;
       setTold({ of: problem, problem: toldOf(problem, takeUp(), form.current) });
@@ -60,7 +60,7 @@ function listed(labels: readonly string[]): string {
   return new Intl.ListFormat('en-GB').format(quoted);
 }
 
-/** The names of the fields in their order; one without a name stands in `data-field`. */
+/** Returns the names of the fields in order; a field without a name has it in `data-field`. */
 function fieldNames(form: HTMLFormElement): string[] {
   return [...form.querySelectorAll<HTMLElement>('[name], [data-field]')].map(
     (field) => field.dataset['field'] ?? field.getAttribute('name') ?? '',
@@ -71,7 +71,7 @@ function fieldsNamed(form: HTMLFormElement, name: string): HTMLInputElement[] {
   return [...form.querySelectorAll<HTMLInputElement>(`[name=${CSS.escape(name)}]`)];
 }
 
-/** Returns the field's name for people; several boxes have the name of their heading. */
+/** Returns the field's label; checkboxes of a group have their heading. */
 function labelOf(form: HTMLFormElement, name: string): string {
   const [field, ...more] = fieldsNamed(form, name);
   const label =
@@ -94,5 +94,5 @@ function storedOf(form: HTMLFormElement, name: string, value: Values[string]): s
   if (text === '') return 'The stored value is empty now.';
   return typeof text === 'string' && text.length <= shown_characters_max && !text.includes('\n')
     ? `Stored now: “${text}”.`
-    : 'Somebody changed this too.';
+    : 'Another person changed this too.';
 }

@@ -5,7 +5,7 @@ import { Dialog } from '../page/dialog.tsx';
 
 /** The question before an action that cannot be undone. */
 export type Question = {
-  /** The question, which names what it is about and counts it. */
+  /** The question, with the name and number of its objects. */
   title: string;
   /** The consequence. */
   text: ReactNode;
@@ -18,8 +18,8 @@ export type Question = {
 };
 
 /**
- * Asks a question in front of everything else. The focus is where nothing happens by accident: in
- * the field to be typed into, else on the button that changes nothing.
+ * Asks a question in a modal dialog. The focus is where no accident can happen: in the field for
+ * the typed text, or on the button that changes nothing.
  */
 export function Asking({
   question: { title, text, button, keep, typed },

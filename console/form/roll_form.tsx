@@ -5,7 +5,7 @@ import type { Answer, Path, Route } from '../http/path.ts';
 
 type RollRoute = Extract<Route<'POST'>, `${string}/roll/`>;
 
-/** A new key in the place of an old one, which goes on working for a while. */
+/** A form that rotates a key; the old one keeps working for a while. */
 export function RollForm<To extends RollRoute>({
   path,
   name,
@@ -16,7 +16,7 @@ export function RollForm<To extends RollRoute>({
   path: Path<To>;
   /** Name of the old key. */
   name: string;
-  /** Choices of the old key's remaining time: seconds with their words. */
+  /** Choices of the old key's remaining time: seconds and words. */
   overlaps: [seconds: number, words: string][];
   usual_seconds: number;
   rolled: (created: Answer<'POST', To>) => unknown;

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 
-/** Sends the form around it in spite of what a test has found. */
+/** Sends the surrounding form despite a failed test. */
 export function SaveAnyway({ force }: { force: (form: HTMLFormElement | null) => void }) {
   return (
     <Button variant="default" onClick={({ currentTarget }) => force(currentTarget.form)}>

@@ -7,19 +7,19 @@ import type { Problem } from '../http/problem.ts';
 import { noteEtag } from '../http/reading.ts';
 import type { Values } from './values.ts';
 
-/** The sending of a form: the types of `path` and `method` determine its body and answer. */
+/** The request of a form: the types of `path` and `method` determine its body and answer. */
 export type Sending<Asked extends Change, To extends Route<Asked>, Sent> = {
   method?: Asked;
   path: Path<To>;
-  /** Makes the body of what was filled in; an empty object where it is left out. */
+  /** Returns the body for the values; default: an empty object. */
   body?: (values: Filled<Body<Asked, To>>) => Exactly<Sent, Body<Asked, To>>;
   /** The next step; a promise is awaited, and its refusals are shown too. */
   done: (answer: Answer<Asked, To>, values: Values) => unknown;
-  /** True when it dealt with the refusal, which is then not shown. */
+  /** Returns true if it handled the refusal, which is then not shown. */
   refused?: (problem: Problem) => boolean;
 };
 
-/** The same for whoever sends any form. */
+/** The same for any form. */
 export type AnySending = {
   method?: Change;
   path: Path;
@@ -29,8 +29,8 @@ export type AnySending = {
 };
 
 /**
- * The filled-in values. A text under a name of the body has the body's type, since the API checks
- * it; others have the fields' types.
+ * The values of a form. A text with the name of a body's field has that field's type, because the
+ * API checks it; others have the field's own type.
  */
 type Filled<Body> = Values & {
   [Name in TextNames<Body>]: Exclude<Body[Name & keyof Body], null>;
@@ -42,11 +42,11 @@ type TextNames<Body> = Body extends unknown
   : never;
 type IsText<Value> = [Value] extends [string] | [string[]] ? true : false;
 
-/** The sent value, without a field that the API refuses. */
+/** The sent value, without fields that the API refuses. */
 type Exactly<Sent, Body> = Sent & { [Name in Exclude<keyof Sent, KeysOf<Body>>]: never };
 type KeysOf<Body> = Body extends unknown ? keyof Body : never;
 
-/** Sends what was filled in; `problem` is why the last time failed, unless it was dealt with. */
+/** Sends the values; `problem` is the last failure, unless it was handled. */
 export function useSending({
   method = 'POST',
   path,
@@ -55,7 +55,7 @@ export function useSending({
   done,
   refused,
 }: AnySending & {
-  /** The ETag of the version that is changed, asked for when it is sent. */
+  /** Returns the ETag of the changed version, read when the form is sent. */
   etag: () => string | undefined;
 }) {
   const queries = useQueryClient();
@@ -75,7 +75,7 @@ export function useSending({
       if (outcome.ok || outcome.problem.status !== 0) keys.settle();
       if (!outcome.ok) throw outcome.problem;
       noteEtag(outcome.body, outcome.etag);
-      // The next page may show what was read a moment ago, and changed since.
+      // The next page may show data read a moment ago, which has changed since.
       await queries.invalidateQueries({ refetchType: 'none' });
       await done(outcome.body, values);
     },

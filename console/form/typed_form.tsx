@@ -4,8 +4,8 @@ import type { Problem } from '../http/problem.ts';
 import { Form } from './form.tsx';
 
 /**
- * Something grave that cannot be taken back: a button that says what follows, and deletes it once
- * the name of what it is done to was typed.
+ * A destructive action: its button states the consequence, and deletes the object after its name
+ * was typed.
  */
 export function TypedForm<To extends Route<'DELETE'>>({
   name,
@@ -15,9 +15,9 @@ export function TypedForm<To extends Route<'DELETE'>>({
 }: {
   /** The text to type. */
   name: string;
-  /** The question, where the button does not name what it is about. */
+  /** The question, if the button does not name the object. */
   title?: string;
-  /** The consequence, with the loss in numbers. */
+  /** The consequence, with numbers. */
   text: ReactNode;
   path: Path<To>;
   if_match?: string | undefined;

@@ -3,12 +3,12 @@ export type Values = Record<string, string | string[]>;
 
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** Values that are used once or open something: no storage ever has them. */
+/** Values that are used once or give access; they are never stored. */
 const secret_kinds = ['one-time-code', 'current-password', 'new-password'];
 
 /**
- * Reads a form but for its files: boxes of one name are a list, empty fields that are marked
- * optional are left out.
+ * Reads a form except its files: checkboxes of one name form a list, and empty optional fields are
+ * left out.
  */
 export function readValues(form: HTMLFormElement): Values {
   return valuesOf(
@@ -21,15 +21,16 @@ export function readValues(form: HTMLFormElement): Values {
 }
 
 /**
- * Reads the values of a form that may be kept: all but secrets, files, and texts typed to confirm.
+ * Reads the values of a form that may be stored: without secrets, files, and texts typed to
+ * confirm.
  */
 export function readKeepable(form: HTMLFormElement): Values {
   return valuesOf(fieldsOf(form).filter(isKeepable));
 }
 
 /**
- * The secrets that were typed into a form and the files that were chosen, by the names of their
- * fields: nothing else is kept of them. A code is none of them: it could not be used again.
+ * Returns the names of fields with a typed secret or a chosen file, whose values are never stored.
+ * Codes are not included, because they could not be used again.
  */
 export function givenUnkept(form: HTMLFormElement): string[] {
   return fieldsOf(form)
@@ -39,8 +40,8 @@ export function givenUnkept(form: HTMLFormElement): string[] {
 }
 
 /**
- * Fills in what was kept, as if it were typed, so that whoever holds a field's text learns of it.
- * Gives the names that the form has a field for; others may come, because of what was filled in.
+ * Fills in stored values as if they were typed, so that owners of a field's text see them. Returns
+ * the names for which the form has a field; filled-in values may add more fields.
  */
 export function fillIn(form: HTMLFormElement, kept: Values): string[] {
   const fields = fieldsOf(form).filter((field) => isKeepable(field) && field.name in kept);
@@ -54,8 +55,8 @@ export function fillIn(form: HTMLFormElement, kept: Values): string[] {
 }
 
 /**
- * Reads the values of the form before anything was typed: a later difference comes from others.
- * Fields whose element does not know it have it in `data-initial`.
+ * Reads the values of the form before typing: a later difference comes from others. Fields whose
+ * element cannot tell have it in `data-initial`.
  */
 export function readInitial(form: HTMLFormElement): Values {
   return valuesOf(fieldsOf(form).filter(isKeepable), (field) =>
@@ -65,7 +66,7 @@ export function readInitial(form: HTMLFormElement): Values {
   );
 }
 
-/** The names of the fields that both have, with another value. */
+/** Returns the names of fields whose values differ. */
 export function differingNames(before: Values, after: Values): string[] {
   return Object.entries(before)
     .filter(([name, value]) => name in after && String(after[name]) !== String(value))
@@ -73,14 +74,14 @@ export function differingNames(before: Values, after: Values): string[] {
 }
 
 /**
- * The whole number that was typed. Another text goes to the API as it is, which says at the field
- * what is wrong with it.
+ * Returns the typed whole number. Another text is sent unchanged, and the API reports it at the
+ * field.
  */
 export function numberOf(text: string): number {
   return /^\s*-?\d{1,15}\s*$/.test(text) ? Number(text) : (text as unknown as number);
 }
 
-/** The values of these names. */
+/** Returns the values with these names. */
 export function valuesNamed(values: Values, names: readonly string[]): Values {
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
 }
@@ -89,7 +90,7 @@ function defaultOf(field: Field): string {
   return field instanceof HTMLSelectElement ? '' : field.defaultValue;
 }
 
-/** Returns the current values of the fields if nothing else is asked for. */
+/** Returns the current values of the fields, unless others are requested. */
 function valuesOf(
   fields: Field[],
   read: (field: Field) => { value: string; checked?: boolean } = (field) => field,
@@ -128,7 +129,10 @@ function isKeepable(field: Field): boolean {
   );
 }
 
-/** Sets a field's value and tells of it, past React, which holds the value of its own fields. */
+/**
+ * Sets a field's value and dispatches an event, bypassing React, which tracks values of its own
+ * fields.
+ */
 function write(field: Field, value: string): void {
   const { set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value') ?? {};
   set?.call(field, value);
@@ -137,8 +141,8 @@ function write(field: Field, value: string): void {
 }
 
 /**
- * The first field with half a day or instant, which the browser gives as empty: sent so, it would
- * be no condition, or the end of nothing.
+ * Returns the first field with a partly typed day or instant, which the browser reports as empty:
+ * sent like that, it would mean no condition or no end.
  */
 export function halfTyped(form: HTMLFormElement): HTMLInputElement | undefined {
   return [...form.elements].find(

@@ -4,7 +4,7 @@ import type { ComponentProps } from 'react';
 
 const zones = ['UTC', ...Intl.supportedValuesOf('timeZone')];
 
-/** A time zone: typed, with those that the browser knows to choose from. */
+/** A time zone field with the browser's known zones as proposals. */
 export function ZoneInput(given: ComponentProps<typeof TextInput>) {
   const id = useId();
   return (

@@ -1,12 +1,12 @@
 const base = new URL('.', document.baseURI);
 
-/** The path under which the server is reached, without a slash at its end; mostly empty. */
+/** The base path of the server, without a slash at its end; usually empty. */
 export const base_path = base.pathname.replace(/\/$/, '');
 
-/** The address of the server as a program outside of the browser writes it, without a slash. */
+/** The address of the server for programs, without a slash at its end. */
 export const server_address = base.origin + base_path;
 
-/** A path of the server (`/api/...`) as this page has to ask for it. */
+/** Returns a path of the server (`/api/...`) as this page requests it. */
 export function addressOf(path: string): string {
   return base_path + path;
 }

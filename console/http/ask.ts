@@ -8,9 +8,9 @@ import { noteRenewal, watchRenewals } from './renewals.ts';
 /** The options of a request. */
 export type Sent<Body = unknown> = {
   body?: Body;
-  /** The ETag of the version that is meant; 412 when there is a newer one. */
+  /** The ETag of the expected version; 412 if there is a newer one. */
   if_match?: string | undefined;
-  /** The ETag of what is known; 304 when it still holds. */
+  /** The ETag of the known version; 304 if it is current. */
   if_none_match?: string | undefined;
   /** The same key and body give the same answer instead of a second effect. */
   idempotency_key?: string | undefined;
@@ -18,8 +18,8 @@ export type Sent<Body = unknown> = {
 };
 
 /**
- * The outcome of a request: an answer (`body` is undefined for 204 and 304 alone), or the reason
- * for its absence.
+ * The result of a request: an answer (`body` is undefined only for 204 and 304), or the reason for
+ * its absence.
  */
 export type Outcome<Answered> =
   | { ok: true; status: number; body: Answered; etag: string | undefined }
@@ -27,17 +27,17 @@ export type Outcome<Answered> =
 
 let signedOut = () => {};
 
-/** Has `tell` called whenever an answer says that nobody is signed in any more, whoever asked. */
+/** Registers a function to call whenever an answer says that the person is no longer signed in. */
 export function whenSignedOut(tell: () => void): void {
   signedOut = tell;
 }
 
 /**
- * Asks the API with the browser's session. Never throws, but for an `AbortError`: what is no answer
- * of the API becomes a problem that says what to do. A change that the API refuses until the person
- * confirms that it is they waits for that, and is asked for once more. The browser's own headers
- * (`Sec-Fetch-Site`, `Origin`) are the proof that a change comes from this site, so there is no
- * other token.
+ * Calls the API with the browser's session. Only throws an `AbortError`: a foreign answer becomes a
+ * problem that says what to do. If the API refuses a change until the person confirms their
+ * identity, it waits for that and repeats the request once. The browser's own headers
+ * (`Sec-Fetch-Site`, `Origin`) prove that a change comes from this site, so there is no other
+ * token.
  */
 export async function ask<const Asked extends Method, To extends Route<Asked>>(
   method: Asked,
@@ -49,7 +49,7 @@ export async function ask<const Asked extends Method, To extends Route<Asked>>(
   return (await confirmPerson(outcome.problem)) ? askSignedIn(method, path, sent) : outcome;
 }
 
-/** Asks; once more if the session's token was replaced while the request was in progress. */
+/** Sends a request, and repeats it once if the session's token was replaced meanwhile. */
 async function askSignedIn<Answered>(
   method: Method,
   path: Path,
@@ -80,7 +80,7 @@ async function askOnce<Answered>(
   return { ok: false, problem: problemOf(response.status, body) };
 }
 
-/** Why the server does not give the console itself; undefined where it does. Never throws. */
+/** Returns why the server cannot deliver the console; undefined if it can. Never throws. */
 export async function whyNotServed(): Promise<Problem | undefined> {
   const headers = { accept: 'text/html' };
   const answer = await fetch(addressOf('/'), { headers, cache: 'no-store' }).catch(() => undefined);
@@ -89,8 +89,8 @@ export async function whyNotServed(): Promise<Problem | undefined> {
 }
 
 /**
- * Why the server does not answer within the time; undefined if it does, whatever it says of its
- * stores. Never throws.
+ * Returns why the server does not answer within the time; undefined if it does, even if its stores
+ * are unavailable. Never throws.
  */
 export async function whySilent(wait_ms: number): Promise<Problem | undefined> {
   const sent: RequestInit = { cache: 'no-store', signal: AbortSignal.timeout(wait_ms) };
@@ -115,7 +115,7 @@ async function send(method: Method, path: Path, sent: Sent): Promise<Response | 
       method,
       headers,
       body: sent.body === undefined ? null : JSON.stringify(sent.body),
-      // Ours are the ETags; the browser's cache would answer without asking.
+      // This code handles ETags; the browser's cache would answer without a request.
       cache: 'no-store',
       signal: sent.signal ?? null,
     });

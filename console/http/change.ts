@@ -4,9 +4,7 @@ import type { Outcome, Sent } from './ask.ts';
 import type { Answer, Body, Change, Path, Route } from './path.ts';
 import { etagOf } from './reading.ts';
 
-/**
- * Fields of a record that move by themselves, such as the runs of an export: nobody changes them.
- */
+/** Fields of a record that change automatically, such as the runs of an export. */
 const moving = new Set([
   'last_attempt',
   'latest_runs',
@@ -17,9 +15,9 @@ const moving = new Set([
 ]);
 
 /**
- * Requests a change of the version that was read (`if_match`). If the record has only moved by
- * itself since, or all fields that the person was `shown` are equal, no other change is in the way:
- * it repeats the request for the current version. Reads the record on the screen again.
+ * Requests a change of the version that was read (`if_match`). If the record has only changed
+ * automatically since, or all fields that the person was `shown` are equal, it repeats the request
+ * for the current version. Reads the visible record again.
  */
 export async function askForChange<const Asked extends Change, To extends Route<Asked>>(
   queries: QueryClient,
@@ -34,11 +32,12 @@ export async function askForChange<const Asked extends Change, To extends Route<
     shown === undefined ? !moving.has(key) : shown.includes(key),
   );
   if (if_match === undefined) return outcome;
-  // Without the key, under which the refusal is remembered: the version keeps from a second effect.
+  // Without the idempotency key, which has stored the refusal; the version prevents a second
+  // effect.
   return ask(method, path, { ...sent, if_match, idempotency_key: undefined });
 }
 
-/** The present ETag of the record that has this one; undefined where more of it differs. */
+/** Returns the current ETag of the record with this one; undefined if it differs in more. */
 async function presentVersion(
   queries: QueryClient,
   read_etag: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Creates keys for the requests of one form: the same body gets the same key until `settle`, so
- * that a request whose answer was lost can be sent again without a second effect.
+ * Creates keys for the requests of one form. The same body gets the same key until `settle`, so
+ * that a request with a lost answer can be repeated without a second effect.
  */
 export function openIdempotencyKeys(): { keyOf(body: unknown): string; settle(): void } {
   let held: { text: string; key: string } | undefined;
@@ -14,7 +14,7 @@ export function openIdempotencyKeys(): { keyOf(body: unknown): string; settle():
   };
 }
 
-/** Browsers have `randomUUID` over https only; a server in the own house may have http. */
+/** Browsers have `randomUUID` only over https, and a local server may use http. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');

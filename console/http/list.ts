@@ -1,4 +1,4 @@
-/** One page of an offset list, as every such list of the API answers. */
+/** A page of an offset list of the API. */
 export type Listed<Row> = {
   count: number;
   next: string | null;
@@ -6,5 +6,5 @@ export type Listed<Row> = {
   results: Row[];
 };
 
-/** One page of a list that goes on from a cursor. */
+/** A page of a cursor list of the API. */
 export type Continued<Row> = { next: string | null; previous: string | null; results: Row[] };

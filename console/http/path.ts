@@ -2,10 +2,10 @@ import type { Operations } from '../operations.ts';
 
 /** A method of the API. */
 export type Method = Change | 'GET';
-/** One that changes something. */
+/** A method that changes something. */
 export type Change = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** The routes that take the method, with `:name` for each parameter. */
+/** The routes with the method, with `:name` for each parameter. */
 export type Route<Asked extends Method = Method> = Of<keyof Operations, Asked>;
 type Of<Key, Asked extends Method> = Key extends `${Asked} ${infer Found}` ? Found : never;
 
@@ -13,10 +13,10 @@ type Operation<Asked extends Method, To extends Route> = Operations[Extract<
   keyof Operations,
   `${Asked} ${To}`
 >];
-/** The body that the operation takes; an empty object where it takes none. */
+/** The body that the operation accepts; an empty object if it has none. */
 export type Body<Asked extends Method, To extends Route> = BodyOf<Operation<Asked, To>[1]>;
 type BodyOf<Declared> = Declared extends undefined ? Record<string, never> : Declared;
-/** The body that the operation answers. */
+/** The body of the operation's answer. */
 export type Answer<Asked extends Method, To extends Route> = Operation<Asked, To>[2];
 
 /** The names of the parameters in a route. */
@@ -26,16 +26,16 @@ type Names<To extends string> = To extends `${infer Part}/${infer Rest}`
     ? Name
     : never;
 type Parameters<To extends string> = { [Name in Names<To>]: string | number };
-/** The query that the route takes. */
+/** The query of the route. */
 export type Query<To extends Route> = NonNullable<Operation<Method, To>[0]>;
 
 declare const route: unique symbol;
-/** A path of the API with its parameters and query filled in; its type knows the route. */
+/** A path of the API with its parameters and query; its type has the route. */
 export type Path<To extends Route = Route> = string & { readonly [route]: To };
 
 /**
- * Fills in a route of the API: parameters are encoded, and parts of the query that are undefined
- * are left out. The only maker of paths.
+ * Fills in a route of the API: encodes parameters, and leaves out undefined parts of the query. All
+ * paths are made here.
  */
 export function pathTo<const To extends Route>(
   to: To,
@@ -44,7 +44,7 @@ export function pathTo<const To extends Route>(
     : [parameters: Parameters<To>, query?: Query<To>]
 ): Path<To> {
   const values = parameters as Record<string, string | number> | undefined;
-  // A path may have `@` as it is: `@me`.
+  // A path may contain `@` unencoded: `@me`.
   const path = to.replaceAll(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(String(values?.[name])).replaceAll('%40', '@'),
   );
@@ -54,7 +54,7 @@ export function pathTo<const To extends Route>(
   return (search.size === 0 ? path : `${path}?${search.toString()}`) as Path<To>;
 }
 
-/** The path in a link to another page of a list, which the API gave on a page of it. */
+/** Returns the path of an API link to another page of a list. */
 export function pathOfLink<To extends Route>(link: string): Path<To> {
   const { pathname, search } = new URL(link);
   return (pathname.slice(pathname.indexOf('/api/')) + search) as Path<To>;

@@ -3,9 +3,9 @@ import type { Violation, errorBody } from '../../server/platform/http/errors.ts'
 /** One code of the API's closed list. */
 export type ErrorCode = Violation['code'];
 
-/** Why there is no answer: the API's own reason, or one of the same form where none came. */
+/** Why there is no answer: the API's reason, or one in the same form. */
 export class Problem extends Error {
-  /** 0 when the server was not reached. */
+  /** 0 if the server was not reached. */
   readonly status: number;
   readonly code: ErrorCode;
   readonly violations: Violation[];
@@ -21,19 +21,19 @@ export class Problem extends Error {
   }
 }
 
-/** True when nobody is signed in any more. */
+/** Returns true if the person is no longer signed in. */
 export function isSignedOut({ status, code }: Problem): boolean {
   return status === 401 && (code === 'authentication_failed' || code === 'not_authenticated');
 }
 
-/** True when the server was not reached, or could not answer anything at that moment. */
+/** Returns true if the server was not reached, or could not answer anything. */
 export function isOutage({ status }: Problem): boolean {
   return status === 0 || (status >= 502 && status <= 504);
 }
 
 /**
- * The problem that an answer's body tells; one in our words for what is no answer of the API, and
- * where the API speaks to programs, of ETags, or says no more than that something is not there.
+ * Returns the problem in an answer's body. It uses the console's own words for foreign answers, and
+ * for API texts that are for programs (ETags) or only say that a record is missing.
  */
 export function problemOf(status: number, body: unknown): Problem {
   const { errors, request_id } = (body ?? {}) as Partial<ReturnType<typeof errorBody>>;
@@ -47,10 +47,7 @@ export function problemOf(status: number, body: unknown): Problem {
     : ownProblem(status, unexplained(status));
 }
 
-/**
- * Explains the status of an answer that does not come from the API, which explains each of its
- * refusals.
- */
+/** Explains the status of an answer that does not come from the API. */
 function unexplained(status: number): string {
   return status < 500 && status !== 429
     ? 'Something in front of the server, such as a proxy, refused this with the status ' +
@@ -64,8 +61,8 @@ export function unreached(): Problem {
 }
 
 /**
- * Returns the problem of an answer that is not the API's, such as the sign-in page of a network, or
- * of one that broke off: the request may have been carried out or not.
+ * Returns the problem of a foreign answer, such as a network's sign-in page, or of a cut-off one:
+ * the request may or may not have been executed.
  */
 export function unheard(): Problem {
   return ownProblem(
@@ -84,11 +81,11 @@ const changed_meanwhile: Violation = {
   attr: null,
   code: 'precondition_failed',
   detail:
-    'Somebody changed this since you opened it, so your changes were not saved. Look at the ' +
-    'present values, then make your change again.',
+    'Somebody changed this since you opened it, so your changes were not saved. Check the ' +
+    'current values, then make your change again.',
 };
 
-/** Sentences of the API that name the path of a route, which is a button here. */
+/** Replaces sentences of the API with the path of a route, which is a button here. */
 const in_words: Partial<Record<ErrorCode, string>> = {
   own_factor_required: 'This needs a confirmation that it is you.',
   second_factor_required:

@@ -9,42 +9,42 @@ declare module '@tanstack/react-query' {
   }
 }
 
-/** So often something is asked for that is under way, in milliseconds. */
+/** Milliseconds between readings of work in progress. */
 const busy_interval_ms = 2_000;
-/** So often everything else is asked for that is on the screen. */
+/** Milliseconds between readings of other visible data. */
 const idle_interval_ms = 30_000;
 
-/** The ETags of what was answered, by the very object of the answer. */
+/** The ETags of answers, by the answer's object. */
 const etags = new WeakMap<object, string>();
 
-/** The ETag of a record as it was answered, for `if_match`; undefined for what was not. */
+/** Returns the ETag of an answered record, for `if_match`; undefined for other objects. */
 export function etagOf(record: object | undefined): string | undefined {
   return record === undefined ? undefined : etags.get(record);
 }
 
-/** Notes the ETag of a record that an answer brought. */
+/** Stores the ETag of a record from an answer. */
 export function noteEtag(record: unknown, etag: string | undefined): void {
   if (etag !== undefined && typeof record === 'object' && record !== null) etags.set(record, etag);
 }
 
-/** The path of the API that a query reads. */
+/** Returns the API path of a query. */
 export function pathOf({ queryKey }: { queryKey: readonly Path[] }): Path | undefined {
   return queryKey[0];
 }
 
 /** The automatic repetition of a reading. */
 type Rhythm<Body> = {
-  /** Returns true while work is in progress: then it is read every 2 s, otherwise every 30 s. */
+  /** Returns true while work is in progress: it is then read every 2 s, otherwise every 30 s. */
   is_busy?: (body: Body) => boolean;
-  /** False for what does not change under a person who looks at it. */
+  /** False for data that must not change while a person looks at it. */
   polls?: boolean;
 };
 
 /**
- * The options of a query that reads a path of the API, for `useQuery` and `ensureQueryData`. The
- * path is its key, so that whoever changes something can name what is to be read anew. While it is
- * on the screen it is asked for again with its ETag; the object stays the same while nothing
- * changed, so nothing is drawn anew.
+ * Returns the options of a query that reads a path of the API, for `useQuery` and
+ * `ensureQueryData`. The path is its key, so that a change can name the data to read again. While
+ * visible, it is read again with its ETag; the object stays the same while nothing changes, so
+ * nothing is rendered again.
  */
 export function reading<To extends Route<'GET'>>(
   path: Path<To>,
@@ -73,18 +73,18 @@ export function reading<To extends Route<'GET'>>(
   });
 }
 
-/** Holds what was read from the API. */
+/** Opens the cache of API data. */
 export function openQueries(): QueryClient {
-  // Before the next event: the second press of a double click finds the button busy.
+  // Synchronous, so that the second click of a double click finds the button busy.
   notifyManager.setScheduler(queueMicrotask);
   return new QueryClient({
     defaultOptions: {
-      // The browser's word that there is no line is not waited on: a request says why it failed.
+      // The browser's offline state is not trusted: a request shows why it fails.
       mutations: { networkMode: 'always' },
       queries: {
         networkMode: 'always',
         staleTime: 1_000,
-        // A refusal stays one; what may have been an accident of the line is tried again.
+        // A refusal is final; a possible network error is retried.
         retry: (failures, problem) =>
           failures < 3 && (problem.status === 0 || problem.status >= 500),
       },

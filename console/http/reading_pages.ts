@@ -3,17 +3,17 @@ import type { Answer, Path, Route } from './path.ts';
 import { pathOfLink } from './path.ts';
 import { reading } from './reading.ts';
 
-/** Number of pages that are read again automatically; a person who has gone further asks for it. */
+/** Pages that are read again automatically; for further pages, the person asks. */
 const polled_pages_max = 5;
 
-/** The routes of lists whose pages follow each other. */
+/** The routes of cursor lists. */
 type PagedRoute = {
   [To in Route<'GET'>]: Answer<'GET', To> extends { next: string | null } ? To : never;
 }[Route<'GET'>];
 
 /**
- * The options of a query that reads a list whose pages follow each other by `next`, for
- * `useInfiniteQuery`. Each page is read as `reading` reads it, with its ETag.
+ * Returns the options of a query that reads a list by `next`, for `useInfiniteQuery`. Each page is
+ * read like `reading`, with its ETag.
  */
 export function readingPages<To extends PagedRoute>(
   path: Path<To>,

@@ -2,7 +2,7 @@ import { pathTo } from './path.ts';
 import type { Path } from './path.ts';
 
 /**
- * Routes that give the session a fresh token; the server refuses requests in progress with the old
+ * Routes that give the session a new token; the server refuses concurrent requests with the old
  * one.
  */
 const renewing_paths: Path[] = [
@@ -13,7 +13,7 @@ const renewing_paths: Path[] = [
 let begun = 0;
 let under_way: Promise<unknown> | undefined;
 
-/** Sends by `send`, and notes while the token of the session may be another by it. */
+/** Sends with `send`, and records that the session's token may change. */
 export function noteRenewal<Answer>(path: Path, send: () => Promise<Answer>): Promise<Answer> {
   const sending = send();
   if (!renewing_paths.includes(path)) return sending;
@@ -25,8 +25,8 @@ export function noteRenewal<Answer>(path: Path, send: () => Promise<Answer>): Pr
 }
 
 /**
- * For the start of a request. Gives what tells, once the request was refused, whether it may have
- * shown a token that was replaced meanwhile; by then the browser has the fresh one.
+ * Call it at the start of a request. Returns a function that tells, after a refusal, whether the
+ * request may have had a replaced token; the browser then has the new one.
  */
 export function watchRenewals(): () => Promise<boolean> {
   const begun_before = begun;

@@ -1,17 +1,17 @@
 import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
-/** The ingestion rules in the API. */
+/** Returns the path of the ingestion rules. */
 export function rulesPath(project_id: string, query?: { limit: number }) {
   return pathTo('/api/projects/:project_id/ingestion_rules/', { project_id }, query);
 }
 
-/** One of them. */
+/** Returns the path of an ingestion rule. */
 export function rulePath(project_id: string, id: string) {
   return pathTo('/api/projects/:project_id/ingestion_rules/:id/', { project_id, id });
 }
 
-/** All rules of a project in their order: there are a thousand at most. */
+/** All rules of a project in order: at most a thousand. */
 export function ingestionRules(project_id: string) {
   return reading(rulesPath(project_id, { limit: 1000 }));
 }

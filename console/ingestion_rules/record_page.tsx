@@ -17,26 +17,26 @@ type Row = { id: string; managed_by: ManagedRow };
 type Deleted = '/api/projects/:project_id/ingestion_rules/:id/' | PlannedEvent;
 type PlannedEvent = '/api/projects/:project_id/planned_events/:id/';
 
-/** One ingestion rule or planned event: its change and its deletion. */
+/** One ingestion rule or planned event, with its change and its deletion. */
 export function RecordPage<Shape extends Row>(given: {
   project_id: string;
   path: Path<Deleted>;
   query: UseQueryResult<Shape>;
   kind: KindName;
   noun: string;
-  /** The heading of its change. */
+  /** The heading of the form. */
   heading: string;
   nameOf: (row: Shape) => string;
-  /** The list of all, and the link to it. */
+  /** The list of all records, and the link to it. */
   list: { queryKey: Path[] };
   link: ReactNode;
-  /** Draws its form. */
+  /** Renders its form. */
   children: (row: Shape, done: () => unknown) => ReactNode;
-  /** The words after its change, and those before its deletion. */
+  /** The text after a change, and the question before its deletion. */
   saved: string;
   loss: string;
   button: string;
-  /** Goes to the list. */
+  /** Opens the list. */
   leave: () => Promise<void>;
 }) {
   const { query, path, noun, nameOf } = given;

@@ -2,14 +2,14 @@ import { createRoute } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 
-/** `/projects/<id>/ingestion_rules`: what is done to events before they are stored. */
+/** Route `/projects/<id>/ingestion_rules`: the rules that change events before they are stored. */
 export const ingestion_rules_route = createRoute({
   getParentRoute: () => project_route,
   path: 'ingestion_rules',
   component: loadedPage(() => import('./rules_page.tsx'), 'RulesPage'),
 });
 
-/** `/projects/<id>/ingestion_rules/<id>`: one of the rules. */
+/** Route `/projects/<id>/ingestion_rules/<id>`: one rule. */
 export const ingestion_rule_route = createRoute({
   getParentRoute: () => project_route,
   path: 'ingestion_rules/$rule_id',

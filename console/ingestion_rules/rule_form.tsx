@@ -20,12 +20,12 @@ import {
 type Action = IngestionRuleRow['action'];
 type Given = {
   project_id: string;
-  /** The rule that is changed; undefined for a new one. */
+  /** The rule to change; undefined for a new one. */
   stored?: IngestionRuleRow;
   done: (saved: IngestionRuleRow) => unknown;
 };
 
-/** Creates or changes a rule; the fields follow from what it does. */
+/** Creates or changes a rule; its action decides the fields. */
 export function RuleForm({ project_id, stored, done }: Given) {
   const [action, setAction] = useState<Action>(stored?.action ?? 'drop_property');
   const is_new = stored === undefined;
@@ -121,7 +121,7 @@ function ActionField({ value, set }: { value: Action; set: (action: Action) => v
   );
 }
 
-/** The rule that was filled in: fields that its action does not have are null. */
+/** Returns the rule of the form; fields that its action does not use are null. */
 function ruleOf(values: Values, action: Action) {
   const text = (name: string) => {
     const value = values[name];

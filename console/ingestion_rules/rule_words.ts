@@ -1,7 +1,7 @@
 import type { IngestionRuleRow } from '../../server/api/ingestion_rules/schema.ts';
 import { counted } from '../page/text/quantities.ts';
 
-/** The actions of a rule, as a form offers them. */
+/** The actions of a rule, as choices of a form. */
 export const action_choices: { value: IngestionRuleRow['action']; label: string }[] = [
   { value: 'drop_property', label: 'Drop property' },
   { value: 'hash_property', label: 'Hash property' },
@@ -30,7 +30,7 @@ type Told = Pick<
   'action' | 'property' | 'target' | 'new_name' | 'value' | 'only_if_missing'
 >;
 
-/** Says in a sentence what a rule does; names stand in backticks. */
+/** Describes a rule in a sentence; names are in backticks. */
 export function ruleWords(rule: Told): string {
   const { action, property, target, new_name, value, only_if_missing } = rule;
   const name = `\`${property}\`${of_target[target]}`;
@@ -48,19 +48,19 @@ export function ruleWords(rule: Told): string {
   }
 }
 
-/** The names of the events of a rule. */
+/** Returns the names of a rule's events. */
 export function eventWords(events: readonly string[]): string {
   const [first, ...others] = events;
   if (first === undefined) return 'All events';
   return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
 
-/** Says how many events a rule changed or dropped. */
+/** Returns how many events a rule changed or dropped. */
 export function countWords(action: IngestionRuleRow['action'], events: number): string {
   return `${counted(events, 'event')} ${action === 'drop_event' ? 'dropped' : 'changed'}`;
 }
 
-/** The events of each source. */
+/** Sums the events by source. */
 export function eventsBySource(results: readonly { source: string; events: number }[]) {
   const by_source = new Map<string, number>();
   for (const { source, events } of results)
@@ -68,7 +68,7 @@ export function eventsBySource(results: readonly { source: string; events: numbe
   return by_source;
 }
 
-/** The names that were typed, one a line. */
+/** Returns the typed names, one per line. */
 export function linesOf(text: string): string[] {
   return text
     .split('\n')
@@ -76,7 +76,7 @@ export function linesOf(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** The constant that was typed: a number, true, false, a text in quotes, else the text itself. */
+/** Returns the typed constant: a number, true, false, a text in quotes, or else the text itself. */
 export function constantOf(text: string): string | number | boolean {
   try {
     const value: unknown = JSON.parse(text);
@@ -88,13 +88,13 @@ export function constantOf(text: string): string | number | boolean {
   return text;
 }
 
-/** The constant as it is typed. */
+/** Returns the constant as typed text. */
 export function typedConstant(value: IngestionRuleRow['value']): string {
   if (value === null) return '';
   return typeof value === 'string' && constantOf(value) === value ? value : JSON.stringify(value);
 }
 
-/** The ids in the order in which the rule at the place has changed places with its neighbour. */
+/** Returns the ids after the rule at the position was swapped with the one before. */
 export function movedUp(ids: readonly string[], at: number): string[] {
   const moved = [...ids];
   [moved[at - 1], moved[at]] = [moved[at]!, moved[at - 1]!];

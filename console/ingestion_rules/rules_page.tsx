@@ -24,7 +24,7 @@ import { TrySection } from './try_section.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/ingestion_rules');
 
-/** Shows what is done to events before they are stored, how often, and how to try it. */
+/** Shows the ingestion rules with their counts, and a form to try them. */
 export function RulesPage() {
   const { project_id } = route.useParams();
   const read = ingestionRules(project_id);
@@ -35,7 +35,7 @@ export function RulesPage() {
       <Shown query={project}>
         {(shown) => (
           <>
-            <Section title="Rules in their order" is_wide>
+            <Section title="Rules in order" is_wide>
               <Shown query={rules}>
                 {({ results }) => <RuleList rules={results} project={shown} />}
               </Shown>

@@ -26,7 +26,7 @@ const words = {
   refused: ['Sluice would refuse this event.', 'bad'],
 } satisfies Record<Outcome['outcome'], [string, string]>;
 
-/** Shows what ingestion would store of an event that somebody pastes. */
+/** Shows what ingestion would store for a pasted event. */
 export function TrySection({
   project_id,
   rules,

@@ -1,8 +1,8 @@
 import type { Violation } from '../../server/platform/http/errors.ts';
 
 /**
- * The addresses in a pasted text, each once, in their order: lines, commas, semicolons or spaces
- * part them, and of `Ada <ada@example.com>` it is what stands in the brackets.
+ * Returns the addresses in a pasted text, each once, in order: separated by lines, commas,
+ * semicolons or spaces. From `Ada <ada@example.com>` it takes the part in brackets.
  */
 export function addressesIn(text: string): string[] {
   const found = new Map<string, string>();

@@ -6,16 +6,16 @@ import { useEnter } from '../sessions/enter.ts';
 import type { Accepted } from './invite.ts';
 
 /**
- * Leads whoever has just joined an organization to its first project, whatever they looked at
- * before; to its members where it has none, and to their account where they may not see it yet,
- * as without the second factor that it asks for.
+ * Opens the first project of an organization that the person has just joined. Without a project it
+ * opens the members, and while the organization is closed, such as without a required second
+ * factor, the account.
  */
 export function useEnterJoined(): (accepted: Accepted) => Promise<void> {
   const queries = useQueryClient();
   const enter = useEnter();
   return useCallback(
     async ({ organization }) => {
-      // Nothing stays of whoever was signed in before.
+      // Clears the data of the previously signed-in person.
       queries.clear();
       const read = await queries.fetchQuery(organizations).catch(() => undefined);
       const joined = read?.results.find(({ id }) => id === organization.id);

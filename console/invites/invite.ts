@@ -3,7 +3,7 @@ import type { Accepted as AcceptedInvite, ShownInvite } from '../../server/api/i
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** An invite as whoever it is for sees it. */
+/** An invite, as the invited person sees it. */
 export type Invite = Static<typeof ShownInvite>;
 
 /** The API's answer for an accepted invite. */

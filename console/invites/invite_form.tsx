@@ -16,8 +16,8 @@ import { invites } from './invites.ts';
 import { pathTo } from '../http/path.ts';
 
 /**
- * Invites up to a thousand people at once. The API takes all or none: which addresses it refused is
- * said of each, with a button that leaves them out.
+ * Invites up to a thousand people at once. The API accepts all or none: each refused address is
+ * listed with its reason, and a button leaves them out.
  */
 export function InviteForm({
   organization: { id, membership_level },
@@ -31,7 +31,7 @@ export function InviteForm({
   const done = useDone();
   const [text, setText] = useState('');
   const [refused, setRefused] = useState<Refused[]>([]);
-  // Each time that some are refused is told anew: the button that was pressed has lost the focus.
+  // Each refusal is announced again, because the pressed button has lost the focus.
   const [turn, setTurn] = useState(0);
   const addresses = addressesIn(text);
   return (

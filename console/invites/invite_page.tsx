@@ -12,9 +12,8 @@ import { WayIn } from './way_in.tsx';
 const route = getRouteApi('/invite/$id');
 
 /**
- * Shows the inviting person and the organization, and the right way in for the reader. Opening it
- * changes nothing. The reader is known before anything is offered, so that nobody signs up beside
- * their own account.
+ * Shows the inviting person and the organization, and how the reader can join. Opening it changes
+ * nothing. The session is read first, so that nobody creates a second account.
  */
 export function InvitePage() {
   const { id } = route.useParams();
@@ -68,7 +67,7 @@ function ExpiredInvite({ invite: { organization_name } }: { invite: Invite }) {
   return (
     <PlainPage title="This invite has expired">
       <p>
-        It was sent more than 3 days ago, or who sent it may no longer invite you. Ask an
+        It was sent more than 3 days ago, or its sender may no longer invite you. Ask an
         administrator of <bdi>{organization_name}</bdi> to invite you again.
       </p>
     </PlainPage>

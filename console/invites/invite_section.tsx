@@ -31,7 +31,7 @@ export function InviteSection({
 }: {
   organization: OrganizationRow;
   page: number;
-  /** True if the form was requested already. */
+  /** True if the form was already requested. */
   is_asked: boolean;
   go: (page: number) => void;
 }) {
@@ -80,7 +80,7 @@ export function InviteSection({
   );
 }
 
-/** Results address, with the links, which the API shows once. */
+/** Results per address, with the links, which the API returns only once. */
 function Created({ created }: { created: InviteWithLink[] }) {
   const note = unsentNote(created);
   const seesLinks = created.some(({ link }) => link !== undefined);

@@ -3,8 +3,8 @@ import type { InviteRow } from '../../server/api/invites/schema.ts';
 type Invite = Pick<InviteRow, 'emailing_attempt_made' | 'is_expired'>;
 
 /**
- * Says what to do about invites without a mail, as on a server without a relay; undefined after a
- * mail. A late mail may still go out; without a link here it will.
+ * Says what to do about invites without a mail, such as on a server without a relay; undefined
+ * after a mail. Without a link in the answer, a late mail will still be sent.
  */
 export function unsentNote(
   created: (Pick<Invite, 'emailing_attempt_made'> & { link?: string })[],

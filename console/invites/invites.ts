@@ -2,7 +2,7 @@ import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** One page of the invites that nobody has accepted yet. */
+/** One page of the open invites. */
 export function invites(organization_id: string, page: number) {
   const path = pathTo(
     '/api/organizations/:organization_id/invites/',
@@ -10,7 +10,7 @@ export function invites(organization_id: string, page: number) {
     pageQuery(page),
   );
   return reading(path, {
-    // The mails of a long list go out after the answer.
+    // The mails of a long list are sent after the answer.
     is_busy: ({ results }) => results.some((one) => !one.emailing_attempt_made && !one.is_expired),
   });
 }

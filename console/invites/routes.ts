@@ -2,7 +2,7 @@ import { createRoute } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { root_route } from '../shell/root_route.ts';
 
-/** `/invite/<id>?token=`, which takes the token out of the address. */
+/** Route `/invite/<id>?token=`, which removes the token from the address. */
 export const invite_route = createRoute({
   getParentRoute: () => root_route,
   path: 'invite/$id',

@@ -16,8 +16,8 @@ import { pathTo } from '../http/path.ts';
 type Visit = { invite: Invite; token: string | undefined; email: string | undefined };
 
 /**
- * The one way that fits: join, when the invite is for the account that is signed in; sign out, when
- * it is for another; sign in and join; or sign up.
+ * The one matching way to join: directly, if the invite is for the signed-in account; after signing
+ * out, if it is for another; after signing in; or by signing up.
  */
 export function WayIn(visit: Visit) {
   const { invite, email } = visit;
@@ -66,7 +66,7 @@ function SignedOut(visit: Visit) {
   const { invite } = visit;
   const { data, error } = useQuery(providersFor(invite.target_email));
   if (data === undefined && error === null) return <Waiting />;
-  // By then the provider has proved the address, so the token need not travel along.
+  // The provider then proves the address, so the token is not needed.
   const links = (data?.providers ?? []).map((provider) => (
     <ProviderLink
       key={provider}

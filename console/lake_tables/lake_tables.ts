@@ -26,17 +26,17 @@ export function snapshotsOf(project_id: string, id: string, page: number) {
   return reading(pathTo(`${one}snapshots/`, { project_id, id }, pageQuery(page)));
 }
 
-/** The sizes of the files of a table, which the server reads from its storage: once for a visit. */
+/** The sizes of a table's files, which the server reads from its storage: once per visit. */
 export function filesOf(project_id: string, id: string) {
   return reading(pathTo(`${one}files/`, { project_id, id }), { polls: false });
 }
 
-/** The full name of a table, as readers write it. */
+/** Returns the full name of a table for readers. */
 export function nameOf({ namespace, name }: Pick<LakeTable, 'namespace' | 'name'>): string {
   return `${namespace}.${name}`;
 }
 
-/** A number for people; one that the table's writers did not tell is a dash. */
+/** Formats a number; a dash if the table's writers did not report it. */
 export function told(number: number | null): string {
   return number === null ? '–' : number.toLocaleString('en');
 }
@@ -51,7 +51,7 @@ const change_names: Record<string, string> = {
   orphans_removed: 'Orphans removed',
 };
 
-/** Names the changes of a round of maintenance; a kind without any is left out. */
+/** Describes the changes of a maintenance round, without zeros. */
 export function changesOf(changes: Record<string, number>): [string, string][] {
   return Object.entries(change_names).flatMap(([key, name]): [string, string][] => {
     const count = changes[key] ?? 0;

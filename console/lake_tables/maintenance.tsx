@@ -6,7 +6,7 @@ import { changesOf } from './lake_tables.ts';
 
 type Shown = NonNullable<LakeTableDetails['maintenance']>;
 
-/** Shows when Sluice maintained a table, what it did, and when it does so next. */
+/** Shows Sluice's maintenance of a table: its last time, its changes, and the next time. */
 export function Maintenance({ maintenance }: { maintenance: Shown }) {
   if (!maintenance.is_on)
     return (
@@ -18,7 +18,7 @@ export function Maintenance({ maintenance }: { maintenance: Shown }) {
   return <Rounds rounds={maintenance} />;
 }
 
-/** Shows the rounds of maintenance of a table. */
+/** Shows the maintenance rounds of a table. */
 export function Rounds({ rounds }: { rounds: ExportMaintenance }) {
   const { due_at, finished_at, changed_at, changes, detail } = rounds;
   const at = (instant: string | null) => (instant === null ? '–' : <Instant at={instant} />);

@@ -1,4 +1,4 @@
-/** The table that is read, and the catalog that has it. */
+/** The table, and its catalog. */
 export type ReadTable = {
   /** The address of the catalog. */
   uri: string;
@@ -8,10 +8,10 @@ export type ReadTable = {
   metadata_location: string;
 };
 
-/** A way to read a table: its text, with `API_KEY` for the key, and how far it was tried. */
+/** A way to read a table: its text, with `API_KEY` for the key, and how it was tested. */
 export type ReadWay = { reader: string; text: string; tried: string };
 
-/** Lists the ways to read a table. `npm run lake` runs those that say so, word by word. */
+/** Lists the ways to read a table. `npm run lake` runs those that say so, exactly as shown. */
 export function readWays(table: ReadTable): ReadWay[] {
   return ways.map(({ textOf, ...way }) => ({ ...way, text: textOf(table) }));
 }
@@ -55,7 +55,7 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
   },
   {
     reader: 'ClickHouse',
-    tried: 'Not run here: ClickHouse 26.7 found the table, but reads files in a bucket alone.',
+    tried: 'Not run here: ClickHouse 26.7 found the table, but only reads files in a bucket.',
     textOf: (table) =>
       [
         'SET allow_database_iceberg = 1;',
@@ -113,7 +113,7 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
   },
 ];
 
-/** The statements by which DuckDB shows the first ten rows. */
+/** Returns the DuckDB statements that show the first ten rows. */
 export function duckdbText(table: Omit<ReadTable, 'metadata_location'>): string {
   const { uri, project_id } = table;
   return [
@@ -134,7 +134,7 @@ function loaded(table: ReadTable): string {
   ].join('\n');
 }
 
-/** The table behind its namespace, each name in quotes if SQL asks for them. */
+/** Returns the table with its namespace, quoted for SQL if needed. */
 function named({ namespace, name }: Pick<ReadTable, 'namespace' | 'name'>, quote: string): string {
   return [...namespace.split('.'), name]
     .map((one) => (/^[a-z_][a-z0-9_]*$/.test(one) ? one : quoted(one, quote)))

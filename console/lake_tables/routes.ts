@@ -5,7 +5,7 @@ import { project_route } from '../projects/routes.ts';
 
 const paged = ({ page }: { page?: string | number }) => pageNumber(page);
 
-/** `/projects/<id>/lake`: the tables of the Iceberg catalog. */
+/** Route `/projects/<id>/lake`: the tables of the Iceberg catalog. */
 export const lake_route = createRoute({
   getParentRoute: () => project_route,
   path: 'lake',
@@ -13,7 +13,7 @@ export const lake_route = createRoute({
   component: loadedPage(() => import('./lake_page.tsx'), 'LakePage'),
 });
 
-/** `/projects/<id>/lake/<id>`: one table, and how it is read. */
+/** Route `/projects/<id>/lake/<id>`: one table, and how to read it. */
 export const lake_table_route = createRoute({
   getParentRoute: () => project_route,
   path: 'lake/$table_id',

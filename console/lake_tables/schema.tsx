@@ -50,14 +50,14 @@ export function Schema({ table }: { table: LakeTableDetails }) {
   );
 }
 
-/** A transform of a column as SQL writes it: `bucket(16, distinct_id)`. */
+/** Returns a transform of a column in SQL: `bucket(16, distinct_id)`. */
 function by(transform: string, column: string): string {
   if (transform === 'identity') return column;
   const [, name = transform, width] = /^(\w+)\[(\d+)\]$/.exec(transform) ?? [];
   return width === undefined ? `${name}(${column})` : `${name}(${width}, ${column})`;
 }
 
-/** Lists what writers have noted on the table. */
+/** Lists the table properties of its writers. */
 export function Properties({
   table: { properties, table_uuid, format_version },
 }: {

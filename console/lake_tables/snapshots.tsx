@@ -85,7 +85,7 @@ function Row({
   );
 }
 
-/** The number that came in, and how many left if some did. */
+/** Returns the number added, and the number deleted, if any. */
 function change(added: number | null, deleted: number | null): string {
   const left = deleted === null || deleted === 0 ? '' : ` (−${told(deleted)})`;
   return `${told(added)}${left}`;

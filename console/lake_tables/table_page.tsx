@@ -19,7 +19,7 @@ import { Ways } from './ways.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/lake/$table_id');
 
-/** Shows a table of the lake: what is in it, how it is read, and its history. */
+/** Shows a table of the lake: its content, how to read it, and its history. */
 export function TablePage() {
   const { project_id, table_id } = route.useParams();
   const { page = 1 } = route.useSearch();

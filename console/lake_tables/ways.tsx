@@ -5,7 +5,7 @@ import { Command } from '../page/command.tsx';
 import { KeyNote } from './key_note.tsx';
 import { readWays } from './read_ways.ts';
 
-/** Shows how each reader opens the table, and with which version that was tried. */
+/** Shows how each reader opens the table, and the tested versions. */
 export function Ways({ table, project_id }: { table: LakeTableDetails; project_id: string }) {
   const uri = `${server_address}/iceberg`;
   const ways = readWays({ ...table, uri, project_id });

@@ -16,7 +16,7 @@ import { memberPath, members } from './members.ts';
 
 type Given = { member: MemberRow; organization: OrganizationRow; page: number };
 
-/** The actions on a member: level, sessions, removal; on oneself: leaving. */
+/** The actions on a member: level, sessions, removal; for oneself: leaving. */
 export function ManageMember({
   is_oneself,
   is_only_owner,
@@ -67,7 +67,7 @@ function placeOf({ organization, page }: Pick<Given, 'organization' | 'page'>) {
   } as const;
 }
 
-/** Closes the panel, reads the members anew and says what was done. */
+/** Closes the panel, reads the members again and shows the result. */
 function useClosed({ organization, page }: Given): (told: string) => Promise<void> {
   const done = useDone();
   const navigate = useNavigate();
@@ -109,7 +109,7 @@ function ChangeLevel(given: Given) {
   );
 }
 
-/** The tokens of directories that end with the right of the owner who made them. */
+/** Describes the directory tokens that end when their creator is no longer an owner. */
 function tokensEnding({ directory_token_count: count }: MemberRow): string {
   return (
     `${count === 1 ? 'A directory token' : `${count} directory tokens`} (SCIM) that they created ` +
@@ -141,7 +141,7 @@ function Leave({ member, organization }: Given) {
   const navigate = useNavigate();
   const signedOut = useSignedOut();
   const { data: own } = useQuery(account);
-  // Without any organization sessions end, as the API has it.
+  // The API ends the sessions of a person without any organization.
   const is_only = own?.organizations.length === 1;
   return (
     <TypedForm

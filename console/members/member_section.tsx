@@ -17,7 +17,7 @@ import { members } from './members.ts';
 
 const columns = ['Name', 'Address', 'Level', 'Second factor', 'Last seen', 'Joined', 'Change'];
 
-/** The members as a table; who is chosen stands above it, with what can be done. */
+/** The members as a table, with the selected one and its actions above. */
 export function MemberSection({
   organization,
   page,
@@ -26,7 +26,7 @@ export function MemberSection({
 }: {
   organization: OrganizationRow;
   page: number;
-  /** The uuid of who is looked at. */
+  /** The uuid of the selected member. */
   shown: string | undefined;
   go: (page: number) => void;
 }) {
@@ -77,7 +77,7 @@ export function MemberSection({
   );
 }
 
-/** Returns true if no other of all members is an owner: the API lets nobody remove this one. */
+/** Returns true if no other member is an owner: the API lets nobody remove this one. */
 function isOnlyOwner(member: MemberRow, all: MemberRow[]): boolean {
   return member.level === 15 && all.filter(({ level }) => level === 15).length === 1;
 }

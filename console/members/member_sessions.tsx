@@ -23,7 +23,7 @@ const sessionsOf = (given: Given) => reading(pathOf(given));
 const everywhere =
   'Sluice signs them out of that browser everywhere on this server and mails them.';
 
-/** In which browsers a member is signed in, with what ends that; for owners. */
+/** The browsers in which a member is signed in, with buttons that end sessions; for owners. */
 export function MemberSessions(given: Given) {
   const query = useQuery(sessionsOf(given));
   return (

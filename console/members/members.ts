@@ -9,7 +9,7 @@ export function members(organization_id: string, page: number) {
   );
 }
 
-/** A member in the API. */
+/** Returns the path of a member. */
 export function memberPath(organization_id: string, user__uuid: string) {
   return pathTo('/api/organizations/:organization_id/members/:user__uuid/', {
     organization_id,

@@ -6,8 +6,8 @@ import { loadedPage } from '../page/load_page.tsx';
 type Search = { tab?: 'invites'; form?: 'open'; page?: number; member?: string };
 
 /**
- * `/organizations/<id>/members?tab=&form=&page=&member=`: the members, who of them is looked at,
- * and on the second tab the invites, with `form` the form for more.
+ * Route `/organizations/<id>/members?tab=&form=&page=&member=`: the members and the selected one;
+ * on the second tab the invites, with the form for more if `form` is set.
  */
 export const members_route = createRoute({
   getParentRoute: () => organization_route,

@@ -17,7 +17,7 @@ import { deliveriesOf, deliveries_size, event_words } from './notice_targets.ts'
 
 type Given = { project_id: string; target_id: string };
 
-/** The notices that a target was sent, each with its answer and a button to send it again. */
+/** The notices to a target, each with its answer and a button to send it again. */
 export function Deliveries({ project_id, target_id }: Given) {
   const [page, setPage] = useState(1);
   const list = deliveriesOf(project_id, target_id, page);
@@ -63,7 +63,7 @@ function Row({
   list,
 }: {
   delivery: NoticeDelivery;
-  /** undefined if the export is not among the newest */
+  /** Undefined if the export is not among the newest. */
   name: string | undefined;
   list: ReturnType<typeof deliveriesOf>;
 }) {

@@ -12,7 +12,7 @@ import { instance } from '../page/around/instance.ts';
 import { useDone } from '../page/section.tsx';
 import { event_choices, nameOf, noticeTargets, type_names } from './notice_targets.ts';
 
-/** A new target with its secret, which the API shows once. */
+/** A new target with its secret, which the API returns only once. */
 export type Created = Static<typeof NewNoticeTarget>;
 type Type = NoticeTargetRow['type'];
 
@@ -20,7 +20,7 @@ const url = (label: string) => (
   <TextField name="url" label={label} autoComplete="off" inputMode="url" is_unkept />
 );
 
-/** The steps to what the form asks for, and the fields of each kind. */
+/** The instructions for the fields, and the fields of each kind. */
 const kinds: Record<Type, { steps: string; fields: ReactNode }> = {
   slack: {
     steps:
@@ -74,7 +74,7 @@ const kinds: Record<Type, { steps: string; fields: ReactNode }> = {
 };
 
 /**
- * Creates a target of one of the kinds. The chosen one is kept with what is typed into its form: a
+ * Creates a target of one of the kinds. The chosen kind is stored with the typed values, so that a
  * reload shows both again.
  */
 export function NewTarget({
@@ -137,7 +137,7 @@ function TargetForm({
         events,
       })}
       done={async (target) => {
-        await done(`${nameOf(target)} gets notices now.`, noticeTargets(project_id));
+        await done(`${nameOf(target)} now gets notices.`, noticeTargets(project_id));
         created(target);
       }}
       button="Create target"

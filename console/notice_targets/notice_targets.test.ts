@@ -72,7 +72,7 @@ test('a Slack target has its name, and lists what it was sent', { skip }, async 
     .fill('http://127.0.0.1:2/services/T0/B0/secret-of-slack-1234');
   await page.getByLabel('Name (optional)').fill('#alerts');
   await page.getByRole('button', { name: 'Create target' }).click();
-  await page.getByText('#alerts gets notices now.').waitFor();
+  await page.getByText('#alerts now gets notices.').waitFor();
   await endedRun(world.harness, exported.id, failed);
   await sendDueNotices({ ...world.harness.deps, public_url: 'http://127.0.0.1:8000' });
   await page.getByRole('link', { name: '#alerts' }).click();

@@ -3,7 +3,7 @@ import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** All targets of a project: it has 50 at most. */
+/** All targets of a project, at most 50. */
 export function noticeTargets(project_id: string) {
   return reading(pathTo('/api/projects/:project_id/notice_targets/', { project_id }, pageQuery(1)));
 }
@@ -13,7 +13,7 @@ export function noticeTargetOf(project_id: string, id: string) {
   return reading(targetPath(project_id, id));
 }
 
-/** A target in the API. */
+/** Returns the path of a target. */
 export function targetPath(project_id: string, id: string) {
   return pathTo('/api/projects/:project_id/notice_targets/:id/', { project_id, id });
 }
@@ -32,12 +32,12 @@ export function deliveriesOf(project_id: string, target: string, page: number) {
 /** Number of deliveries on a page. */
 export const deliveries_size = 10;
 
-/** Returns what people know a target by: its name, or where it leads to. */
+/** Returns the name by which people know a target: its name, or its address. */
 export function nameOf({ name, address, url }: NoticeTargetRow): string {
   return name ?? address ?? url ?? '';
 }
 
-/** The kinds of targets, as people call them. */
+/** The kinds of targets in words. */
 export const type_names: Record<NoticeTargetRow['type'], string> = {
   slack: 'Slack',
   microsoft_teams: 'Microsoft Teams',
@@ -66,12 +66,12 @@ const event_names: Record<NoticeTargetRow['events'][number], string> = {
   late: 'An export is late',
   unusual_volume: 'A run has unusually many or few rows',
   rejecting: 'The destination refuses rows, which are set aside',
-  table_gone: 'The table of an export is gone, with its rows',
+  table_gone: 'The table of an export disappeared, with its rows',
   schema_drift: 'Columns change, or values do not fit them',
   table_unreadable: 'Maintenance cannot read files of a table',
   differing: 'Somebody else changed what was delivered',
-  disconnected: 'A tool has to be connected again',
-  recovered: 'One of these has ended',
+  disconnected: 'A tool must be connected again',
+  recovered: 'One of these problems has ended',
   paused_automatically: 'The server paused an export',
 };
 

@@ -21,7 +21,7 @@ import { pathTo } from '../http/path.ts';
 const route = getRouteApi('/signed_in/projects/$project_id/notices/$target_id');
 type Given = { target: NoticeTargetRow; project_id: string };
 
-/** One target of notices: what it is told, a try, and its end. */
+/** One target of notices: its settings, a test, and its deletion. */
 export function TargetPage() {
   const { project_id, target_id } = route.useParams();
   const read = noticeTargetOf(project_id, target_id);
@@ -104,7 +104,7 @@ function Change({ target, project_id }: Given) {
   const done = useDone();
   const { data } = useQuery(batchExports(project_id, 1));
   const known = data?.results ?? [];
-  // The newest of very many exports are shown; the others stay chosen as they are.
+  // Only the newest of very many exports are shown; the selection of others stays.
   const unseen = (batch_export_ids ?? []).filter((one) => !known.some((row) => row.id === one));
   return (
     <Form
@@ -143,7 +143,7 @@ function Change({ target, project_id }: Given) {
   );
 }
 
-/** The fields that say where notices go; a stored address or secret is not shown. */
+/** The fields of the target's address; a stored address or secret is not shown. */
 function PlaceFields({ target: { type, address } }: Pick<Given, 'target'>) {
   return (
     <>

@@ -52,7 +52,7 @@ export function TargetsPage() {
   );
 }
 
-/** Shows the signing secret of the webhook, which the API shows once. */
+/** Shows the signing secret of the webhook, which the API returns only once. */
 function Secret({ secret }: { secret: string }) {
   return (
     <Panel>
@@ -63,7 +63,7 @@ function Secret({ secret }: { secret: string }) {
   );
 }
 
-/** Says who is told while the project has no target. */
+/** Says who gets notices while the project has no target. */
 function NoTarget() {
   const { data } = useQuery(instance);
   return (

@@ -14,7 +14,7 @@ test('the page shows what was changed since the last apply, and by whom', { skip
   const source = { name: 'shop', commit: 'a1b2c3d4' };
   const { body } = await put({ projects: { web: { name: 'Web' } } }, { source });
   await page.reload();
-  await page.getByText('All 1 managed objects are as they were applied.').waitFor();
+  await page.getByText('All 1 managed objects are unchanged since the last apply.').waitFor();
   await page.getByRole('row', { name: /shop.*1 created/ }).waitFor();
   await home.ask('PATCH', `/api/projects/${body.objects[0].id}/`, { name: 'Shop' });
   await page.reload();

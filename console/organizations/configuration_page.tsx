@@ -16,7 +16,7 @@ import { applies, managedObjects } from '../configuration/configuration.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/configuration');
 
-/** Shows what configurations as code manage in the organization, and what differs by now. */
+/** Shows which objects configurations manage in the organization, and the differences. */
 export function ConfigurationPage() {
   const { organization_id } = route.useParams();
   const read = managedObjects(organization_id);
@@ -34,13 +34,13 @@ export function ConfigurationPage() {
   );
 }
 
-/** Says how code begins to manage the organization. */
+/** Says how to manage the organization as code. */
 function Start() {
   const commandLine = useCommandLine();
   return (
     <div className="sheet">
       <Empty title="No configuration manages this organization">
-        Exports, plugins and members can live in files beside your code. Write the present state
+        Exports, plugins and members can live in files beside your code. Write the current state
         into a file, keep that file with your code, and apply it.
       </Empty>
       <Command
@@ -59,7 +59,7 @@ function Managed({ objects }: { objects: ManagedObject[] }) {
     <>
       <p className={changed.length === 0 ? 'good' : 'warn'}>
         {changed.length === 0
-          ? `All ${objects.length} managed objects are as they were applied.`
+          ? `All ${objects.length} managed objects are unchanged since the last apply.`
           : `Changed since the last apply: ${changed.length} of ${objects.length} managed objects.`}
       </p>
       {changed.length > 0 && (
@@ -142,7 +142,7 @@ function Row({ object }: { object: ManagedObject }) {
   );
 }
 
-/** The latest applies: configuration, commit, who, and how many objects each concerned. */
+/** The latest applies: configuration, commit, author, and the number of objects for each action. */
 function Applies({ entries }: { entries: ActivityRow[] }) {
   if (entries.length === 0)
     return (

@@ -4,7 +4,7 @@ import { Around } from '../page/around_pages.tsx';
 import { NoSuch } from '../page/shown.tsx';
 import { organizationOf } from '../signed_in/organization.ts';
 
-/** Around the pages of an organization: they are there once it is known. */
+/** The frame of an organization's pages, rendered after it was read. */
 export function OrganizationOutlet() {
   const { organization_id } = useParams({ from: '/signed_in/organizations/$organization_id' });
   const organization = useQuery(organizationOf(organization_id));

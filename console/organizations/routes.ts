@@ -10,7 +10,7 @@ export const organization_route = createRoute({
   component: OrganizationOutlet,
 });
 
-/** `/organizations/<id>`, an address that was cut off there: the members. */
+/** Route `/organizations/<id>`, a shortened address: opens the members. */
 export const organization_index_route = createRoute({
   getParentRoute: () => organization_route,
   path: '/',
@@ -18,14 +18,14 @@ export const organization_index_route = createRoute({
     redirect({ to: '/organizations/$organization_id/members', params, replace: true, throw: true }),
 });
 
-/** `/organizations/<id>/settings`: name, second factor, projects, deletion. */
+/** Route `/organizations/<id>/settings`: name, second factor, projects, deletion. */
 export const organization_settings_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'settings',
   component: loadedPage(() => import('./settings_page.tsx'), 'SettingsPage'),
 });
 
-/** `/organizations/<id>/configuration`: what code manages, and what was changed since. */
+/** Route `/organizations/<id>/configuration`: the managed objects, and changes since. */
 export const configuration_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'configuration',

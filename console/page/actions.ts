@@ -1,15 +1,17 @@
 import { useEffect } from 'react';
 
-/** Something that can be done on the page that is looked at. */
+/** An action on the current page. */
 export type PageAction = {
   label: string;
-  /** Does it; gives what was done or why not, as a sentence, where that is not seen on the page. */
+  /**
+   * Runs the action; returns a sentence with the result or refusal, if the page does not show it.
+   */
   run: () => Promise<string | undefined> | string | undefined;
 };
 
 const shown = new Map<symbol, readonly PageAction[]>();
 
-/** Offers the actions to the command palette while the component is drawn. */
+/** Offers the actions in the command palette while the component is rendered. */
 export function useActions(actions: readonly PageAction[]): void {
   useEffect(() => {
     const key = Symbol('actions');
@@ -18,7 +20,7 @@ export function useActions(actions: readonly PageAction[]): void {
   });
 }
 
-/** The actions of what is drawn now. */
+/** Returns the actions of the rendered components. */
 export function shownActions(): PageAction[] {
   return [...shown.values()].flat();
 }

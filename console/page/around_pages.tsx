@@ -4,8 +4,8 @@ import { Page } from './page.tsx';
 import { Shown } from './shown.tsx';
 
 /**
- * Frames the pages of a record, like `Shown`: they appear once it was read. If it is refused or
- * missing, a page with this title says so.
+ * Renders the frame of a record's pages, like `Shown`, after it was read. If it is refused or
+ * missing, shows a page with this title that says so.
  */
 export function Around<Body>({
   title,

@@ -5,7 +5,7 @@ import { server_address } from '../http/address.ts';
 import { Command } from './command.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** A quiet button that shows how a program asks for what the page shows. */
+/** A quiet button that shows the page's request for programs. */
 export function AsCurl({ path }: { path: string }) {
   const [is_shown, show] = useState(false);
   return (
@@ -25,7 +25,7 @@ export function AsCurl({ path }: { path: string }) {
   );
 }
 
-/** Shows the command in front of everything else, for pages whose menu has it. */
+/** Shows the command in a dialog, for pages whose menu has it. */
 export function CurlDialog({ path, close }: { path: string; close: () => void }) {
   return (
     <Dialog title="As curl" close={close}>
@@ -40,7 +40,7 @@ export function CurlDialog({ path, close }: { path: string; close: () => void })
   );
 }
 
-/** Returns the command that gets the data of an API path. */
+/** Returns the curl command for an API path. */
 export function curl(path: string): string {
   return `curl -H "Authorization: Bearer $KEY" \\\n  '${server_address}${path}'`;
 }

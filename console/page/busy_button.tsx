@@ -4,8 +4,8 @@ import { useEffect, useRef } from 'react';
 import { hasNoFocus } from './around/focus.ts';
 
 /**
- * A button that waits for what it has asked for. Meanwhile it cannot be pressed, by which the
- * browser takes the focus from it; it gets that back, unless the person has gone on.
+ * A button that waits for its request. It is disabled meanwhile, by which it loses the focus;
+ * afterwards it gets the focus back, unless the person has moved on.
  */
 export function BusyButton({
   is_busy,
@@ -14,7 +14,7 @@ export function BusyButton({
   ...look
 }: Omit<ButtonProps, 'loading' | 'disabled' | 'variant'> & {
   is_busy: boolean;
-  /** True for the one action of the page that matters now. */
+  /** True for the page's most important action. */
   is_primary?: boolean;
   press: () => void;
 }) {

@@ -1,6 +1,6 @@
 import { CopyButton } from './copy_button.tsx';
 
-/** A command for a terminal, to be copied. */
+/** A terminal command with a copy button. */
 export function Command({ text, what }: { text: string; what: string }) {
   return (
     <div className="command">

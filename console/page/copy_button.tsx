@@ -8,14 +8,13 @@ const words = {
 } as const;
 
 /**
- * Copies a text. Browsers let pages copy only over https and on this machine; elsewhere there is no
- * button. Its message concerns the copied text: a changed one, such as a command with a new key,
- * was not copied.
+ * Copies a text. Browsers allow copying only over https and on localhost; elsewhere there is no
+ * button. Its message belongs to the copied text, so a changed text clears it.
  */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const [done, setDone] = useState<{ text: string; state: keyof typeof words }>();
   const state = done?.text === text ? done.state : 'no';
-  // The types say that every page has one.
+  // The types wrongly say that every page has one.
   const clipboard = navigator.clipboard as Clipboard | undefined;
   if (clipboard === undefined) return undefined;
   const copy = () =>

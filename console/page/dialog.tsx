@@ -1,7 +1,7 @@
 import { useEffect, useId, useLayoutEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 
-/** Something to decide before anything else; Escape closes it without a decision. */
+/** A modal dialog; Escape closes it without a decision. */
 export function Dialog({
   title,
   is_quiet = false,
@@ -10,16 +10,16 @@ export function Dialog({
   children,
 }: {
   title: string;
-  /** True if the title is for screen readers alone. */
+  /** True if only screen readers get the title. */
   is_quiet?: boolean;
-  /** True for ways to elsewhere, which close it, as a press beside it does. */
+  /** True for a drawer with links, which a press beside it also closes. */
   is_drawer?: boolean;
   close: () => void;
   children: ReactNode;
 }) {
   const place = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Closed before it is taken away, so that the focus goes back to where it was.
+  // Closed before it is removed, so that the focus returns.
   useLayoutEffect(() => {
     const dialog = place.current!;
     dialog.showModal();
@@ -28,7 +28,7 @@ export function Dialog({
   useEffect(() => {
     const dialog = place.current!;
     const press = ({ target }: MouseEvent) => {
-      // Beside it is the dialog itself; a link may lead to the page that is shown.
+      // A press beside it targets the dialog element; a link may point to the current page.
       if (target === dialog || (target instanceof Element && target.closest('a') !== null)) close();
     };
     if (is_drawer) dialog.addEventListener('click', press);

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** The place of a list without records: what will stand there, and the way to the first. */
+/** The placeholder of an empty list: its purpose, and the way to the first record. */
 export function Empty({
   title,
   children,
@@ -8,7 +8,7 @@ export function Empty({
 }: {
   title: string;
   children: ReactNode;
-  /** A link or a button; left out for whoever may not do it. */
+  /** A link or a button; left out if the person may not use it. */
   way?: ReactNode;
 }) {
   return (

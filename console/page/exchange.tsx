@@ -3,7 +3,7 @@ import { inBytes } from './text/quantities.ts';
 type Body = { text: string | null; size_bytes: number };
 type Field = { name: string; value: string };
 
-/** A request and its answer; without one, `error` says why. */
+/** A request and its answer; without an answer, `error` has the reason. */
 type Exchange = {
   request: { method: string; url: string; header_fields: Field[]; body: Body | null };
   answer: { status: number | null; header_fields: Field[]; body: Body } | null;
@@ -14,7 +14,7 @@ type Exchange = {
 export function Exchanges({ exchanges }: { exchanges: Exchange[] }) {
   if (exchanges.length === 0) return <p className="muted">The tool made no request.</p>;
   return exchanges.map(({ request, answer, error }, index) => (
-    // The requests of one attempt never change.
+    // The requests of an attempt never change, so the index is a stable key.
     <div key={index}>
       <h4>Request</h4>
       <pre className="query" tabIndex={0} role="group" aria-label="Request">
@@ -30,7 +30,7 @@ export function Exchanges({ exchanges }: { exchanges: Exchange[] }) {
 }
 
 function answerOf({ status, header_fields, body }: NonNullable<Exchange['answer']>): string {
-  // A tool that does not speak HTTP has neither.
+  // A tool without HTTP has neither.
   return status === null
     ? textOf(body)
     : `${status}\n${headersOf(header_fields)}\n\n${textOf(body)}`;

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** An icon of a size in pixels, in the colour of the text around it. */
+/** An icon with a size in pixels, in the colour of the surrounding text. */
 export type Icon = (given: {
   size?: number;
   stroke?: number;
@@ -9,7 +9,7 @@ export type Icon = (given: {
   'aria-label'?: string;
 }) => ReactNode;
 
-/** Returns the icon of some shapes of SVG. The build calls it for each module `icon:<name>`. */
+/** Returns the icon for SVG shapes. The build calls it for each module `icon:<name>`. */
 export function iconOf(shapes: string): Icon {
   return ({ size = 24, stroke = 2, ...more }) => (
     <svg

@@ -8,7 +8,7 @@ type Given = ButtonProps &
     ref?: Ref<HTMLAnchorElement>;
   };
 
-/** A way to another page that looks like a button beside others. */
+/** A link to another page that looks like a button. */
 export const LinkButton = createLink((given: Given) => (
   <Button component="a" size="compact-sm" variant="default" {...given} />
 ));

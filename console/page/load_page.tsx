@@ -23,7 +23,7 @@ export function loadedLater<Module extends object, Props extends object>(
   };
   const read = async () => {
     try {
-      // Its type may be made from that of the route which asks for it here.
+      // TypeScript could otherwise derive its type from the route that uses it, a cycle.
       drawn = (await load())[name] as ComponentType<Props>;
     } catch {
       is_missing = true;
@@ -38,9 +38,9 @@ export function loadedLater<Module extends object, Props extends object>(
 }
 
 /**
- * The page of a route, whose code comes when somebody is about to open it. The router's own way
- * (`lazyRouteComponent`) reads the document anew where that fails, which without a server ends in
- * an error page of the browser.
+ * The page of a route, whose code is loaded when the person is about to open it. After a failure,
+ * the router's own `lazyRouteComponent` reloads the document, which shows the browser's error page
+ * if the server is unreachable.
  */
 export function loadedPage<Module extends object>(
   load: () => Promise<Module>,

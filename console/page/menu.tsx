@@ -2,7 +2,7 @@ import { useId, useLayoutEffect, useRef, useState } from 'react';
 import type { ComponentProps, KeyboardEvent, ReactNode, RefObject } from 'react';
 import { createLink } from '@tanstack/react-router';
 
-/** Room that is kept between a menu, its button and the edge of the window. */
+/** Space between a menu, its button and the edge of the window. */
 const gap_px = 4;
 
 /** The properties that make a button open a menu. */
@@ -12,8 +12,8 @@ type Opener = Pick<
 > & { ref: RefObject<HTMLButtonElement | null> };
 
 /**
- * Links and actions behind a button, above or below it. It takes the focus; the arrow keys go from
- * item to item, and Escape, a press elsewhere or a chosen item close it.
+ * Links and actions in a menu, above or below its button. It takes the focus; the arrow keys move
+ * between items, and Escape, a press elsewhere or a chosen item close it.
  */
 export function Menu({
   renderButton,
@@ -26,7 +26,7 @@ export function Menu({
 }) {
   const opener = useRef<HTMLButtonElement>(null);
   const [is_open, setOpen] = useState(false);
-  // A press on the button closes an open menu before the click that would open it again.
+  // A press on the button closes an open menu before the click, which must not open it again.
   const was_open = useRef(false);
   const id = useId();
   return (
@@ -113,7 +113,7 @@ function pressed(event: KeyboardEvent, menu: HTMLElement): void {
 
 type ItemProps = {
   icon?: ReactNode;
-  /** Stands at the end of the line. */
+  /** Shown at the end of the line. */
   mark?: ReactNode;
   children: ReactNode;
 };
@@ -136,7 +136,7 @@ export function MenuAction({
   );
 }
 
-/** A link of a menu that leaves the pages of the console. */
+/** A menu link to a page outside of the console. */
 export function MenuAddress({
   icon,
   mark,
@@ -153,7 +153,7 @@ export function MenuAddress({
   );
 }
 
-/** A link of a menu to a page. */
+/** A menu link to a page. */
 export const MenuLink = createLink(MenuAddress);
 
 function Item({ icon, mark, children }: ItemProps) {

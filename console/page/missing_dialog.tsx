@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { Dialog } from './dialog.tsx';
 
-/** In the place of a dialog whose code did not come. */
+/** Replaces a dialog whose code could not be loaded. */
 export function MissingDialog({ close }: { close: () => void }) {
   return (
     <Dialog title="This could not be loaded" close={close}>

@@ -7,21 +7,21 @@ import { BusyButton } from './busy_button.tsx';
 import { Page, PlainPage } from './page.tsx';
 import { Refusal, Waiting } from './shown.tsx';
 
-/** So often a server that is away is looked for. */
+/** Milliseconds between checks for an unreachable server. */
 const look_ms = 30_000;
 const title = 'This page could not be loaded';
 
 /**
  * Replaces a page whose code could not be loaded. If the server delivers the console, which may be
- * newer by now, reloads it once; otherwise shows the reason, and a button. Looks for an unreachable
- * server from time to time, and once the browser has a network again.
+ * newer, reloads once; otherwise shows the reason, and a button. Checks an unreachable server from
+ * time to time, and when the browser is online again.
  */
 export function NotLoaded() {
   const [is_asking, setAsking] = useState(true);
   const [problem, setProblem] = useState<Problem>();
   const [is_away, setAway] = useState(false);
   const readAnew = (why: Problem | undefined, is_wanted: boolean) => {
-    // Never without a server: that would end in an error page of the browser.
+    // Never without a server, which would show the browser's error page.
     if (why === undefined && (is_wanted || isFirstTime())) return location.reload();
     setProblem(why ?? partMissing());
     setAway(why !== undefined);
@@ -70,8 +70,8 @@ export function NotLoaded() {
 }
 
 /**
- * Returns true on the first reload for a newer console in this tab. While a server is replaced by
- * another, pages may come from the one and their code from the other.
+ * Returns true at the first reload for a newer console in this tab. While servers are replaced,
+ * pages and their code may come from different ones.
  */
 function isFirstTime(): boolean {
   const name = `sluice_left ${document.querySelector<HTMLScriptElement>('script[src]')?.src}`;

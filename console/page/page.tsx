@@ -11,7 +11,7 @@ import { useHasDates } from '../time/dates.ts';
 import { ZoneContext } from '../time/instant.tsx';
 
 /**
- * The middle of the console: its title, which is the tab's too, the actions on the whole, and the
+ * The main part of the console: the title, also of the tab, the actions on the page, and the
  * content.
  */
 export function Page({
@@ -26,10 +26,10 @@ export function Page({
   title: string;
   /** Distinguishes pages with the same title in the browser's tab and history. */
   part?: string | undefined;
-  /** Number of things on the page that need attention, for the tab's title. */
+  /** Number of objects on the page that need attention, for the tab's title. */
   attention?: number | undefined;
   actions?: ReactNode;
-  /** The path of the API that the page is read from, to be shown as a command. */
+  /** The API path of the page's data, shown as a command. */
   request?: string | undefined;
   /** True if the actions have a menu that shows the command. */
   has_menu?: boolean;
@@ -55,20 +55,20 @@ export function Page({
   );
 }
 
-/** Names the zone of all dates on the page, once. */
+/** Shows the time zone of all dates on the page, once. */
 function Zone() {
   const zone = useContext(ZoneContext);
   return useHasDates() ? <span className="page_zone">Times in {zone}</span> : undefined;
 }
 
-/** A page of its own before somebody is signed in: one narrow column. */
+/** A page before the sign-in: one narrow column. */
 export function PlainPage({
   title,
   is_wide = false,
   children,
 }: {
   title: string;
-  /** It has sections, and not one short form. */
+  /** True for sections instead of one short form. */
   is_wide?: boolean;
   children?: ReactNode;
 }) {
@@ -89,7 +89,7 @@ function copyOf(request: string): PageAction {
   return {
     label: 'Copy the request of this page as curl',
     run: async () => {
-      // The types say that every page has one; over plain http none does.
+      // The types wrongly say that every page has one; over plain http none does.
       const clipboard = navigator.clipboard as Clipboard | undefined;
       const copied = clipboard?.writeText(curl(request));
       const refused = 'The browser did not allow copying. "As curl" on the page shows the request.';

@@ -2,8 +2,8 @@ import { useEffect, useLayoutEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 
 /**
- * Something that has just come of what was done: it gets the focus, so that it is read out. When it
- * goes with the focus in it, the heading of its section has it next.
+ * The result of an action: it gets the focus, so that screen readers read it. If it is removed with
+ * the focus inside, its section's heading gets the focus.
  */
 export function Panel({ children }: { children: ReactNode }) {
   const place = useRef<HTMLDivElement>(null);

@@ -11,10 +11,10 @@ import type { ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { hasNoFocus } from './around/focus.ts';
 
-/** The section around a form, as the place to say what was done. */
+/** The section around a form, which shows the form's results. */
 const SectionContext = createContext<string | undefined>(undefined);
 
-/** The last message, and its section: the next thing that a person does ends it. */
+/** The last message and its section; the person's next action clears it. */
 let latest: { told: string; section?: string | undefined } = { told: '' };
 const listeners = new Set<() => void>();
 
@@ -29,7 +29,7 @@ function listen(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** A part of a page under a heading; what was done in it is said under that. */
+/** A part of a page with a heading, which shows the results of its actions. */
 export function Section({
   title,
   is_wide = false,
@@ -44,7 +44,7 @@ export function Section({
   const id = useId();
   const told = useSyncExternalStore(listen, () => (latest.section === id ? latest.told : ''));
   useEffect(() => {
-    // The button that was pressed may be gone. Whoever is elsewhere by now stays there.
+    // The pressed button may have disappeared. If the person has moved on, the focus stays.
     if (told !== '' && hasNoFocus()) heading.current?.focus();
   }, [told]);
   return (
@@ -60,7 +60,7 @@ export function Section({
   );
 }
 
-/** Something that is done seldom: shown once its summary is pressed; `is_open` from the start. */
+/** A rarely used part, shown after a press on its summary; `is_open` shows it from the start. */
 export function Seldom({
   summary,
   is_open = false,
@@ -70,7 +70,7 @@ export function Seldom({
 }: {
   summary: string;
   is_open?: boolean;
-  /** True if its content asks the server, and is drawn once somebody opens it. */
+  /** True if its content calls the server, so that it is rendered when opened. */
   is_late?: boolean;
   /** Called when a person opens or closes it. */
   toggled?: () => void;
@@ -89,7 +89,7 @@ export function Seldom({
   );
 }
 
-/** For the beginning of a change: nothing that was said before is about this one. */
+/** Call it at the start of a change: it clears the last message, which was about another change. */
 export function begun(): void {
   tell('');
 }
@@ -97,8 +97,8 @@ export function begun(): void {
 type Changed = { queryKey: string[] };
 
 /**
- * For the end of a change: reads again what it has changed, and then says in the section what was
- * done.
+ * Returns the function for the end of a change: it reads the changed data again, and then shows the
+ * result in the section.
  */
 export function useDone(): (told: string, ...changed: [Changed, ...Changed[]]) => Promise<void> {
   const queries = useQueryClient();

@@ -11,9 +11,9 @@ import { Sentence } from './text/sentence.tsx';
 import { WayOutContext } from './around/way_out.ts';
 
 /**
- * Shows the result of a reading, or its state: a quiet placeholder during the first reading, the
- * reason and a button after a failure. An earlier result stays on the screen when a later reading
- * fails, and says so. A missing record is not read again: `missing` says where to go.
+ * Shows read data, or its state: a quiet placeholder during the first reading, the reason and a
+ * button after a failure. If a later reading fails, the earlier data stays visible with a note. A
+ * missing record is not read again: `missing` says where to go.
  */
 export function Shown<Body>({
   query,
@@ -42,8 +42,8 @@ export function Shown<Body>({
 }
 
 /**
- * Says that the shown data could not be read again, and why. The frame reports an outage, once for
- * everything in it.
+ * Says that the visible data could not be read again, and why. The frame reports an outage, once
+ * for the whole page.
  */
 export function MayBeOld({ problem, children }: { problem: Problem | null; children?: ReactNode }) {
   const is_told = useContext(AroundContext) !== 'nothing';
@@ -55,7 +55,7 @@ export function MayBeOld({ problem, children }: { problem: Problem | null; child
   );
 }
 
-/** Says that a record is not there, with a way to those that are. */
+/** Says that a record does not exist, with a link to the others. */
 export function NoSuch({ noun, children }: { noun: string; children?: ReactNode }) {
   return (
     <div role="alert" className="panel">
@@ -66,9 +66,9 @@ export function NoSuch({ noun, children }: { noun: string; children?: ReactNode 
 }
 
 /**
- * Explains a failed reading or action: each reason with the part of the address or body that it
- * concerns, and the request id for support; with a way out if there is one. A state that only waits
- * for the person is shown quietly.
+ * Explains a failed reading or action: each reason with its part of the address or body, the
+ * request id for support, and the remedy if there is one. A state that only waits for the person is
+ * shown quietly.
  */
 export function Refusal({
   problem,
@@ -110,7 +110,7 @@ export function Refusal({
   );
 }
 
-/** A quiet placeholder while something is read for the first time. */
+/** A quiet placeholder during the first reading. */
 export function Waiting() {
   return (
     <div role="status" aria-label="Loading" className="loading">

@@ -16,23 +16,20 @@ import { isAddress, refusalWords } from './words.ts';
 import { pathTo } from '../http/path.ts';
 import type { Answer, Body } from '../http/path.ts';
 
-/** True if passkeys can be shown here: the browser has them, and the page is under a host name. */
+/** Returns true if passkeys work here: the browser supports them, and the page has a host name. */
 export function arePasskeysOffered(): boolean {
   return browserSupportsWebAuthn() && !isAddress(location.hostname);
 }
 
-/**
- * Lets the person show a passkey in a window of the browser. Throws a `Problem` when they show
- * none.
- */
+/** Lets the person show a passkey in a browser dialog. Throws a `Problem` if they show none. */
 export async function showPasskey(): Promise<GivenPasskey> {
   const optionsJSON = await beginShowing();
   return problemOnFault(() => startAuthentication({ optionsJSON }) as Promise<GivenPasskey>);
 }
 
 /**
- * Lets the person show a passkey from the field for the address, while that `isWanted`: what the
- * browser asks later ends what it asked before. Undefined when they show none.
+ * Lets the person show a passkey from the address field, while `isWanted`: a later browser request
+ * ends this one. Undefined if they show none.
  */
 export async function fillPasskeyIn(isWanted: () => boolean): Promise<GivenPasskey | undefined> {
   if (!arePasskeysOffered() || !(await browserSupportsWebAuthnAutofill())) return undefined;
@@ -42,7 +39,7 @@ export async function fillPasskeyIn(isWanted: () => boolean): Promise<GivenPassk
     const shown = await startAuthentication({ optionsJSON, useBrowserAutofill: true });
     return isWanted() ? (shown as GivenPasskey) : undefined;
   } catch {
-    // The person takes another way, or presses the button, which says what is wrong.
+    // The person signs in another way, or presses the button, which shows errors.
     return undefined;
   }
 }
@@ -55,9 +52,9 @@ async function beginShowing(): Promise<PublicKeyCredentialRequestOptionsJSON> {
 
 type CreatedPasskey = Body<'POST', '/api/users/@me/passkeys/'>['passkey'];
 
-/** Lets the person create a passkey. Throws a `Problem` when they create none. */
+/** Lets the person create a passkey. Throws a `Problem` if they create none. */
 export function createPasskey(options: Answer<'POST', '/api/users/@me/passkeys/begin/'>) {
-  // Only an answer that is repeated for an idempotency key lacks the challenge.
+  // Only an answer repeated for an idempotency key lacks the challenge.
   const optionsJSON = options as PublicKeyCredentialCreationOptionsJSON;
   return problemOnFault(() => startRegistration({ optionsJSON }) as Promise<CreatedPasskey>);
 }

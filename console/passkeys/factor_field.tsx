@@ -3,7 +3,7 @@ import { CodeField } from '../form/fields.tsx';
 import { UsePasskey } from './use_passkey.tsx';
 import type { ShownPasskey } from './use_passkey.tsx';
 
-/** The second factor, where the account has one: a code, or a passkey in place of it. */
+/** The second factor, if the account has one: a code, or a passkey instead. */
 export function FactorField({ own, shown }: { own: AccountRow; shown: ShownPasskey }) {
   if (!own.is_2fa_enabled) return undefined;
   return (

@@ -9,12 +9,12 @@ import { Sentence } from '../page/text/sentence.tsx';
 import { arePasskeysOffered, fillPasskeyIn, showPasskey } from './ceremony.ts';
 import { pathTo } from '../http/path.ts';
 
-/** Shorter than a challenge is good for, so that the field never offers an old one. */
+/** Shorter than the lifetime of a challenge, so that the field never offers an old one. */
 const renewal_ms = 240_000;
 
 /**
- * Signs in with a passkey alone: by a button, and from the field for the address where the browser
- * offers passkeys there.
+ * Signs in with a passkey alone: by a button, and from the address field if the browser supports
+ * that.
  */
 export function PasskeySignIn({ done }: { done: () => Promise<void> }) {
   const { mutate, isPending, error } = useMutation<void, Problem, GivenPasskey | void>({
@@ -41,7 +41,7 @@ export function PasskeySignIn({ done }: { done: () => Promise<void> }) {
   );
 }
 
-/** Has the browser offer passkeys in the field, but while it is asking for one in a window. */
+/** Lets the browser offer passkeys in the field, except while it asks for one in a dialog. */
 function useFilledIn(shown: (passkey: GivenPasskey) => void, is_busy: boolean): void {
   useEffect(() => {
     if (is_busy) return;

@@ -69,7 +69,7 @@ async function addPasskey(page: Page, name: string): Promise<void> {
   const part = section(page);
   await part.getByText('Add a passkey').click();
   await part.getByLabel('Name').fill(name);
-  await part.getByLabel('Your present password').fill(password);
+  await part.getByLabel('Your current password').fill(password);
   await part.getByRole('button', { name: 'Add passkey' }).click();
   await part.getByText('The passkey was added.').waitFor();
 }
@@ -114,7 +114,7 @@ test(
     await part.getByText('The passkey was renamed.').waitFor();
     await part.getByText('Remove', { exact: true }).click();
     const remove = async () => {
-      await part.getByLabel('Your present password').first().fill(password);
+      await part.getByLabel('Your current password').first().fill(password);
       await part.getByRole('button', { name: 'Use a passkey instead' }).first().click();
     };
     await remove();
@@ -205,9 +205,9 @@ test(
     await signIn(page, user);
     const part = section(page);
     await part.getByText('Add a passkey').click();
-    await part.getByLabel('Your present password').fill(password);
+    await part.getByLabel('Your current password').fill(password);
     await part.getByRole('button', { name: 'Add passkey' }).click();
-    const words = `Passkeys of this server work under ${world.server.address} only: open it there`;
+    const words = `Passkeys of this server only work at ${world.server.address}: open that`;
     await part.getByRole('alert').filter({ hasText: words }).waitFor();
     complaints.splice(0, Infinity, ...complaints.filter((text) => !text.startsWith('asks for')));
     await leave();

@@ -4,14 +4,14 @@ import type { GivenPasskey } from '../../server/api/passkeys/schema.ts';
 import { BusyButton } from '../page/busy_button.tsx';
 import { arePasskeysOffered, showPasskey } from './ceremony.ts';
 
-/** A passkey that was shown for a form, and is sent once. */
+/** A shown passkey for a form, which is sent once. */
 export type ShownPasskey = {
-  /** The second factor to send: the passkey that was shown, once; else the code. */
+  /** The second factor to send: the shown passkey, once, or else the code. */
   factor: (code: string | undefined) => { passkey?: GivenPasskey; code?: string };
   keep: (passkey: GivenPasskey) => void;
 };
 
-/** The place of a form for a passkey in place of a code. */
+/** The state of a form for a passkey instead of a code. */
 export function useShownPasskey(): ShownPasskey {
   const kept = useRef<GivenPasskey>(undefined);
   const [shown] = useState(() => ({
@@ -26,8 +26,8 @@ export function useShownPasskey(): ShownPasskey {
 }
 
 /**
- * A button that lets the person show a passkey in place of a code, and sends the form around it
- * with that. Nothing where the browser has none.
+ * A button that lets the person show a passkey instead of a code, and then sends the surrounding
+ * form. Nothing if the browser does not support passkeys.
  */
 export function UsePasskey({ shown }: { shown: ShownPasskey }) {
   const place = useRef<HTMLDivElement>(null);

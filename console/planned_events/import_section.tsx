@@ -12,7 +12,7 @@ import { mode_options, plannedEvents } from './planned_events.ts';
 
 type Imported = Static<typeof ImportedPlan>;
 
-/** Takes a tracking plan of another tool, and names what Sluice does not compare. */
+/** Imports a tracking plan of another tool, and lists the parts that Sluice does not compare. */
 export function ImportSection({ project_id }: { project_id: string }) {
   const [imported, setImported] = useState<Imported>();
   const done = useDone();

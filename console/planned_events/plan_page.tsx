@@ -22,7 +22,7 @@ import { plannedEvents } from './planned_events.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/tracking_plan');
 
-/** Shows the events that a project expects, and what becomes of others. */
+/** Shows the events that a project expects, and the treatment of others. */
 export function PlanPage() {
   const { project_id } = route.useParams();
   const read = plannedEvents(project_id);
@@ -121,8 +121,8 @@ function UnplannedForm({ project }: { project: ProjectRow }) {
     >
       <ChoiceField
         name="unplanned_events"
-        label="Events that the plan does not name"
-        hint="Names that begin with $ belong to SDKs and are always allowed."
+        label="Events outside of the plan"
+        hint="Names that start with $ belong to SDKs and are always allowed."
         options={[
           { value: 'allow', label: 'Allow' },
           { value: 'warn', label: 'Store with a warning' },

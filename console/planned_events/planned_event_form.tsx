@@ -14,7 +14,7 @@ export function PlannedEventForm({
   done,
 }: {
   project_id: string;
-  /** The planned event that is changed; undefined for a new one. */
+  /** The planned event to change; undefined for a new one. */
   stored?: PlannedEventRow;
   done: (saved: PlannedEventRow) => unknown;
 }) {
@@ -46,8 +46,8 @@ export function PlannedEventForm({
         name="properties"
         label="Properties"
         hint={
-          'One a line: name, type (any, text, number, integer, boolean, list, object), required, ' +
-          'allowed values. For example: plan text required ["free", "pro"]'
+          'One per line: name, type (any, text, number, integer, boolean, list, object), ' +
+          'required, allowed values. For example: plan text required ["free", "pro"]'
         }
         defaultValue={linesOf(stored?.properties ?? [])}
       />
@@ -56,7 +56,7 @@ export function PlannedEventForm({
   );
 }
 
-/** The fates of properties and events that are not as planned. */
+/** The treatment of properties and events that differ from the plan. */
 function Fates({ stored }: { stored: PlannedEventRow | undefined }) {
   return (
     <>

@@ -27,7 +27,7 @@ export function PlannedEventPage() {
         </Link>
       }
       saved="The event was saved. The plan applies to new events."
-      loss="The event is then outside the plan. Stored events stay as they are."
+      loss="The event is then outside the plan. Stored events stay unchanged."
       button="Delete event"
       leave={() => navigate({ to: list, params: { project_id } })}
     >

@@ -35,8 +35,8 @@ test('a fault names its line and what is wrong there', () => {
     `properties Line 3: ${list}`,
   ]);
   assert.deepEqual(told('a text\n\nb text\nc bogus\na number'), [
-    'properties Line 4: “bogus” is no type. Types are any, text, number, integer, boolean, list, ' +
-      'object.',
-    'properties Line 5: “a” is there twice.',
+    'properties Line 4: “bogus” is not a type. Types are any, text, number, integer, boolean, ' +
+      'list, object.',
+    'properties Line 5: “a” occurs twice.',
   ]);
 });

@@ -15,9 +15,8 @@ const types = Object.keys({
 const name_length_max = 200;
 
 /**
- * The properties that were typed, one a line: name, type, `required`, and the values that it may
- * have as a list of JSON. A line without a type is any value. Throws a problem that names the lines
- * with faults.
+ * Reads the typed properties, one per line: name, type, `required`, and the allowed values as a
+ * JSON list. A line without a type allows any value. Throws a problem that lists the faulty lines.
  */
 export function propertiesOf(text: string): Property[] {
   const names = new Set<string>();
@@ -43,14 +42,16 @@ const no_list = 'Write the allowed values as a JSON list, such as ["free", "pro"
 
 function faultOf({ name, type, values }: Property, names: Set<string>): string | undefined {
   if (name.length > name_length_max) return `A name has at most ${name_length_max} characters.`;
-  if (names.has(name)) return `“${name}” is there twice.`;
+  if (names.has(name)) return `“${name}” occurs twice.`;
   if (values?.every(isPlain) === false || values?.length === 0) return no_list;
-  return types.includes(type) ? undefined : `“${type}” is no type. Types are ${types.join(', ')}.`;
+  return types.includes(type)
+    ? undefined
+    : `“${type}” is not a type. Types are ${types.join(', ')}.`;
 }
 
 const isPlain = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value);
 
-/** The property of a line; undefined if it ends with a list that is no JSON. */
+/** Returns the property of a line; undefined if it ends with an invalid JSON list. */
 function propertyOf(line: string): Property | undefined {
   const begins = [...line.matchAll(/ \[/g)].map(({ index }) => index);
   const at = begins.find((begin) => listIn(line.slice(begin)) !== undefined);
@@ -76,7 +77,7 @@ function listIn(text: string): Property['values'] {
   }
 }
 
-/** The properties as they are typed. */
+/** Returns the properties as typed text. */
 export function linesOf(properties: readonly Property[]): string {
   return properties
     .map(

@@ -4,16 +4,16 @@ import { file_not_kept, useFault } from '../form/context.ts';
 import { isObject } from './config_fields.ts';
 import type { Attachment, SettingField } from './config_fields.ts';
 
-/** A file of the settings: what is stored, another in its place, or none any more. */
+/** A file in the settings: shows the stored one, and lets a person replace or remove it. */
 export function AttachmentInput({
   field: { key, label, hint, is_required },
   stored,
   choose,
 }: {
   field: SettingField;
-  /** The value that the settings have. */
+  /** The value in the settings. */
   stored: unknown;
-  /** Null: the file goes; undefined: it stays. */
+  /** Null removes the file; undefined keeps it. */
   choose: (file: Attachment | null | undefined) => void;
 }) {
   const error = useFault(`config__${key}`, file_not_kept);

@@ -18,7 +18,7 @@ type Given = {
   installed: (plugin: PluginRow) => unknown;
 };
 
-/** Entries that are shown at first, and the length of a list that needs no search. */
+/** Entries shown at first; longer lists can be searched. */
 const shown_first = 24;
 
 /** Lists the catalogue of the collection, each entry with a button that installs it. */

@@ -18,7 +18,7 @@ export const category_names: Record<NonNullable<Entry['category']>, string> = {
   support: 'Support and feedback',
 };
 
-/** Returns the entries of a category, or of all for '', that have all the words of a search. */
+/** Returns the entries of a category, or of all for '', that contain all words of a search. */
 export function foundEntries(entries: readonly Entry[], search: string, category: string): Entry[] {
   const words = search.toLowerCase().split(/\s+/);
   return entries.filter((entry) => {

@@ -1,6 +1,6 @@
 import type { Values } from '../form/values.ts';
 
-/** A field of a plugin's settings, as far as a form needs it. */
+/** The parts of a plugin's settings field that a form needs. */
 export type SettingField = {
   key: string;
   label: string;
@@ -10,12 +10,12 @@ export type SettingField = {
   is_secret: boolean;
   choices: string[];
   initial: string;
-  /** It is asked for when all of these hold; undefined: always. */
+  /** The field is shown if all of these are true; undefined: always. */
   visible_if: Condition[] | undefined;
-  /** It has to be filled in when all of these hold, too. */
+  /** The field is also required if all of these are true. */
   required_if: Condition[] | undefined;
 };
-/** The key of another field, and the text that it has to have; without one: any text. */
+/** The key of another field, and the text that it must have; without one: any text. */
 type Condition = [key: string, text?: string];
 
 /**
@@ -53,7 +53,7 @@ function fieldOf(item: Record<string, unknown>): SettingField[] {
   ];
 }
 
-/** Pairs as a manifest has them; what is none holds always, as an earlier server took it. */
+/** Reads a manifest's pairs; an invalid pair is always true, as in earlier servers. */
 function conditionsOf(pairs: unknown): Condition[] | undefined {
   if (!Array.isArray(pairs)) return undefined;
   return pairs.flatMap((pair: unknown): Condition[] => {
@@ -63,8 +63,8 @@ function conditionsOf(pairs: unknown): Condition[] | undefined {
 }
 
 /**
- * The fields that are asked for while the others have these values, with whether each has to be
- * filled in. A value that is not given is that of the field's default.
+ * Returns the fields to show for the current values of the others, and whether each is required. A
+ * missing value counts as the field's default.
  */
 export function askedFields(
   fields: SettingField[],
@@ -85,13 +85,13 @@ export function askedFields(
     }));
 }
 
-/** A value of the settings as a form shows it. */
+/** Returns a setting's value for a form. */
 export function shownSetting(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A file as the settings have it, its contents in base64. */
+/** A file in the settings, with its contents in base64. */
 export type Attachment = { file_name: string; content_type: string; contents: string };
 
 /**
@@ -119,7 +119,7 @@ function orderOf(item: Record<string, unknown> | undefined): number {
   return typeof order === 'number' ? order : Infinity;
 }
 
-/** Returns true for an object of JSON that is no list. */
+/** Returns true for a JSON object that is no list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { numberOf } from '../form/values.ts';
+import { numberOf, readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
@@ -22,12 +22,13 @@ import { SwitchLine } from './switch_line.tsx';
 import { EventChoiceField } from './tool/event_choice_field.tsx';
 import type { EventChoice } from './tool/one_mapping.tsx';
 import { isTool, useTool } from './tool/tool_source.ts';
+import type { ToolPlace } from './tool/use_preview.ts';
 import { WaitingVersion } from './waiting_version.tsx';
 import { pathTo } from '../http/path.ts';
 
 type Given = { plugin: PluginRow; place: Place };
 
-/** Shows the use of the plugin in this project; undefined: the project does not use it. */
+/** Shows the plugin's settings in this project; undefined if the project does not use it. */
 export function ConfigSection({
   config,
   ...given
@@ -49,7 +50,7 @@ function Stored({ config, ...given }: Given & { config: PluginConfigRow }) {
   const may_change = useIsAdministrator(given.place.organization_id);
   const failed_at = config.error?.at;
   useEffect(() => {
-    // The message of the last change is no word on later events.
+    // The message about the last change does not apply to later events.
     if (failed_at !== undefined) begun();
   }, [failed_at]);
   return (
@@ -90,7 +91,7 @@ function Fields({
   const choice = useEventChoice(plugin, place, config);
   const of_tool = tool && {
     tool,
-    place: { project_id, plugin_id: plugin.id, allowed_hosts: wordsOf(hosts) },
+    place: toolPlace({ plugin, place }, config, asked, wordsOf(hosts)),
     sends_dollar: valueOf('dollar_properties') === 'send',
     reaches,
   };
@@ -130,21 +131,39 @@ function Fields({
   );
 }
 
-/** The hosts as a person types them; until then `known`, and those that the mappings name. */
+/** The allowed hosts as typed; before that `known`, and the hosts in the mappings. */
 function useHosts(known: string[]) {
   const [reached, reaches] = useState<string[]>([]);
   const [typed, setHosts] = useState<string>();
   return { hosts: typed ?? [...new Set([...known, ...reached])].join('\n'), setHosts, reaches };
 }
 
-/** The path to which the settings go. */
+/** The tool for its mappings, and what reads its settings as they are typed, without these. */
+function toolPlace(
+  { plugin, place: { project_id } }: Given,
+  config: PluginConfigRow | undefined,
+  asked: SettingField[],
+  allowed_hosts: string[],
+): ToolPlace {
+  const fields = asked.filter(({ key }) => key !== 'mappings');
+  const settings = (form: HTMLFormElement) => {
+    const values = readValues(form);
+    return {
+      config: settingsOf(fields, values),
+      allowed_hosts: wordsOf(values['allowed_hosts']),
+    };
+  };
+  return { project_id, plugin_id: plugin.id, config_id: config?.id, allowed_hosts, settings };
+}
+
+/** Returns the path that saves the settings. */
 function savedAt(project_id: string, config: PluginConfigRow | undefined) {
   return config === undefined
     ? pathTo('/api/projects/:project_id/plugin_configs/', { project_id })
     : configPath(project_id, config.id);
 }
 
-/** The stored filter of a destination of code, and the one that a person has typed. */
+/** The stored event choice of a destination with its own code, and the typed one. */
 function useEventChoice(
   plugin: PluginRow,
   { project_id, collection }: Place,
@@ -181,7 +200,7 @@ function Settings({
   return asked.map((field) =>
     field.type === 'attachment' ? (
       <AttachmentInput
-        // A chosen file is stored now: the choice ends.
+        // The chosen file is stored now, so the choice ends.
         key={`${field.key} ${saves}`}
         field={field}
         stored={config?.config[field.key]}
@@ -202,7 +221,7 @@ function CommonFields({
 }: {
   config: PluginConfigRow | undefined;
   is_tool: boolean;
-  /** The stored ones, or those proposed for a new config, and those that the mappings name. */
+  /** The stored hosts, or the proposed ones for a new config, and those in the mappings. */
   hosts: string;
   setHosts: (typed: string) => void;
 }) {

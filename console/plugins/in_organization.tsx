@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { projectOf } from '../projects/project.ts';
 
-/** Shows what belongs to the organization of the project, once that is known. */
+/** Shows content that belongs to the project's organization, after that is known. */
 export function InOrganization({
   project_id,
   children,
@@ -19,7 +19,7 @@ export function InOrganization({
   );
 }
 
-/** Says that the plugin is not there, with the way to those that are. */
+/** Says that the plugin does not exist, with a link to the others. */
 export function NoSuchPlugin({ project_id }: { project_id: string }) {
   return (
     <NoSuch noun="plugin">

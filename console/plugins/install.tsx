@@ -14,7 +14,7 @@ import type { Collection } from './plugins.ts';
 
 type Given = { project_id: string; organization_id: string; collection: Collection };
 
-/** The ways to one more plugin: the server's catalogue, an address, a folder, code of one's own. */
+/** The ways to install a plugin: the server's catalogue, an address, a folder, your own code. */
 export function Install(given: Given) {
   const { organization_id } = given;
   const installed = useInstalled(given);
@@ -61,7 +61,7 @@ function OtherWays(given: Given) {
   );
 }
 
-/** Leads to the plugin that was installed. */
+/** Opens the installed plugin. */
 function useInstalled({ project_id, collection }: Given): (plugin: PluginRow) => Promise<void> {
   const navigate = useNavigate();
   return ({ id }) =>
@@ -85,7 +85,7 @@ function OwnCode({ project_id, organization_id, collection }: Given) {
             `/api/organizations/:organization_id/${collection}/:id/update_source/`,
             { organization_id, id },
           );
-          // Without an answer the editor offers the template again.
+          // If the answer is lost, the editor offers the template again.
           await ask('PUT', path, { body: { source: templateOf(collection, name ?? 'Plugin') } });
           await navigate({
             to: '/projects/$project_id/plugins/$collection/$plugin_id/code',

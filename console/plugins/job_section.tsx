@@ -11,7 +11,7 @@ import { pathTo } from '../http/path.ts';
 
 type Given = { project_id: string; config_id: number; is_enabled: boolean };
 
-/** The jobs of the plugin that people may start, each with what it is given and a button. */
+/** The public jobs of the plugin, each with its fields and a button. */
 export function JobSection({
   public_jobs,
   organization_id,

@@ -1,7 +1,7 @@
 import type { Values } from '../form/values.ts';
 import { isObject } from './config_fields.ts';
 
-/** A field of what a job is given. */
+/** A field of a job's payload. */
 export type JobField = {
   key: string;
   label: string;
@@ -15,7 +15,9 @@ export type Job = { name: string; fields: JobField[] };
 
 const types = ['boolean', 'json', 'number', 'date', 'daterange'] as const;
 
-/** The jobs that a plugin's `public_jobs` names; fields that the server's staff alone sets go. */
+/**
+ * Returns the jobs in a plugin's `public_jobs`, without fields that only the server's staff sets.
+ */
 export function jobsOf(public_jobs: unknown): Job[] {
   if (!isObject(public_jobs)) return [];
   return Object.entries(public_jobs).map(([name, job]) => {
@@ -40,8 +42,8 @@ function fieldOf(key: string, field: unknown): JobField[] {
 }
 
 /**
- * Returns a job's fields to send. Empty ones are left out, so that the job's own default holds; a
- * text that is no number or no JSON is sent as typed, and the API reports its fault.
+ * Returns a job's fields to send. Empty ones are left out, so that the job's default applies. A
+ * text that is no number or JSON is sent as typed, and the API reports it.
  */
 export function payloadOf(fields: JobField[], values: Values): Record<string, unknown> {
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import type { PluginDifferences } from '../../server/api/plugins/schema.ts';
 import { Seldom } from '../page/section.tsx';
 
-/** The lines in which each file of two versions differs. */
+/** The different lines in each file of two versions. */
 export function LineChanges({
   changes: { line_changes },
 }: {
@@ -11,7 +11,7 @@ export function LineChanges({
     <Seldom key={file} summary={`Lines of ${file}`}>
       {diff === null || diff === '' ? (
         <p className="muted">
-          {diff === '' ? 'It has none.' : 'It is too long, or differs in too much.'}
+          {diff === '' ? 'It has none.' : 'It is too long, or has too many differences.'}
         </p>
       ) : (
         <pre className="source diff" tabIndex={0} role="region" aria-label={`Lines of ${file}`}>

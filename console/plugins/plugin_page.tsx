@@ -36,7 +36,7 @@ import { VersionSection } from './versions.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/plugins/$collection/$plugin_id');
 
-/** A plugin: its settings in this project, what it logs, its code, and its end. */
+/** A plugin: its settings in this project, its log, its code, and its deletion. */
 export function PluginPage() {
   const { project_id } = route.useParams();
   return (
@@ -86,7 +86,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
   );
 }
 
-/** Shows the settings of a plugin, and its jobs, metrics and log where the project uses it. */
+/** Shows the settings of a plugin, and its jobs, metrics and log if the project uses it. */
 function InProject({
   plugin,
   place,
@@ -94,7 +94,7 @@ function InProject({
 }: {
   plugin: PluginRow;
   place: Place;
-  /** The config as the list has it; undefined: the project does not use the plugin. */
+  /** The config from the list; undefined if the project does not use the plugin. */
   listed: PluginConfigRow | undefined;
 }) {
   const { project_id, organization_id } = place;
@@ -151,7 +151,7 @@ function TestSection({ plugin, place }: { plugin: PluginRow; place: Place }) {
   if (files === undefined) return null;
   return (
     <Section title="Test">
-      <Seldom summary="Send an event, or look at what would be sent" is_late>
+      <Seldom summary="Send an event, or preview the request" is_late>
         <TryOut {...{ plugin, place, files }} checked={undefined} tried={() => undefined} />
       </Seldom>
     </Section>

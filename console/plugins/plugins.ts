@@ -4,7 +4,7 @@ import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** The three collections, under the names of the API, and what the plugins of each are for. */
+/** The three collections by the API's names, and the purpose of their plugins. */
 export const collections = [
   {
     value: 'pipeline_destinations',
@@ -26,10 +26,10 @@ export const collections = [
 /** One of the three collections. */
 export type Collection = (typeof collections)[number]['value'];
 
-/** The place of a plugin: its collection in the organization, and the viewing project. */
+/** The place of a plugin: its collection in the organization, and the current project. */
 export type Place = { project_id: string; organization_id: string; collection: Collection };
 
-/** The collection of the name; the first for another one. */
+/** Returns the collection of the name; the first one for an unknown name. */
 export function collectionOf(name: unknown): Collection {
   return collections.find(({ value }) => value === name)?.value ?? 'pipeline_destinations';
 }
@@ -39,17 +39,17 @@ export function activityScope(collection: Collection): string {
   return collection.slice(0, -1);
 }
 
-/** The plugins of a collection of an organization in the API. */
+/** Returns the path of an organization's plugins in a collection. */
 export function pluginsPath(organization_id: string, collection: Collection) {
   return pathTo(`/api/organizations/:organization_id/${collection}/`, { organization_id });
 }
 
-/** One of them. */
+/** Returns the path of a plugin. */
 export function pluginPath(organization_id: string, collection: Collection, id: string) {
   return pathTo(`/api/organizations/:organization_id/${collection}/:id/`, { organization_id, id });
 }
 
-/** One page of the plugins that an organization can use, or of those that no project has on. */
+/** A page of the plugins that an organization can use, or of those that no project has enabled. */
 export function plugins(
   organization_id: string,
   collection: Collection,
@@ -82,7 +82,7 @@ export function catalogue(organization_id: string, collection: Collection) {
   );
 }
 
-/** Reads the metrics of a plugin in a project: as lively as its log. */
+/** Reads the metrics of a plugin in a project, as often as its log. */
 export function pluginMetrics(project_id: string, id: number) {
   return reading(pathTo(`${configs}:id/metrics/`, { project_id, id }, { limit: 1000 }), {
     is_busy: () => true,
@@ -101,7 +101,7 @@ export function sourceOf(organization_id: string, collection: Collection, id: st
 
 const configs = '/api/projects/:project_id/plugin_configs/';
 
-/** A plugin as a project uses it, in the API. */
+/** Returns the path of a plugin config. */
 export function configPath(project_id: string, id: number) {
   return pathTo(`${configs}:id/`, { project_id, id });
 }
@@ -111,17 +111,19 @@ export function pluginConfigs(project_id: string) {
   return reading(pathTo(configs, { project_id }, { limit: 1000 }));
 }
 
-/** The plugin as a project runs it: of another organization's, the version that was accepted. */
+/**
+ * Returns the plugin as a project runs it: for another organization's plugin, the accepted version.
+ */
 export function runIn(plugin: PluginRow, config: PluginConfigRow | undefined): PluginRow {
   return config === undefined || config.accepted_version === null ? plugin : config.plugin_info;
 }
 
-/** A plugin as a project uses it: as lively as its log, with which it must agree. */
+/** A plugin config of a project, read as often as its log, because both must agree. */
 export function pluginConfigOf(project_id: string, id: number) {
   return reading(configPath(project_id, id), { is_busy: ({ enabled }) => enabled });
 }
 
-/** True for code that is written here, and not fetched from an origin. */
+/** Returns true for code that is written here, not fetched from an origin. */
 export function isOwnCode({ plugin_type }: Pick<PluginRow, 'plugin_type'>): boolean {
   return plugin_type === 'source' || plugin_type === 'inline';
 }
@@ -138,7 +140,7 @@ export function pluginLogs(project_id: string, id: number, level: LogLevel | und
 
 type Read = { queryKey: string[] };
 
-/** All that shows something of the plugin: what is read anew once its code has changed. */
+/** Returns all readings of a plugin, which are repeated after its code has changed. */
 export function readsOfPlugin(
   { project_id, organization_id, collection }: Place,
   plugin_id: number,

@@ -16,7 +16,7 @@ import type { Collection } from './plugins.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/plugins');
 
-/** The plugins that the organization has, and which of them the project uses. */
+/** The plugins of the organization, and which of them the project uses. */
 export function PluginsPage() {
   const { project_id } = route.useParams();
   const { collection = 'pipeline_destinations', show } = route.useSearch();

@@ -9,7 +9,10 @@ import type { Collection, LogLevel } from './plugins.ts';
 type Search = { collection?: Collection; page?: number; show?: 'unused' };
 const levels: readonly LogLevel[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
-/** `/projects/<id>/plugins?collection=&show=&page=`: what there is, and what the project uses. */
+/**
+ * Route `/projects/<id>/plugins?collection=&show=&page=`: the available plugins, and those that the
+ * project uses.
+ */
 export const plugins_route = createRoute({
   getParentRoute: () => project_route,
   path: 'plugins',
@@ -32,7 +35,9 @@ export const plugins_route = createRoute({
   component: loadedPage(() => import('./plugins_page.tsx'), 'PluginsPage'),
 });
 
-/** `/projects/<id>/plugins/<collection>/<id>?level=`: one plugin, its settings and its log. */
+/**
+ * Route `/projects/<id>/plugins/<collection>/<id>?level=`: one plugin, its settings and its log.
+ */
 export const plugin_route = createRoute({
   getParentRoute: () => project_route,
   path: 'plugins/$collection/$plugin_id',
@@ -46,7 +51,7 @@ export const plugin_route = createRoute({
   }, 'PluginPage'),
 });
 
-/** `/projects/<id>/plugins/<collection>/<id>/code`: the code of a plugin, to edit and try. */
+/** Route `/projects/<id>/plugins/<collection>/<id>/code`: the code of a plugin, to edit and try. */
 export const plugin_code_route = createRoute({
   getParentRoute: () => project_route,
   path: 'plugins/$collection/$plugin_id/code',

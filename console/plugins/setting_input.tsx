@@ -10,7 +10,7 @@ import { askedFields, shownSetting } from './config_fields.ts';
 import type { SettingField } from './config_fields.ts';
 import { MappingField } from './tool/mapping_field.tsx';
 
-/** The fields that are asked for with what is typed now; `typed` is told of each change. */
+/** Returns the fields to show for the typed values; `typed` gets each change. */
 export function useAsked(fields: SettingField[], config: PluginConfigRow | undefined) {
   const [values, setValues] = useState<Values>({});
   const valueOf = (key: string) => {
@@ -34,7 +34,7 @@ export function SettingInput({
 }: {
   field: SettingField;
   config: PluginConfigRow | undefined;
-  /** The tool that the plugin is, if it is one, and what its mappings need. */
+  /** The plugin as a tool, if it is one, and the data that its mappings need. */
   tool?: Omit<Parameters<typeof MappingField>[0], 'name' | 'stored'> | undefined;
 }) {
   const isStored = config?.secret_keys.includes(key) === true;

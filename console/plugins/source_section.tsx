@@ -7,7 +7,7 @@ import { useIsAdministrator } from '../signed_in/only_for.tsx';
 import { isOwnCode, sourceOf } from './plugins.ts';
 import type { Place } from './plugins.ts';
 
-/** Names the files of the plugin, and leads to the page that shows, changes and tries them. */
+/** Lists the files of the plugin, with a link to the page that shows, changes and tries them. */
 export function SourceSection({ plugin, place }: { plugin: PluginRow; place: Place }) {
   const { organization_id, project_id, collection } = place;
   const plugin_id = String(plugin.id);

@@ -7,7 +7,7 @@ import { configPath, pluginConfigOf, pluginConfigs } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { switchState } from './switch_state.ts';
 
-/** Says whether the plugin runs in the project, since when not and why, and switches it. */
+/** Shows whether the plugin runs in the project, since when not and why, with a switch. */
 export function SwitchLine({
   config,
   place: { project_id },

@@ -8,7 +8,7 @@ export type SwitchState = {
   button: string;
 };
 
-/** Returns the one state of a plugin in a project; its error says since when and why. */
+/** Returns the state of a plugin in a project; its error says since when and why. */
 export function switchState({
   enabled,
   error,

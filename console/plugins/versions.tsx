@@ -17,14 +17,14 @@ import type { Place } from './plugins.ts';
 import { pathTo } from '../http/path.ts';
 
 type Given = { plugin: PluginRow; place: Place; config_id: number | undefined };
-/** Another version, with what it changes, as it was looked at before anything is done. */
+/** Another version with its changes, as shown before the installation. */
 type Plan = { way: 'upgrade' | 'rollback'; changes: PluginDifferences };
 
-/** The version that is installed, the ways to another one, and what each would change. */
+/** The installed version, the versions to switch to, and the changes of each. */
 export function VersionSection(given: Given) {
   const { organization_id, collection } = given.place;
   const { data, error } = useQuery(sourceOf(organization_id, collection, String(given.plugin.id)));
-  // Files that cannot be read are a reason to go back.
+  // Unreadable files are a reason to roll back.
   const goes_back = data?.has_previous_version ?? error !== null;
   if (isOwnCode(given.plugin) && !goes_back) return undefined;
   return (
@@ -77,7 +77,8 @@ function Versions({ plugin, place, config_id, goes_back }: Given & { goes_back: 
         <Seldom summary="Go back to the previous code">
           <p>A second time returns to the present code.</p>
           <Look
-            // Another version is another question: what was said of the one before is gone.
+            // The key changes with the version, because answers about the old version no longer
+            // apply.
             key={etagOf(plugin)}
             {...common}
             way="rollback"
@@ -89,7 +90,7 @@ function Versions({ plugin, place, config_id, goes_back }: Given & { goes_back: 
   );
 }
 
-/** Shows the installed version and the newest known one; a button asks the origin for it. */
+/** Shows the installed version and the newest known one; a button asks the origin. */
 function Latest({
   plugin: { id, tag, latest_tag },
   place: { organization_id, collection },
@@ -147,7 +148,7 @@ function wayPath(
   return pathTo(`/api/organizations/:organization_id/${collection}/:id/${way}/`, ids, query);
 }
 
-/** Looks at what would change. It changes nothing, so it may go by what is there by now. */
+/** Shows the changes of a switch. It changes nothing, so it may use the current state. */
 function Look({
   place,
   id,

@@ -54,7 +54,7 @@ test('a newer version of a stranger’s plugin waits until it is accepted', { sk
   await here.getByLabel('Field old').waitFor();
   await checkEverywhere(page, 'plugin_waiting_version');
   await here.getByRole('button', { name: 'Accept version 2.0.0' }).click();
-  await here.getByText('This project runs version 2.0.0 now.').waitFor();
+  await here.getByText('This project now runs version 2.0.0.').waitFor();
   await here.getByLabel('Field fresh').waitFor();
   assert.equal(await here.getByRole('note').count(), 0);
   const { body } = await home.ask('GET', `/api/projects/${home.project.id}/plugin_configs/`);

@@ -9,8 +9,8 @@ import type { Place } from './plugins.ts';
 import { pathTo } from '../http/path.ts';
 
 /**
- * Says of a plugin of another organization which version runs in this project, and offers the newer
- * one that waits; nothing for an own plugin.
+ * Shows which version of another organization's plugin runs in this project, and offers the waiting
+ * newer one; nothing for an own plugin.
  */
 export function WaitingVersion({ config, place }: { config: PluginConfigRow; place: Place }) {
   const done = useDone();
@@ -49,7 +49,7 @@ export function WaitingVersion({ config, place }: { config: PluginConfigRow; pla
           if_match={etagOf(config)}
           done={() =>
             done(
-              `This project runs ${nameOf(waiting)} now.`,
+              `This project now runs ${nameOf(waiting)}.`,
               pluginConfigs(place.project_id),
               pluginConfigOf(place.project_id, config.id),
             )
@@ -61,7 +61,7 @@ export function WaitingVersion({ config, place }: { config: PluginConfigRow; pla
   );
 }
 
-/** The name of a version for people: its tag, or the beginning of its hash. */
+/** Returns the name of a version for people: its tag, or the start of its hash. */
 function nameOf({ tag, content_sha256 }: { tag: string | null; content_sha256: string }): string {
   return tag === null || tag === '' ? `the code ${content_sha256.slice(0, 8)}` : `version ${tag}`;
 }

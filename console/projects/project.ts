@@ -1,7 +1,7 @@
 import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
-/** The project of the address. */
+/** The project in the address. */
 export function projectOf(project_id: string) {
   return reading(pathTo('/api/projects/:id/', { id: project_id }));
 }

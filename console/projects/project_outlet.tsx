@@ -7,7 +7,9 @@ import { ZoneContext } from '../time/instant.tsx';
 import { projectOf } from './project.ts';
 import { rememberProject } from '../signed_in/remembered_project.ts';
 
-/** Around the pages of a project: they are there once it is known, and write times in its zone. */
+/**
+ * The frame of a project's pages, rendered after it was read; it sets the time zone of instants.
+ */
 export function ProjectOutlet() {
   const { project_id } = useParams({ from: '/signed_in/projects/$project_id' });
   const project = useQuery(projectOf(project_id));

@@ -24,7 +24,7 @@ const days_max = 36_500;
 
 type Setting = { retention: ProjectRow['retention']; retention_days: string };
 
-/** Shows the retention of a project, and the effect of the filled-in setting now. */
+/** Shows the retention of a project, and the effect of the form's setting now. */
 export function ChangeRetention({ project }: { project: ProjectRow }) {
   const done = useDone();
   const [setting, setSetting] = useState<Setting>({
@@ -35,7 +35,7 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
     const { name, value } = event.target as HTMLInputElement;
     setSetting((before) => ({ ...before, [name]: value }));
   };
-  // Days that mean nothing are not looked at.
+  // Invalid days are not sent.
   const asked =
     setting.retention === 'forever'
       ? { ...setting, retention_days: String(project.retention_days) }
@@ -110,7 +110,7 @@ function Fields({
           <TextField
             name="retention_days"
             label="Days"
-            hint="Counted from when they were ingested."
+            hint="Counted from their ingestion."
             value={String(project.retention_days)}
             inputMode="numeric"
             autoComplete="off"
@@ -144,12 +144,12 @@ function told(answer: RetentionAnswer, { timezone }: ProjectRow): string {
   return forecastOf(answer, (at) => `${written(at, timezone)} (${timezone})`);
 }
 
-/** The whole number that was typed; undefined for what is none. */
+/** Returns the typed whole number; undefined for other texts. */
 function numberIn(text: string): number | undefined {
   return /^\s*-?\d{1,9}\s*$/.test(text) ? Number(text) : undefined;
 }
 
-/** Returns true if the API accepts the days: only then a forecast exists. */
+/** Returns true if the API accepts the days, because only then a forecast exists. */
 function isDays(text: string): boolean {
   const days = numberIn(text) ?? 0;
   return days > 0 && days <= days_max;

@@ -1,7 +1,7 @@
 import { counted } from '../page/text/quantities.ts';
 import type { RetentionAnswer } from '../../server/api/retention/schema.ts';
 
-/** Forecasts the effect of a setting in a sentence; `on` writes an instant for people. */
+/** Returns the effect of a setting as a sentence; `on` formats an instant. */
 export function forecastOf(
   { retention, removes_before, events, persons }: Omit<RetentionAnswer, 'removals' | 'kept_by'>,
   on: (at: string) => string,
@@ -17,7 +17,7 @@ export function forecastOf(
   return `It would remove ${what} now, ingested from ${on(first)} to ${on(removes_before)}.`;
 }
 
-/** Says who keeps rows that are old enough to go; empty without anyone. */
+/** Says which exports keep old rows; empty if none does. */
 export function keptBy({ kept_by }: Pick<RetentionAnswer, 'kept_by'>): string {
   if (kept_by.length === 0) return '';
   const names = kept_by.slice(0, 3).map(({ name }) => `"${name}"`);

@@ -8,13 +8,13 @@ import { ProjectOutlet } from './project_outlet.tsx';
 export const project_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'projects/$project_id',
-  // Pages wait for the project: it is asked for while their code is on its way.
+  // Pages wait for the project, which is read while their code is loading.
   loader: ({ context: { queries }, params: { project_id } }) =>
     void queries.prefetchQuery(projectOf(project_id)),
   component: ProjectOutlet,
 });
 
-/** `/projects/<id>`, an address that was cut off there: the exports. */
+/** Route `/projects/<id>`, a shortened address: opens the exports. */
 export const project_index_route = createRoute({
   getParentRoute: () => project_route,
   path: '/',
@@ -22,7 +22,7 @@ export const project_index_route = createRoute({
     redirect({ to: '/projects/$project_id/exports', params, replace: true, throw: true }),
 });
 
-/** `/projects/<id>/settings`: name, time zone, deletion. */
+/** Route `/projects/<id>/settings`: name, time zone, deletion. */
 export const project_settings_route = createRoute({
   getParentRoute: () => project_route,
   path: 'settings',

@@ -143,7 +143,7 @@ function DeleteProject({ project }: { project: ProjectRow }) {
   return (
     <TypedForm
       name={project.name}
-      text="Its exports stop and are deleted. Delivered rows stay where they are."
+      text="Its exports stop and are deleted. Delivered rows stay at their destinations."
       path={pathTo('/api/projects/:id/', { id: project.id })}
       if_match={etagOf(project)}
       done={async () => {

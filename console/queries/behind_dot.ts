@@ -1,8 +1,8 @@
 type Table = { name: string; columns: { name: string }[] };
 
 /**
- * The tables whose columns may be written at the end of this text, which is behind a dot; undefined
- * where it is not, and anything may be. Behind a column, whose keys nobody lists, none may.
+ * Returns the tables whose columns may follow this text, which ends with a dot; undefined without a
+ * dot, where anything may follow. After a column, whose keys are unknown, none may follow.
  */
 export function tablesBehindDot<One extends Table>(text: string, tables: One[]): One[] | undefined {
   const qualifier = /([\w$]+)\.[\w$]*$/.exec(text)?.[1];
@@ -10,6 +10,6 @@ export function tablesBehindDot<One extends Table>(text: string, tables: One[]):
   const named = tables.filter(({ name }) => name === qualifier);
   if (named.length > 0) return named;
   const isColumn = ({ columns }: Table) => columns.some(({ name }) => name === qualifier);
-  // Any other name is what the query calls a table.
+  // Any other name is the query's name for a table.
   return tables.some(isColumn) ? [] : tables;
 }

@@ -18,11 +18,11 @@ export type Given = {
   is_wrong: boolean;
   language: QueryLanguage | undefined;
   change: (value: string) => void;
-  /** Asks what is wrong with the text, and is shown it at its place. */
+  /** Checks the text, and shows its faults at their positions. */
   validate: (text: string) => Promise<QueryValidation | undefined>;
 };
 
-/** An editor of queries: colours, completion of what there is, faults at their place. */
+/** A query editor: colours, completion, faults at their positions. */
 export function Editor(given: Given) {
   const { place, view } = useEditor(given, queryOf);
   const { described_by, is_wrong } = given;
@@ -64,7 +64,7 @@ function complete(context: CompletionContext, language: QueryLanguage | undefine
   return { from: word?.from ?? context.pos, options, validFor: /^[\w$]*$/ };
 }
 
-/** Returns the suggestions where no column of a certain table has to follow. */
+/** Returns the suggestions where no column of a certain table must follow. */
 function others(language: QueryLanguage): Completion[] {
   return [
     ...language.tables.map(({ name }) => ({ label: name, type: 'class', detail: 'table' })),

@@ -1,7 +1,7 @@
-/** A place in a text as the API tells it: from 1, in characters (code points). */
+/** A position in a text in the API's form: from 1, in characters (code points). */
 export type Place = { line: number; column: number; length: number };
 
-/** Returns the span of the place in the text, in the units that JavaScript counts. */
+/** Returns the span of the position in the text, in JavaScript's units. */
 export function spanOf(
   text: string,
   { line, column, length }: Place,

@@ -11,9 +11,8 @@ import { queryLanguage, validateQuery } from './queries.ts';
 const Editor = loadedLater(() => import('./editor.tsx'), 'Editor', PlainField);
 
 /**
- * The query of an export: an editor, which comes when it is needed, and what the API says of the
- * text while it is written. Until the editor is there, and where it does not come, a plain field
- * does.
+ * The query of an export: an editor, loaded on demand, with the API's check while typing. Until the
+ * editor is loaded, or if it cannot be loaded, a plain field replaces it.
  */
 export function QueryField({
   project_id,

@@ -14,7 +14,7 @@ import type { OutsideMember } from './security.ts';
 
 type Given = { organization_id: string; security: SecurityRow };
 
-/** The members whom no provider vouches for, each with what can be done about it. */
+/** The members outside of the organization's providers, each with its actions. */
 export function OutsideMembers(given: Given) {
   const { outside_members, requires_sso } = given.security;
   const may_change = useIsOwner(given.organization_id);

@@ -2,7 +2,7 @@ import { createRoute } from '@tanstack/react-router';
 import { organization_route } from '../organizations/routes.ts';
 import { loadedPage } from '../page/load_page.tsx';
 
-/** `/organizations/<id>/security`: what the organization asks of those who sign in. */
+/** Route `/organizations/<id>/security`: the organization's requirements for signing in. */
 export const security_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'security',

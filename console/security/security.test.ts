@@ -58,7 +58,7 @@ test('an owner asks all members for single sign-on, and exempts some', { skip },
   await asked.getByRole('button', { name: 'Back to the form' }).click();
   await press('Save single sign-on');
   await asked.getByRole('button', { name: 'Lock out 2 members' }).click();
-  await page.getByText('With this you would shut yourself out').waitFor();
+  await page.getByText('This change would shut you out').waitFor();
   assert.equal((await read()).requires_sso, false);
 
   await press(`Exempt ${home.user.email}`);

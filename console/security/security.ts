@@ -7,10 +7,10 @@ export function securityOf(organization_id: string) {
   return reading(securityPath(organization_id));
 }
 
-/** Its place in the API. */
+/** Returns the path of the security settings. */
 export function securityPath(organization_id: string) {
   return pathTo('/api/organizations/:organization_id/security/', { organization_id });
 }
 
-/** A member whom no provider of the organization vouches for. */
+/** A member whose address is in no domain of the organization's providers. */
 export type OutsideMember = SecurityRow['outside_members'][number];

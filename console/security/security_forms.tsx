@@ -17,10 +17,10 @@ const accepted_hint =
   'Domains of other organizations on this server, one per line. Members who sign in through ' +
   'their providers reach this organization too.';
 const ranges_hint =
-  'In CIDR form, one per line, such as 203.0.113.0/24. They apply to sessions and keys. If ' +
-  'empty, every address is allowed.';
+  'In CIDR notation, one per line, such as 203.0.113.0/24. They apply to sessions and keys. ' +
+  'If empty, every address is allowed.';
 
-/** The form for single sign-on: who needs a provider, and which ones count. */
+/** The form for single sign-on: who needs a provider, and which providers count. */
 export function SignInForm(given: Given) {
   const { security } = given;
   return (
@@ -60,7 +60,7 @@ export function SignInForm(given: Given) {
 
 const named_max = 5;
 
-/** Asked before members are locked out; undefined: none are. */
+/** Returns the question before members are locked out; undefined if none are. */
 function lockoutOf(security: SecurityRow, requires_sso: boolean): Question | undefined {
   const locked_out = security.outside_members.filter(({ is_exempt }) => !is_exempt);
   if (security.requires_sso || !requires_sso || locked_out.length === 0) return undefined;
@@ -111,7 +111,7 @@ export function LimitForm(given: Given) {
   );
 }
 
-/** From where the organization is reached. */
+/** The form for the allowed networks. */
 export function NetworkForm(given: Given) {
   return (
     <SecurityForm

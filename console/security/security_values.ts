@@ -1,12 +1,12 @@
 import { numberOf } from '../form/values.ts';
 
-/** The entries of a field with one a line, each once; empty lines count for nothing. */
+/** Returns the entries of a field with one per line, each once, without empty lines. */
 export function linesOf(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return [...new Set(lines.filter((line) => line !== ''))];
 }
 
-/** A whole number as it was typed, null for nothing; the API refuses what is none. */
+/** Returns a typed whole number, null for an empty text; the API refuses other texts. */
 export function limitOf(text: string): number | null {
   return text.trim() === '' ? null : numberOf(text);
 }

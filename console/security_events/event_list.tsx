@@ -4,7 +4,9 @@ import { browserOf } from '../sessions/browser_name.ts';
 import { Instant } from '../time/instant.tsx';
 import { sentenceOf } from './event_words.ts';
 
-/** Security events as a list; `about` draws whom one is about, where that is not plain. */
+/**
+ * Security events as a list; `about` renders the person of an event, if the page does not imply it.
+ */
 export function EventList({
   events,
   about,

@@ -1,6 +1,6 @@
 import type { SecurityEventRow } from '../../server/api/security_events/schema.ts';
 
-/** The sentences of events in the console, by their word. */
+/** The console's sentences for events, by their word. */
 export const event_words: Record<
   Exclude<SecurityEventRow['event'], 'signed_in' | 'cross_site_refused'>,
   string
@@ -17,12 +17,12 @@ export const event_words: Record<
   new_device: 'New device',
 };
 
-/** The words for it; those of the API where there are no others. */
+/** Returns the words for an event; the API's word if there are none. */
 function eventWords(event: string): string {
   return (event_words as Record<string, string | undefined>)[event] ?? event;
 }
 
-/** The words of reasons that name a rule. */
+/** The words for reasons that name a rule. */
 const reason_words: Record<string, string> = {
   ip_range: 'the key does not work from this address',
   needs_session: 'no key may do this',
@@ -31,7 +31,7 @@ const reason_words: Record<string, string> = {
   sso_enforced: 'the organization requires single sign-on',
 };
 
-/** Says what happened and why: `wrong_password` is "wrong password". */
+/** An ordinary step before a sensitive change, so it must not look like an attack. */
 export function sentenceOf({ event, reason }: Pick<SecurityEventRow, 'event' | 'reason'>): string {
   // Ordinary before a grave change, so it must not read like an attack.
   if (event === 'right_refused' && reason === 'own_factor_required')

@@ -14,7 +14,7 @@ export function OwnSecuritySection() {
         {({ results }) =>
           results.length === 0 ? (
             <Empty title="Nothing was refused">
-              Refused sign-ins and sign-ins from new devices get a line here. If you do not
+              Refused sign-ins and sign-ins from new devices get an entry here. If you do not
               recognize one, change your password.
             </Empty>
           ) : (

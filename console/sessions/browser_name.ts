@@ -1,4 +1,4 @@
-/** Browsers by what they say, those that call themselves others as well first. */
+/** Patterns for browsers; those that also name others come first. */
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\/(\d+)/, 'Edge'],
   [/\b(?:OPR|OPiOS)\/(\d+)/, 'Opera'],
@@ -21,10 +21,10 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b|\bX11\b/, 'Linux'],
 ];
 
-/** A name without a version, as programs give themselves: `curl/8.5.0` is `curl 8`. */
+/** A program's name with its major version: `curl/8.5.0` becomes `curl 8`. */
 const program = /^([A-Za-z][\w.+-]{0,40})\/v?(\d+)/;
 
-/** Describes a `User-Agent`, as `Firefox 128 on Linux`; returns its beginning if it is unknown. */
+/** Describes a `User-Agent`, such as `Firefox 128 on Linux`; returns its start if it is unknown. */
 export function browserOf(user_agent: string): string {
   const text = user_agent.trim();
   if (text === '') return 'An unnamed browser';

@@ -10,15 +10,15 @@ import { current_session } from '../signed_in/sessions.ts';
 
 /** The request that a dialog confirms. */
 export type Confirming = {
-  /** The refusal for which it is asked. */
+  /** The refusal that caused the dialog. */
   problem: Problem | undefined;
   confirmed: () => void;
   close: () => void;
 };
 
 /**
- * Asks for what is the person's own. `confirmed` is called once it was shown, and what is on the
- * screen is read anew; `close` when they leave it.
+ * Asks the person to confirm their identity. `confirmed` is called after the confirmation, when the
+ * visible data was read again; `close` when they cancel.
  */
 export function ConfirmDialog({ problem, confirmed, close }: Confirming) {
   const queries = useQueryClient();
@@ -48,7 +48,7 @@ export function ConfirmDialog({ problem, confirmed, close }: Confirming) {
               <>
                 <p>
                   {current.is_partial
-                    ? 'You signed in through a provider, which does not open all of your account.'
+                    ? 'You signed in through a provider, which does not open your whole account.'
                     : 'This needs a confirmation from the last 10 minutes.'}
                 </p>
                 <ConfirmForm

@@ -15,15 +15,15 @@ import { pathTo } from '../http/path.ts';
 type Given = {
   own: AccountRow;
   session: SessionRow;
-  /** Called once the server has taken it. */
+  /** Called after the server has accepted it. */
   done: () => unknown;
   /** Elements beside its button. */
   beside?: ReactNode;
 };
 
 /**
- * Asks for what the account has of its own: password, code, or both, or a passkey alone. A provider
- * of the operator stands for the password beside a code. An account with neither has a link mailed.
+ * Asks for the account's own factors: password, code, or both, or a passkey alone. The operator's
+ * provider replaces the password beside a code. An account with neither gets a link by mail.
  */
 export function ConfirmForm({ own, session, done, beside }: Given) {
   const { email, has_password, is_2fa_enabled } = own;
@@ -57,7 +57,10 @@ export function ConfirmForm({ own, session, done, beside }: Given) {
   );
 }
 
-/** True if a provider of this server's operator opened the session, not one of an organization. */
+/**
+ * Returns true if a provider of this server's operator opened the session, not one of an
+ * organization.
+ */
 function isOfOperator({ method }: SessionRow): boolean {
   return method !== 'saml' && method in provider_names;
 }

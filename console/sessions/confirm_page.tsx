@@ -17,7 +17,7 @@ import { current_session } from '../signed_in/sessions.ts';
 
 const route = getRouteApi('/confirm');
 
-/** Before anything else, where the provider that signed somebody in is new to their account. */
+/** Shown first, if the provider of the sign-in is new to the account. */
 export function ConfirmPage() {
   const own = useQuery(account);
   const session = useQuery(current_session);
@@ -50,7 +50,7 @@ function NewProvider({ own, session }: { own: AccountRow; session: SessionRow })
     <>
       <p>
         {capitalized(providerOf(session.method, own.email))} is new to your account, which has a
-        second factor. Sluice asks for it once before you go on.
+        second factor. Sluice asks for it once before you continue.
       </p>
       <ConfirmForm own={own} session={session} done={goOn} />
       <p className="after_form">
@@ -63,7 +63,7 @@ function NewProvider({ own, session }: { own: AccountRow; session: SessionRow })
   );
 }
 
-/** The page for a provider that is new to the account: the person joins once they confirmed. */
+/** The page for a provider that is new to the account: the person can join after confirming. */
 function SignInAgain({ email, next }: { email: string; next: string | undefined }) {
   return (
     <Panel>

@@ -16,15 +16,15 @@ const drawWayOut = (problem: Problem) => <WayOut problem={problem} />;
 type Asked = { problem: Problem | undefined; answer: (is_confirmed: boolean) => void };
 
 /**
- * Around all pages: asks the person to confirm that it is they when something needs it, once for
- * all that waits for the answer. The code of the dialog comes then.
+ * Wraps all pages: asks the person to confirm their identity when needed, once for all waiting
+ * requests. The dialog's code is loaded on demand.
  */
 export function ConfirmPlace({ children }: { children: ReactNode }) {
   const [asked, setAsked] = useState<Asked>();
   useEffect(() => {
     let waiting: Promise<boolean> | undefined;
     whenUnconfirmed((problem) => {
-      // Asked for again where it did not come the last time.
+      // Loads the code again if it failed before.
       void ConfirmDialog.preload();
       waiting ??= new Promise<boolean>((answer) => setAsked({ problem, answer })).finally(() => {
         waiting = undefined;

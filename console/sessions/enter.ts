@@ -3,7 +3,10 @@ import { useRouter } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import { localPath } from './local_path.ts';
 
-/** Leads whoever has just signed in on; nothing stays of whoever was signed in before. */
+/**
+ * Leads a person who has just signed in to the next page, and clears the data of the previous
+ * person.
+ */
 export function useEnter(): (next?: string) => Promise<void> {
   const queries = useQueryClient();
   const router = useRouter();

@@ -8,8 +8,8 @@ import { pathTo } from '../http/path.ts';
 const route = getRouteApi('/login/link');
 
 /**
- * The page behind a link that the terminal printed. Opening it does nothing, because programs that
- * look for viruses open links too; its button signs in.
+ * The page behind a link from the terminal. Opening it does nothing, because virus scanners open
+ * links too; its button signs in.
  */
 export function LinkPage() {
   const navigate = route.useNavigate();

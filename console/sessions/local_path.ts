@@ -3,7 +3,7 @@
  * Guarantee: it begins with exactly one slash, so no browser reads another host in it.
  */
 export function localPath(next: string | undefined): string {
-  // Any host will do: what keeps it was a path, what changes it named another.
+  // Any host works: a path keeps the host, and another address changes it.
   const own = 'https://own.invalid';
   if (next === undefined || !next.startsWith('/') || !URL.canParse(next, own)) return '/';
   const { origin, pathname, search, hash } = new URL(next, own);

@@ -10,7 +10,7 @@ import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/login');
 
-/** Sign in: with a password and the second factor, with a passkey, or through a provider. */
+/** Signs in with a password and the second factor, with a passkey, or through a provider. */
 export function LoginPage() {
   const { next, ended } = route.useSearch();
   const step = useSecondStep();

@@ -9,7 +9,7 @@ function nextOf({ next }: { next?: string }): { next?: string } {
   return next === undefined ? {} : { next: localPath(next) };
 }
 
-/** `/login`, from which whoever is signed in is led on. */
+/** Route `/login`, which leads a signed-in person on. */
 export const login_route = createRoute({
   getParentRoute: () => root_route,
   path: 'login',
@@ -30,7 +30,7 @@ export const login_route = createRoute({
   component: loadedPage(() => import('./login_page.tsx'), 'LoginPage'),
 });
 
-/** `/confirm`, before anything else in a session whose provider is new to the account. */
+/** Route `/confirm`, shown first in a session whose provider is new to the account. */
 export const confirm_route = createRoute({
   getParentRoute: () => root_route,
   path: 'confirm',
@@ -43,7 +43,9 @@ export const confirm_route = createRoute({
   component: loadedPage(() => import('./confirm_page.tsx'), 'ConfirmPage'),
 });
 
-/** `/login/link?token=`: the link of the terminal; it takes the token out of the address. */
+/**
+ * Route `/login/link?token=`: the link from the terminal; it removes the token from the address.
+ */
 export const login_link_route = createRoute({
   getParentRoute: () => root_route,
   path: 'login/link',

@@ -4,14 +4,16 @@ import type { Problem } from '../http/problem.ts';
 import { UsePasskey, useShownPasskey } from '../passkeys/use_passkey.tsx';
 import type { ShownPasskey } from '../passkeys/use_passkey.tsx';
 
-/** The state of the second step: whether the API asked for a factor, and how often in vain. */
+/**
+ * The state of the second step: whether the API asked for a factor, and the number of failed tries.
+ */
 export type Step = {
   asked: number;
   refused: (problem: Problem) => boolean;
   shown: ShownPasskey;
 };
 
-/** The second step of a sign-in: once the API says that it lacks a second factor. */
+/** The second step of a sign-in, after the API asks for a second factor. */
 export function useSecondStep(): Step {
   const [asked, setAsked] = useState(0);
   const shown = useShownPasskey();
@@ -26,7 +28,7 @@ export function useSecondStep(): Step {
   };
 }
 
-/** The field for the code, which gets the focus when it is asked for, or a passkey in its place. */
+/** The field for the code, which gets the focus when asked for, or a passkey instead. */
 export function SecondStep({ step: { asked, shown } }: { step: Step }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {

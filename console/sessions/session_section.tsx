@@ -9,7 +9,7 @@ import { browserOf } from './browser_name.ts';
 import { sessions } from '../signed_in/sessions.ts';
 import { pathTo } from '../http/path.ts';
 
-/** The browsers in which the person is signed in, each with a button that ends it. */
+/** The browsers in which the person is signed in, each with a button that ends the session. */
 export function SessionSection() {
   const query = useQuery(sessions);
   return (
@@ -64,7 +64,7 @@ function Session({ session }: { session: SessionRow }) {
   );
 }
 
-/** In which browser a session is, from where, since when. */
+/** Describes a session: its browser, address and time. */
 export function SessionWords({ session }: { session: SessionRow }) {
   const { method, ip, user_agent, created_at, last_used_at } = session;
   return (

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 
 /**
- * The token of a link, which `leave` takes out of the address at once: there it would only be seen,
- * and kept in the history. It is known until the page is left.
+ * Returns the token of a link and removes it from the address at once with `leave`, so that it is
+ * not visible or stored in the history. It stays known until the person leaves the page.
  */
 export function useTakenToken(
   token: string | undefined,

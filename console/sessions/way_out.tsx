@@ -6,7 +6,7 @@ import { providersFor } from '../single_sign_on/providers.ts';
 import { account } from '../signed_in/account.ts';
 import { ConfirmButton } from '../shell/confirm_button.tsx';
 
-/** The way out for a person to whom something is closed because of how they signed in. */
+/** The remedy for a refusal because of how the person signed in. */
 export function WayOut({ problem: { status, code } }: { problem: Problem }) {
   if (status !== 403) return null;
   if (code === 'own_factor_required')
@@ -38,7 +38,7 @@ function SingleSignOn() {
   return own === undefined ? null : <Providers email={own.email} />;
 }
 
-/** The providers that vouch for the address; those of anybody open no organization of others. */
+/** The providers for the address; general providers do not open other organizations. */
 function Providers({ email }: { email: string }) {
   const { href } = useLocation();
   const { data } = useQuery(providersFor(email));

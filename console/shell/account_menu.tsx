@@ -11,7 +11,7 @@ import { account } from '../signed_in/account.ts';
 import { useSignOut } from './sign_out.ts';
 import { themes } from './themes.ts';
 
-/** Shows a person's own menu: the account, the theme, the documentation, and signing out. */
+/** The menu of the signed-in person: the account, the theme, the documentation, and signing out. */
 export function AccountMenu() {
   const { data } = useQuery(account);
   const { colorScheme, setColorScheme } = useMantineColorScheme();

@@ -2,7 +2,7 @@ import type { HealthCode } from '../../server/api/batch_exports/overview/schema.
 import { reading } from '../http/reading.ts';
 import { pathTo } from '../http/path.ts';
 
-/** States that somebody has to do something about; a retry and a pause by a person are none. */
+/** States that need action; a retry and a pause by a person do not. */
 const attention_codes: readonly HealthCode[] = [
   'failing',
   'paused_automatically',
@@ -10,12 +10,12 @@ const attention_codes: readonly HealthCode[] = [
   'partly_delivered',
 ];
 
-/** Counts the exports that somebody has to look at. */
+/** Counts the exports that need attention. */
 export function attentionOf(counts: Record<HealthCode, number>): number {
   return attention_codes.reduce((sum, code) => sum + counts[code], 0);
 }
 
-/** Reads how many exports of a project are in which state. */
+/** Reads the number of a project's exports in each state. */
 export function stateCounts(project_id: string) {
   const query = { limit: 1, slots: 0 };
   return reading(pathTo('/api/projects/:project_id/overview/', { project_id }, query));

@@ -3,8 +3,8 @@ import { useLayoutEffect, useRef } from 'react';
 import { confirmPerson } from '../http/confirming.ts';
 
 /**
- * Asks the person to confirm that it is they, and reads what is on the screen again. When it
- * goes by that, the page has the focus next.
+ * A button that asks the person to confirm their identity, and then reads the visible data again.
+ * If the button disappears, the page gets the focus.
  */
 export function ConfirmButton() {
   const place = useRef<HTMLButtonElement>(null);

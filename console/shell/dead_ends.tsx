@@ -17,7 +17,7 @@ export function NoSuchPage() {
   );
 }
 
-/** Shown for a page that failed before anything of it appeared. */
+/** Shown for a page that failed before it rendered anything. */
 export function CouldNotBeShown({ error, reset }: ErrorComponentProps) {
   return (
     <PlainPage title="This page could not be shown">

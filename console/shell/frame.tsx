@@ -15,10 +15,10 @@ import { Navigation } from './navigation.tsx';
 import { Outage } from './outage.tsx';
 import { usePalette } from './palette/opener.tsx';
 
-/** Navigation, and beside it the page; on narrow screens the navigation is behind a button. */
+/** Navigation beside the page; on narrow screens, the navigation is behind a button. */
 export function Frame() {
   const { pathname } = useLocation();
-  // Opened on one page, it is closed on the next.
+  // If it was opened on one page, it is closed on the next.
   const [opened_on, setOpenedOn] = useState<string>();
   const main = useFocusAfterNavigation(pathname);
   const { data: own } = useQuery(account);
@@ -69,8 +69,8 @@ export function Frame() {
 }
 
 /**
- * Gives the place that gets the focus when another page is shown, so that the keyboard and readers
- * go on there; not when the first one is, where the browser begins by itself.
+ * Returns the element that gets the focus after navigation, so that keyboard and screen readers
+ * continue there. Not for the first page, where the browser starts anyway.
  */
 function useFocusAfterNavigation(pathname: string) {
   const place = useRef<HTMLElement>(null);

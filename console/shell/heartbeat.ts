@@ -1,9 +1,9 @@
 import { whySilent } from '../http/ask.ts';
 import type { Problem } from '../http/problem.ts';
 
-/** Pause between two looks at the server, and the longest wait for its answer. */
+/** Pause between two checks of the server, and the longest wait for its answer. */
 const pause_ms = 2_000;
-/** Pause before a look that failed is repeated: one may be an accident of the line. */
+/** Pause before a failed check is repeated, because a single failure may be a network glitch. */
 const again_ms = 400;
 
 let away: Problem | undefined;
@@ -11,7 +11,7 @@ let failures = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 const watchers = new Set<() => void>();
 
-/** Looks whether the server answers, while there is a watcher and the page is visible. */
+/** Checks whether the server answers, while there is a watcher and the page is visible. */
 export function watchServer(changed: () => void): () => void {
   watchers.add(changed);
   if (watchers.size === 1) {
@@ -30,7 +30,7 @@ export function watchServer(changed: () => void): () => void {
   };
 }
 
-/** Returns why the server does not answer; the object is the same for one outage. */
+/** Returns why the server does not answer; the same object during one outage. */
 export function serverAway(): Problem | undefined {
   return away;
 }

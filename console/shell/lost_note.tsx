@@ -5,12 +5,12 @@ import { account } from '../signed_in/account.ts';
 import { forgetMemberships, lostMemberships, noteMemberships } from '../signed_in/member_of.ts';
 import { current_session } from '../signed_in/sessions.ts';
 
-/** Names the organizations that the person is no longer a member of since this tab was opened. */
+/** Names the organizations that the person has left since this tab was opened. */
 export function LostNote() {
   const { data: own } = useQuery(account);
   const { data: session } = useQuery(current_session);
   const [, setClosed] = useState(0);
-  // A session that reaches a part of the account does not see the rest of it.
+  // A partial session cannot see the other organizations.
   const known = session?.is_partial === false ? own : undefined;
   useEffect(() => {
     if (known !== undefined) noteMemberships(known);

@@ -8,7 +8,7 @@ import { organization_pages, project_pages } from './pages.ts';
 import { PaletteButton } from './palette/opener.tsx';
 import { ProjectSwitcher } from './project_switcher.tsx';
 
-/** The number of exports that somebody has to look at. */
+/** The number of exports that need attention. */
 function Attention({ project_id }: { project_id: string }) {
   const { data } = useQuery(stateCounts(project_id));
   const count = data === undefined ? 0 : attentionOf(data.counts);
@@ -21,7 +21,7 @@ function Attention({ project_id }: { project_id: string }) {
   );
 }
 
-/** The ways to every page: which project, its pages, and what is one's own. */
+/** The navigation: the project, its pages, and the person's own menu. */
 export function Navigation({ openPalette }: { openPalette: () => void }) {
   const { project_id, organization_id } = useHome();
   return (

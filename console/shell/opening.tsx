@@ -1,6 +1,6 @@
 import { Waiting } from '../page/shown.tsx';
 
-/** In the place of the frame while it is asked who is signed in, where that takes a while. */
+/** Replaces the frame while the session is being read, if that takes a while. */
 export function Opening() {
   return (
     <main className="main">

@@ -8,8 +8,8 @@ import { Refusal } from '../page/shown.tsx';
 import { serverAway, watchServer } from './heartbeat.ts';
 
 /**
- * Says once that the server gives no answers, and that what is on the screen may be old by it:
- * within 3 s, before anything was asked for in vain. Good news loses its colour meanwhile.
+ * Says once that the server does not answer and that the visible data may be old, within 3 s and
+ * before the next request fails. Good states lose their colour meanwhile.
  */
 export function Outage() {
   const queries = useQueryClient();

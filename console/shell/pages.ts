@@ -19,7 +19,7 @@ import IconTimeline from 'icon:timeline';
 import IconUsers from 'icon:users';
 import IconWorld from 'icon:world';
 
-/** The pages of a project in the navigation; by what is in `also` the palette finds them too. */
+/** The pages of a project in the navigation; `also` lists search words for the palette. */
 export const project_pages = [
   {
     label: 'Exports',
@@ -142,7 +142,7 @@ export const organization_pages = [
   { label: 'Settings', to: '/organizations/$organization_id/settings', icon: IconBuilding },
 ] as const;
 
-/** The page of who is signed in, which stands in a menu of its own. */
+/** The page of the signed-in person, which has its own menu. */
 export const account_page = {
   label: 'Account',
   also: ['API keys', 'password', 'sessions', 'second factor', '2FA', 'mail address', 'sign-in'],

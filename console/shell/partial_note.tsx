@@ -5,7 +5,7 @@ import { account } from '../signed_in/account.ts';
 import { ConfirmButton } from './confirm_button.tsx';
 import { current_session } from '../signed_in/sessions.ts';
 
-/** Says in a session that reaches only a part of the account how to see the rest. */
+/** Says in a partial session how to see the rest of the account. */
 export function PartialNote() {
   const { data: session } = useQuery(current_session);
   const { data: own } = useQuery(account);
@@ -18,7 +18,7 @@ export function PartialNote() {
   );
 }
 
-/** The provider that opened a session, as people know it: that of an organization by its domain. */
+/** Returns the provider of a session in words: an organization's provider by its domain. */
 export function providerOf(method: string, email: string): string {
   if (method === 'saml') return `the provider of ${email.slice(email.lastIndexOf('@') + 1)}`;
   return method in provider_names ? provider_names[method as Provider] : method;

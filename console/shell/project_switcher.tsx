@@ -6,10 +6,10 @@ import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { Menu, MenuAction, MenuLink } from '../page/menu.tsx';
 import { organizations } from '../signed_in/organizations.ts';
 
-/** More projects than these are searched for in the command palette. */
+/** More projects are found by the command palette. */
 const listed_max = 8;
 
-/** Says which organization and project is looked at, and leads to the others. */
+/** Shows the current organization and project, with links to the others. */
 export function ProjectSwitcher({
   project_id,
   openPalette,
@@ -66,7 +66,7 @@ export function ProjectSwitcher({
   );
 }
 
-/** Chooses the first projects, the present one and its organization before all others. */
+/** Returns the first projects, with the current one and its organization first. */
 function listed(
   all: OrganizationRow[],
   home: OrganizationRow | undefined,

@@ -5,7 +5,7 @@ import { CouldNotBeShown, NoSuchPage } from './dead_ends.tsx';
 /** The context of routes while they load. */
 export type RouteContext = {
   queries: QueryClient;
-  /** Leads whoever is no longer signed in to the sign-in, and from there back to where they are. */
+  /** Leads a person who is no longer signed in to the sign-in, and back afterwards. */
   signedOut: () => void;
 };
 

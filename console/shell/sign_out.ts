@@ -5,13 +5,15 @@ import { forgetAllKept } from '../form/kept.ts';
 import { ask } from '../http/ask.ts';
 import { pathTo } from '../http/path.ts';
 
-/** Stores the theme again: signing out lets the browser forget what is stored. */
+/** Stores the theme again, because signing out clears the browser's storage. */
 export function useKeptTheme(): () => void {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return () => setColorScheme(colorScheme);
 }
 
-/** Leads to the sign-in, where the session has ended; nothing that was read or typed is kept. */
+/**
+ * Leads to the sign-in after the session has ended, and deletes everything that was read or typed.
+ */
 export function useSignedOut(): () => Promise<void> {
   const queries = useQueryClient();
   const navigate = useNavigate();

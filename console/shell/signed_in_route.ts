@@ -10,7 +10,7 @@ import type { RouteContext } from './root_route.ts';
 
 type Entering = { context: RouteContext; location: { href: string } };
 
-/** Gives the session; leads who is not signed in to the sign-in, and from there back. */
+/** Returns the session; leads a person who is not signed in to the sign-in, and back afterwards. */
 export async function requireSession({ context, location }: Entering): Promise<SessionRow> {
   const { queries } = context;
   try {
@@ -27,8 +27,8 @@ export async function requireSession({ context, location }: Entering): Promise<S
 }
 
 /**
- * Leads who is not signed in to the sign-in, and who has to confirm that it is they to that, each
- * from there back to where they are.
+ * Leads a person who is not signed in to the sign-in, and one who must confirm their identity to
+ * the confirmation, and back afterwards.
  */
 export async function requireSignIn(entering: Entering): Promise<void> {
   const { awaits_factor } = await requireSession(entering);

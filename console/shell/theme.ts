@@ -14,7 +14,7 @@ const ink: MantineColorsTuple = [
   '#124a7d',
 ];
 
-/** The greys of the dark theme, a little blue as those of the light one are. */
+/** The greys of the dark theme, slightly blue like the greys of the light theme. */
 const dark: MantineColorsTuple = [
   '#d5dce4',
   '#b9c3ce',
@@ -28,7 +28,7 @@ const dark: MantineColorsTuple = [
   '#0c0f12',
 ];
 
-/** The look of the console: one type, small and dense, one colour for actions. */
+/** The look of the console: one font, small and dense, one colour for actions. */
 export const theme = createTheme({
   colors: { ink, dark },
   primaryColor: 'ink',
@@ -51,7 +51,7 @@ export const theme = createTheme({
   },
 });
 
-/** Colours that are read get a contrast of 4.5 to 1 or more in both themes. */
+/** Text colours have a contrast of at least 4.5 to 1 in both themes. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -3,7 +3,7 @@ import IconDeviceDesktop from 'icon:device-desktop';
 import IconMoon from 'icon:moon';
 import IconSun from 'icon:sun';
 
-/** The themes that a person can choose. */
+/** The themes to choose from. */
 export const themes = [
   { value: 'auto', label: 'As the system', icon: IconDeviceDesktop },
   { value: 'light', label: 'Light', icon: IconSun },

@@ -4,8 +4,7 @@ import { rememberedProject } from './remembered_project.ts';
 import { organizations } from './organizations.ts';
 
 /**
- * Returns the person's current place: the one in the address, else the last one, else their first
- * project.
+ * Returns the person's current project: in the address, or else the last one, or else their first.
  */
 export function useHome(): { organization_id: string | undefined; project_id: string | undefined } {
   const named = useParams({ strict: false });
@@ -18,7 +17,7 @@ export function useHome(): { organization_id: string | undefined; project_id: st
       named.organization_id === undefined ? teams.some(isLast) : id === named.organization_id,
     ) ?? all.find(({ teams }) => teams.length > 0);
   const organization_id = named.organization_id ?? home?.id ?? all[0]?.id;
-  // Until the list is there, what the address or the browser says is believed.
+  // Until the list is loaded, the address or the browser's storage is trusted.
   const isKnown = data !== undefined && named.project_id === undefined;
   if (!isKnown) return { organization_id, project_id: last };
   const project = home?.teams.find(isLast) ?? home?.teams[0];

@@ -8,7 +8,7 @@ export const level_names: Record<Level, string> = {
   15: 'an owner',
 };
 
-/** The names of people with the level, or a higher one. */
+/** The names of people with the level or a higher one. */
 export const level_plurals = { 8: 'administrators', 15: 'owners' } as const;
 
 const levels = [
@@ -17,24 +17,24 @@ const levels = [
   { value: 15, label: 'Owner' },
 ] as const satisfies { value: Level; label: string }[];
 
-/** The level in one word. */
+/** Returns the level in one word. */
 export function levelWord(level: Level): string {
   return levels.find(({ value }) => value === level)?.label ?? String(level);
 }
 
-/** The level that was chosen among them. */
+/** Returns the chosen level. */
 export function levelOf(chosen: Values[string] | undefined): Level {
   return Number(chosen) as Level;
 }
 
-/** Lists the levels that a person of the level may give: every level up to their own. */
+/** Returns the levels that a person may give: every level up to their own. */
 export function levelChoices(own: Level): { value: string; label: string }[] {
   return levels
     .filter(({ value }) => value <= own)
     .map(({ value, label }) => ({ value: String(value), label }));
 }
 
-/** The name of a person, or their address where they have none. */
+/** Returns the name of a person, or their address without one. */
 export function nameOf({ first_name, last_name, email }: MemberRow['user']): string {
   const name = `${first_name} ${last_name}`.trim();
   return name === '' ? email : name;

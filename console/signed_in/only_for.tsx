@@ -5,7 +5,9 @@ import { LookOnlyContext } from '../form/context.ts';
 import { organizations } from './organizations.ts';
 import { level_names, level_plurals } from './member_words.ts';
 
-/** The level of who is signed in; undefined: it is not known, and the API has to say what holds. */
+/**
+ * Returns the level of the signed-in person; undefined if it is unknown, so that the API decides.
+ */
 function useLevel(organization_id: string): { is_pending: boolean; own: Level | undefined } {
   const { data, isPending } = useQuery(organizations);
   const own = data?.results.find(({ id }) => id === organization_id)?.membership_level;
@@ -18,15 +20,15 @@ export function useIsAdministrator(organization_id: string): boolean {
   return own >= 8;
 }
 
-/** True if the person who is signed in may do what owners may. */
+/** Returns true if the signed-in person has an owner's rights. */
 export function useIsOwner(organization_id: string): boolean {
   const { own = 15 } = useLevel(organization_id);
   return own === 15;
 }
 
 /**
- * Shows content that needs a level in the organization, by default an administrator's. People with
- * less read who can instead; with `shows` the stored values follow, read-only.
+ * Shows content that needs a level in the organization, by default an administrator's. People below
+ * the level read who can do it; with `shows`, the stored values follow, read-only.
  */
 export function OnlyFor({
   organization_id,
@@ -38,7 +40,7 @@ export function OnlyFor({
   organization_id: string;
   level?: Exclude<Level, 1>;
   shows?: boolean;
-  /** The beginning of the line, such as "Projects are created". */
+  /** The start of the line, such as "Projects are created". */
   what?: string;
   children: ReactNode;
 }) {

@@ -1,12 +1,12 @@
 const name = 'sluice_project';
 
-/** The project that this browser looked at last, by its id. */
+/** Returns the id of the last project in this browser. */
 export function rememberedProject(): number | undefined {
   const id = Number(localStorage.getItem(name));
   return Number.isInteger(id) && id > 0 ? id : undefined;
 }
 
-/** Keeps which project was looked at. */
+/** Stores the last project. */
 export function rememberProject(id: number): void {
   localStorage.setItem(name, String(id));
 }

@@ -5,8 +5,8 @@ import { providerAddress, providersFor } from './providers.ts';
 import { ProviderLink } from './provider_link.tsx';
 
 /**
- * The ways to sign in beside a password: the providers of this server, and that of the
- * organization, which the address in the form tells.
+ * The ways to sign in without a password: this server's providers, and the organization's provider,
+ * found by the address in the form.
  */
 export function AnyProvider({ next }: { next: string | undefined }) {
   const { data } = useQuery(providersFor());
@@ -15,8 +15,8 @@ export function AnyProvider({ next }: { next: string | undefined }) {
     const field = document.querySelector<HTMLInputElement>('input[name=email]');
     const email = field?.value.trim() ?? '';
     setMissing(email === '');
-    // A link and no form: the policy of the page lets forms lead to this server only, and this
-    // address leads on to the identity provider.
+    // A link, not a form: the page's policy allows forms only for this server, and this address
+    // redirects to the identity provider.
     if (email !== '') location.assign(providerAddress('saml', { email, next }));
     else field?.focus();
   };

@@ -3,7 +3,7 @@ import { provider_names } from './provider_names.ts';
 import type { Provider } from './provider_names.ts';
 import { providerAddress } from './providers.ts';
 
-/** Begins a sign-in through a provider; `email` is a hint for its page. */
+/** A link that starts a sign-in through a provider; `email` is a hint for its page. */
 export function ProviderLink({
   provider,
   email,

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Providers } from '../../server/api/single_sign_on/schema.ts';
 
-/** Through whom somebody can sign in. */
+/** A provider for signing in. */
 export type Provider = Static<typeof Providers>['providers'][number];
 
 /** The names of the providers. */

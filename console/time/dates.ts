@@ -1,6 +1,6 @@
 import { useLayoutEffect, useSyncExternalStore } from 'react';
 
-/** Number of dates that are drawn now. */
+/** Number of rendered dates. */
 let drawn = 0;
 const watchers = new Set<() => void>();
 
@@ -14,7 +14,7 @@ function watch(changed: () => void): () => void {
   return () => void watchers.delete(changed);
 }
 
-/** Counts what is drawn as a date in the zone, which the head of the page names. */
+/** Counts a rendered date, so that the page's head names the time zone. */
 export function useDrawnDate(is_date: boolean): void {
   useLayoutEffect(() => {
     if (!is_date) return;
@@ -23,7 +23,7 @@ export function useDrawnDate(is_date: boolean): void {
   }, [is_date]);
 }
 
-/** Returns true while a date is drawn. */
+/** Returns true while a date is rendered. */
 export function useHasDates(): boolean {
   return useSyncExternalStore(watch, () => drawn > 0);
 }

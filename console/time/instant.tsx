@@ -3,12 +3,12 @@ import { useDrawnDate } from './dates.ts';
 import { useNow } from './now.ts';
 import { dated, distance, exactly, sinceWhen } from './words.ts';
 
-/** The zone in which instants are written: the project's, else UTC. */
+/** The time zone of instants: the project's, or UTC. */
 export const ZoneContext = createContext('UTC');
 
 /**
- * An instant for people: how far it is from now, or with `is_exact` the date and hour; pointing at
- * it tells both, in the zone of the project and in UTC. The head of the page names the zone.
+ * An instant for people: its distance from now, or with `is_exact` date and time; a tooltip has
+ * both, in the project's time zone and in UTC. The page's head names the time zone.
  */
 export function Instant({ at, is_exact = false }: { at: string; is_exact?: boolean }) {
   const zone = useContext(ZoneContext);
@@ -21,10 +21,7 @@ export function Instant({ at, is_exact = false }: { at: string; is_exact?: boole
   );
 }
 
-/**
- * An instant of what goes on, of today without its date; pointing at it tells the date and the
- * distance.
- */
+/** A recent instant, without its date if it is today; a tooltip has the date and the distance. */
 export function Since({ at, is_precise = false }: { at: string; is_precise?: boolean }) {
   const zone = useContext(ZoneContext);
   const now_ms = useNow();

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 
 const day_ms = 86_400_000;
 
-/** Spans of time that a press shows. */
+/** Time ranges to choose from. */
 export const lengths_of_time = [
   { label: 'Hour', length_ms: day_ms / 24 },
   { label: 'Day', length_ms: day_ms },
@@ -11,7 +11,7 @@ export const lengths_of_time = [
   { label: 'Year', length_ms: 365 * day_ms },
 ];
 
-/** Joined buttons, one for each length, of which the one that is shown is pressed. */
+/** Joined buttons, one for each length; the current one is pressed. */
 export function Lengths<One extends { label: string; length_ms: number }>({
   lengths,
   shown_ms,

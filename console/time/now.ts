@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 const tick_ms = 10_000;
 
-/** The browser's clock: the console's only source of the present instant, in milliseconds. */
+/** Returns the browser's time in milliseconds, the console's only clock. */
 export function now(): number {
   return Date.now();
 }
@@ -28,14 +28,14 @@ function watch(changed: () => void): () => void {
   };
 }
 
-/** The present instant, for what is said relative to it; moves every ten seconds. */
+/** Returns the current instant for relative times; updated every ten seconds. */
 export function useNow(): number {
   return useSyncExternalStore(watch, () => shown_now);
 }
 
 const day_ms = 86_400_000;
 
-/** The instant so many days from now, as the API takes it. */
+/** Returns the instant so many days from now, in the API's form. */
 export function inDays(days: string | string[] | undefined): string {
   return new Date(now() + Number(days) * day_ms).toISOString();
 }

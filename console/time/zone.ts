@@ -1,7 +1,7 @@
 const formats = new Map<string, Intl.DateTimeFormat>();
 const day_ms = 86_400_000;
 
-/** Returns the wall clock of the zone at the instant, in milliseconds as if it were UTC. */
+/** Returns the zone's local time at the instant, in milliseconds as if it were UTC. */
 export function wallClock(at: number, zone: string): number {
   if (zone === 'UTC') return at;
   let format = formats.get(zone);
@@ -32,20 +32,20 @@ export function wallClock(at: number, zone: string): number {
 }
 
 /**
- * When a clock on a wall of the zone shows this: the first time where it does twice, and where the
- * clocks are moved past it as much later as they are moved.
+ * Returns the instant of a local time in the zone: the first one if it occurs twice. If the clocks
+ * skip it, the result is later by the skipped time.
  */
 export function instantOf(wall: number, zone: string): number {
   return instantsOf(wall, zone)[0] ?? wall - Math.min(...offsetsAround(wall, zone));
 }
 
-/** Whenever a clock on a wall of the zone shows this: once, twice, or never. */
+/** Returns all instants of a local time in the zone: one, two, or none. */
 export function instantsOf(wall: number, zone: string): number[] {
   const instants = new Set(offsetsAround(wall, zone).map((offset) => wall - offset));
   return [...instants].filter((at) => wallClock(at, zone) === wall).sort((one, two) => one - two);
 }
 
-/** Returns an instant for a field of date and hour, by the clocks of the zone. */
+/** Returns an instant for a date and time field, in the time zone. */
 export function fieldOf(at: number, zone: string): string {
   return new Date(wallClock(at, zone)).toISOString().slice(0, 16).replace('T', ' ');
 }
@@ -53,8 +53,8 @@ export function fieldOf(at: number, zone: string): string {
 const typed_form = /^(\d{4}-\d\d-\d\d)(?:[T ]+(\d?\d):(\d\d))?$/;
 
 /**
- * The instant that was typed into a field of a day, or of date and hour, by the clocks of the zone:
- * `2026-11-28 22:00`, `2026-11-28`. Undefined where it is none.
+ * Returns the typed instant of a date, or date and time field, in the time zone:
+ * `2026-11-28 22:00`, `2026-11-28`. Undefined for an invalid text.
  */
 export function typedAt(field: string, zone: string): number | undefined {
   const [, day, hour = '0', minute = '00'] = typed_form.exec(field.trim()) ?? [];
@@ -62,12 +62,12 @@ export function typedAt(field: string, zone: string): number | undefined {
   return Number.isNaN(wall) ? undefined : instantOf(wall, zone);
 }
 
-/** Returns true if the clocks of the zone show another instant in the same way. */
+/** Returns true if another instant has the same local time in the zone. */
 export function isShownTwice(at: number, zone: string): boolean {
   return instantsOf(wallClock(at, zone), zone).length > 1;
 }
 
-/** Returns the offset of the zone's clocks from UTC a day earlier, and a day later. */
+/** Returns the zone's offset from UTC a day earlier, and a day later. */
 function offsetsAround(wall: number, zone: string): number[] {
   return [wall - day_ms, wall + day_ms].map((at) => wallClock(at, zone) - at);
 }

@@ -30,10 +30,10 @@ const press = (name: string) => page.getByRole('button', { name, exact: true }).
 test('a second factor is set up, its codes are replaced, and it is removed', { skip }, async () => {
   await openAccount(await newPerson(world.harness));
   const part = section('Second factor');
-  await part.getByLabel('Your present password').fill('not the password');
+  await part.getByLabel('Your current password').fill('not the password');
   await press('Set up a second factor');
-  await page.getByText('This is not the present password.').waitFor();
-  await part.getByLabel('Your present password').fill(password);
+  await page.getByText('This is not the current password.').waitFor();
+  await part.getByLabel('Your current password').fill(password);
   await press('Set up a second factor');
   await page.getByText('Add Sluice to your authenticator app').waitFor();
   const secret = (await part.locator('code').textContent())!;
@@ -54,14 +54,14 @@ test('a second factor is set up, its codes are replaced, and it is removed', { s
   const codes = await part.getByRole('listitem').allTextContents();
   assert.equal(new Set(codes).size, 10);
   await part.getByText('Create new recovery codes').click();
-  await part.locator('details').nth(0).getByLabel('Your present password').fill(password);
+  await part.locator('details').nth(0).getByLabel('Your current password').fill(password);
   await part.locator('details').nth(0).getByLabel('Code').fill(codes[0]!);
   await press('Create new codes');
   await part.getByText('You have new recovery codes').waitFor();
   const newer = await part.getByRole('listitem').allTextContents();
   assert.equal(new Set([...codes, ...newer]).size, 20);
   await part.locator('summary').nth(1).click();
-  await part.locator('details').nth(1).getByLabel('Your present password').fill(password);
+  await part.locator('details').nth(1).getByLabel('Your current password').fill(password);
   await part.locator('details').nth(1).getByLabel('Code').fill(codes[1]!);
   await press('Remove the second factor');
   await part.getByText('The code is wrong or was used before').waitFor();

@@ -6,7 +6,7 @@ import { account } from '../signed_in/account.ts';
 import { PresentPassword } from './present_password.tsx';
 import { pathTo } from '../http/path.ts';
 
-/** The address, whether it is confirmed, and its change. */
+/** The address, whether it is confirmed, and a form to change it. */
 export function EmailSection({ own }: { own: AccountRow }) {
   const { email, is_email_verified, pending_email } = own;
   return (

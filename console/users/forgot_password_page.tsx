@@ -6,7 +6,7 @@ import { Panel } from '../page/panel.tsx';
 import { PlainPage } from '../page/page.tsx';
 import { pathTo } from '../http/path.ts';
 
-/** Asks for a link under which a new password is chosen. */
+/** Requests a link to choose a new password. */
 export function ForgotPasswordPage() {
   const [told, setTold] = useState<string>();
   return (

@@ -12,8 +12,8 @@ const reset_route = getRouteApi('/reset-password/{-$token}');
 const verify_route = getRouteApi('/verify-email/{-$token}');
 
 /**
- * The pages behind the links of mails. Opening one does nothing, because programs that look for
- * viruses open links too; its button does. Without the token they say where to find it.
+ * The pages behind mailed links. Opening one does nothing, because virus scanners open links too;
+ * its button does. Without the token they say where to find it.
  */
 export function ResetPasswordPage() {
   const navigate = reset_route.useNavigate();
@@ -60,7 +60,7 @@ export function ResetPasswordPage() {
   );
 }
 
-/** Confirms an address by the link that was mailed to it; see `ResetPasswordPage`. */
+/** Confirms an address with the mailed link; see `ResetPasswordPage`. */
 export function VerifyEmailPage() {
   const navigate = verify_route.useNavigate();
   const token = useTakenToken(verify_route.useParams().token, () =>

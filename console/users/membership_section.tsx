@@ -4,7 +4,7 @@ import { level_names } from '../signed_in/member_words.ts';
 import { Section } from '../page/section.tsx';
 import { current_session } from '../signed_in/sessions.ts';
 
-/** The organizations of the account, and which of them are closed to it. */
+/** The organizations of the account, with those that are closed to it. */
 export function MembershipSection({ own }: { own: AccountRow }) {
   const { organizations, is_2fa_enabled } = own;
   const { data: session } = useQuery(current_session);
@@ -13,7 +13,7 @@ export function MembershipSection({ own }: { own: AccountRow }) {
       {organizations.length === 0 && (
         <p>
           {session?.is_partial === true
-            ? 'None of yours accepts the provider through which you signed in.'
+            ? 'No organization of yours accepts the provider through which you signed in.'
             : 'You belong to no organization. Open the link of an invite to join one.'}
         </p>
       )}

@@ -20,7 +20,7 @@ import { pathTo } from '../http/path.ts';
 
 type Own = { own: AccountRow };
 
-/** The passkeys of the account: add one, give it another name, remove it. */
+/** The passkeys of the account: add, rename, remove. */
 export function PasskeySection({ own }: Own) {
   const query = useQuery(passkeys);
   const [codes, showCodes] = useState<string[]>([]);
@@ -66,7 +66,7 @@ function Add({ own, showCodes }: Own & { showCodes: (codes: string[]) => void })
         if (!outcome.ok) throw outcome.problem;
         showCodes(outcome.body.recovery_codes);
         await done('The passkey was added.', account, passkeys);
-        // Organizations that ask for a second factor are open from now on.
+        // Organizations that require a second factor are now open.
         await queries.invalidateQueries();
       }}
       button="Add passkey"

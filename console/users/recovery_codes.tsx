@@ -1,7 +1,7 @@
 import { CopyButton } from '../page/copy_button.tsx';
 import { Panel } from '../page/panel.tsx';
 
-/** Recovery codes, which the API shows once. */
+/** Recovery codes, which the API returns only once. */
 export function RecoveryCodes({ codes }: { codes: string[] }) {
   return (
     <Panel>

@@ -3,21 +3,21 @@ import { loadedPage } from '../page/load_page.tsx';
 import { root_route } from '../shell/root_route.ts';
 import { requireSignIn, signed_in_route } from '../shell/signed_in_route.ts';
 
-/** `/account`: what is a person's own. */
+/** Route `/account`: the person's own account. */
 export const account_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'account',
   component: loadedPage(() => import('./account_page.tsx'), 'AccountPage'),
 });
 
-/** `/forgot-password`: asks for a link by mail. */
+/** Route `/forgot-password`: requests a link by mail. */
 export const forgot_password_route = createRoute({
   getParentRoute: () => root_route,
   path: 'forgot-password',
   component: loadedPage(() => import('./forgot_password_page.tsx'), 'ForgotPasswordPage'),
 });
 
-/** `/reset-password/<token>`, which takes the token out of the address. */
+/** Route `/reset-password/<token>`, which removes the token from the address. */
 export const reset_password_route = createRoute({
   getParentRoute: () => root_route,
   path: 'reset-password/{-$token}',
@@ -25,8 +25,8 @@ export const reset_password_route = createRoute({
 });
 
 /**
- * `/verify-email/<token>`, which takes the token out of the address. It is for who has the account,
- * so the sign-in comes first.
+ * Route `/verify-email/<token>`, which removes the token from the address. Only the account's owner
+ * may open it, so the sign-in comes first.
  */
 export const verify_email_route = createRoute({
   getParentRoute: () => root_route,

@@ -18,8 +18,8 @@ const path = pathTo('/api/users/@me/totp/');
 type Own = { own: AccountRow };
 
 /**
- * The second factor: set an app up, or have new recovery codes and remove it. Seed and codes are
- * shown once: the API never gives them again.
+ * The second factor: set up an app, create new recovery codes, or remove it. Seed and codes are
+ * shown once: the API never returns them again.
  */
 export function SecondFactorSection({ own }: Own) {
   const [codes, showCodes] = useState<string[]>();
@@ -96,7 +96,7 @@ function SetUpForm({ own, showCodes }: WithCodes) {
         done={async ({ recovery_codes }) => {
           showCodes(recovery_codes.length === 0 ? undefined : recovery_codes);
           await done('Your second factor is set up.', account);
-          // Organizations that ask for one are open from now on.
+          // Organizations that require a second factor are now open.
           await queries.invalidateQueries();
         }}
         button="Turn on second factor"
@@ -161,7 +161,7 @@ function NewCodes({ own, showCodes }: WithCodes) {
   const shown = useShownPasskey();
   return (
     <Seldom summary="Create new recovery codes">
-      <p>Your present codes then stop working.</p>
+      <p>Your current codes then stop working.</p>
       <Form
         path={pathTo('/api/users/@me/recovery_codes/')}
         body={({ current_password, code }) => ({

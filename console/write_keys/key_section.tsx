@@ -26,8 +26,8 @@ const overlaps: [number, string][] = [
 ];
 
 /**
- * Shows the keys with which SDKs send events: the project's token, and keys that can end by
- * themselves.
+ * Shows the keys with which SDKs send events: the project's token, and keys that can be revoked
+ * separately.
  */
 export function WriteKeySection({
   project: { id, api_token, organization },
@@ -131,7 +131,7 @@ function Key({ project_id, write_key, may_change }: OneKey & { may_change: boole
   );
 }
 
-/** When it was created, how long it works, and when it was used. */
+/** Shows when the key was created, how long it works, and when it was used. */
 function Life({ write_key }: Pick<OneKey, 'write_key'>) {
   const { created_at, expires_at, last_used_at } = write_key;
   const has_ended = expires_at !== null && Date.parse(expires_at) <= now();

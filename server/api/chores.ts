@@ -42,7 +42,7 @@ import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
 
 /**
- * Lists the chores of an API process, one line each; tests do the work by hand, with a clock of
+ * Lists the chores of an API process, one line each. Tests run the work directly, with a clock of
  * their own.
  */
 export function choresOf(deps: Deps): Chore[] {
@@ -75,7 +75,7 @@ export function choresOf(deps: Deps): Chore[] {
       work: (signal) => checkChains(deps, signal),
     },
     {
-      name: 'look at the room on disk',
+      name: 'check of free disk space',
       interval_ms: 2_000,
       work: () => deps.disk.look(),
     },
@@ -102,7 +102,7 @@ export function choresOf(deps: Deps): Chore[] {
   ];
 }
 
-/** The warnings that people get before something ends, or when it does. */
+/** Lists the chores that warn people before an expiry, or at it. */
 function warningsOf(deps: Deps): Chore[] {
   return [
     {
@@ -133,16 +133,16 @@ function warningsOf(deps: Deps): Chore[] {
   ];
 }
 
-/** Lists chores that judge how exports are. */
+/** Lists the chores that assess the state of exports. */
 function looksOf(deps: Deps): Chore[] {
   return [
     {
-      name: 'look for late exports',
+      name: 'check for late exports',
       interval_ms: 30_000,
       work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
     },
     {
-      name: 'look at how late exports are planned, in which states they are, and what is verified',
+      name: 'measurement of late planning, states of exports, and verification',
       interval_ms: 10_000,
       work: () => Promise.all([noteExports, planLooks, noteVerified].map((it) => it(deps.engine))),
     },
@@ -173,7 +173,7 @@ function erasuresOf(deps: Deps): Chore[] {
       work: () => certifyDeletions(deps),
     },
     {
-      name: 'removal of the notes of erasures whose projects are gone',
+      name: 'removal of the notes of erasures whose projects were deleted',
       interval_ms: 60_000,
       work: (signal) => sweepNotes(deps.engine, signal),
     },
@@ -200,7 +200,7 @@ function catalogueOf(deps: Deps): Chore[] {
       work: (signal) => countEvents(deps, signal),
     },
     {
-      name: 'removal of the counts of days that the event catalogue no longer shows',
+      name: 'removal of old daily counts of the event catalogue',
       interval_ms: 3_600_000,
       work: () => sweepDays(deps.db, deps.clock.now()),
     },
@@ -223,7 +223,7 @@ function downloadsOf(deps: Deps): Chore[] {
   ];
 }
 
-/** Lists chores that remove ways to sign in at the end of their time. */
+/** Lists the chores that delete expired ways to sign in. */
 function signInsOf(deps: Deps): Chore[] {
   return [
     {
@@ -249,7 +249,7 @@ function signInsOf(deps: Deps): Chore[] {
   ];
 }
 
-/** Lists chores that remove data at the end of its time. */
+/** Lists the chores that delete data after its retention time. */
 function removalsOf(deps: Deps): Chore[] {
   return [
     {
@@ -278,7 +278,7 @@ function removalsOf(deps: Deps): Chore[] {
       work: (signal) => sweepNotices(deps, signal),
     },
     {
-      name: 'removal of rows that projects no longer keep',
+      name: 'removal of rows beyond the retention of projects',
       interval_ms: 60_000,
       work: (signal) => retainRows(deps, signal),
     },
@@ -298,7 +298,7 @@ function removalsOf(deps: Deps): Chore[] {
       work: () => sweepAnswers(deps.db, deps.clock.now()),
     },
     {
-      name: 'removal of the salts of days that are over',
+      name: 'removal of the salts of past days',
       interval_ms: 600_000,
       work: () => sweepVisitorSalts(deps.db, deps.clock.now()),
     },

@@ -4,8 +4,8 @@ import { collections } from './plugins/collections.ts';
 const organization = '/api/organizations/:id/';
 
 /**
- * Methods by path, without the names of parameters: what clients that were written for others send
- * to. Names that these do not know are ignored there; everywhere else they are refused.
+ * Methods by path, without the names of parameters, for the endpoints that clients of a similar API
+ * use. These endpoints ignore unknown fields; all others refuse them.
  */
 const endpoints: [path: string, methods: string][] = [
   ['/api/organizations/', 'GET POST'],
@@ -47,12 +47,15 @@ const endpoints: [path: string, methods: string][] = [
 ];
 const known = new Map(endpoints.map(([path, methods]) => [plain(path), methods.split(' ')]));
 
-/** True for an endpoint of the contract; a PUT beside a PATCH of it, and its other mount, too. */
+/**
+ * Returns true for an endpoint of the contract, also for a PUT beside its PATCH, and at its other
+ * mount.
+ */
 export function isOfContract(method: string, path: string): boolean {
   return known.get(plain(path))?.includes(method) === true;
 }
 
-/** Only where a parameter stands matters, not what the code calls it. */
+/** Only the position of a parameter matters, not its name in the code. */
 function plain(path: string): string {
   return path.replaceAll(/:\w+/g, ':');
 }

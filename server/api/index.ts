@@ -41,7 +41,7 @@ import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
 import { writeKeyRoutes } from './write_keys/routes.ts';
 
-/** Everything that the API has, one line each. */
+/** All slices of the API, one line each. */
 export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   organizationRoutes,
   memberRoutes,

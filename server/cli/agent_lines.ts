@@ -2,13 +2,13 @@ import { Transform } from 'node:stream';
 import type { Writable } from 'node:stream';
 import { withoutNullArguments } from '../api/mcp/arguments.ts';
 
-/** The protocol's library ends for good at a line that is longer, and answers nothing. */
+/** The protocol's library fails for good at a longer line, without an answer. */
 const line_bytes_max = 10 * 1024 * 1024;
 
 /**
- * Lets through the lines that are messages of JSON-RPC, as `withoutNullArguments` has them. Every
- * other one, but a blank one, is answered at once with a short error of the protocol: of such a
- * line the library says nothing to the agent, and to the log all that its schemas miss.
+ * Passes on lines that are messages of JSON-RPC, after `withoutNullArguments`. Answers every other
+ * line except a blank one with a short error of the protocol, because the library would not tell
+ * the agent and would log all schema errors.
  */
 export function messageLines(isMessage: (value: unknown) => boolean, output: Writable): Transform {
   let begun: Buffer[] = [];
@@ -20,7 +20,7 @@ export function messageLines(isMessage: (value: unknown) => boolean, output: Wri
     try {
       const message = withoutNullArguments(JSON.parse(line));
       if (isMessage(message)) return `${JSON.stringify(message)}\n`;
-      refuse(-32600, 'Invalid Request: the line is no message of JSON-RPC.');
+      refuse(-32600, 'Invalid Request: the line is no JSON-RPC message.');
     } catch {
       refuse(-32700, 'Parse error: the line is not valid JSON.');
     }

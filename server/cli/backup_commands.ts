@@ -13,9 +13,9 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .argument('<place>', place)
     .option(...passphrase)
     .option('--keep <n>', 'remove all but the newest n backups afterwards')
-    .option('--rows-per-file <n>', 'most rows of one file of events or persons')
+    .option('--rows-per-file <n>', 'most rows in a file of events or persons')
     .addOption(
-      new Option('--check', 'change nothing: read a backup whole, and compare it').conflicts([
+      new Option('--check', 'change nothing: read a whole backup, and compare it').conflicts([
         'keep',
         'rowsPerFile',
       ]),
@@ -29,23 +29,21 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .argument('<place>', place)
     .option(...passphrase)
     .option('--to <instant>', 'the newest backup at or before it; default the newest')
-    .option('--lost <store>', 'postgres or clickhouse: that one alone, and the other one is kept')
+    .option('--lost <store>', 'postgres or clickhouse: restore only this one, and keep the other')
     .option('--json', 'one JSON object instead of text')
     .action(wrap(async () => (await import('./backup/restore.ts')).restore));
   program
     .command('reconcile')
     .description(
-      'after a restore: enter what destinations say was delivered, and let exports go on',
+      "after a restore: enter deliveries from the destinations' receipts, and resume exports",
     )
     .option('--export <id>', 'one export only; default all that wait for it')
-    .option('--assume <what>', 'delivered or missing, where the destination cannot say it')
+    .option('--assume <what>', 'delivered or missing, if the destination cannot say')
     .option('--json', 'one JSON object instead of text')
     .action(wrap(async () => (await import('./backup/reconcile.ts')).reconcile));
   program
     .command('drill')
-    .description(
-      'back up, restore into a temporary place, compare row by row, say how long it took',
-    )
+    .description('back up, restore into a temporary place, compare row by row, report the time')
     .option('--from <place>', 'restore the newest backup of this place instead of creating one')
     .option(...passphrase)
     .action(wrap(async () => (await import('./backup/drill.ts')).drill));
@@ -58,7 +56,7 @@ export function addMigrateStoreCommand(program: Command, wrap: Wrap): void {
     .description('move events and persons into another ClickHouse (docs/clickhouse_cluster.md)')
     .option('--to <url>', 'the other ClickHouse; of a cluster every replica, with commas')
     .option('--to-cluster <name>', 'its name in system.clusters, as SLUICE_CLICKHOUSE_CLUSTER')
-    .option('--switch', 'copy the last rows, and close the store of the server to writing')
+    .option('--switch', "copy the last rows, and close the server's store to writes")
     .addOption(new Option('--undo', 'give the server its store back').conflicts(['to', 'switch']))
     .action(wrap(async () => (await import('./migrate_store/command.ts')).migrateStore));
 }
@@ -68,8 +66,8 @@ export function addLeaveCommand(program: Command, wrap: Wrap): void {
   program
     .command('leave')
     .description('write everything as open files: Parquet, YAML, JSON lines (docs/leaving.md)')
-    .requiredOption('--to <folder>', 'an empty folder, or one that this command has begun')
+    .requiredOption('--to <folder>', 'an empty folder, or one that this command has started')
     .option('--organization <name...>', 'names or ids; default all')
-    .option('--with-secrets', 'with secrets.env: the credentials of exports and tools, readable')
+    .option('--with-secrets', 'with secrets.env: the readable credentials of exports and tools')
     .action(wrap(async () => (await import('./leave/leave.ts')).leave));
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Output } from './client/print.ts';
 import type { Wrap } from './command_context.ts';
 
-/** The heading of the commands that ask a server, in help and in docs/cli.md. */
+/** The heading of the commands for a server's API, in help and in docs/cli.md. */
 const client_group = 'Commands that ask a server:';
 
 const exports_of = () => import('./exports/list.ts');
@@ -13,8 +13,8 @@ const runs = () => import('./runs/runs.ts');
 const lake = () => import('./lake/lake.ts');
 
 /**
- * The commands that ask a server: with an address and a key, from any machine. `sluice api` has two
- * meanings: it asks a route, and without one it starts the API.
+ * Adds the commands that call a server with an address and a key, from any machine. `sluice api`
+ * has two meanings: with a route it calls the route, without one it starts the API.
  */
 export function addClientCommands(
   program: Command,
@@ -62,13 +62,13 @@ function addProfiles(program: Command, wrap: Wrap<Output>): void {
     .action(wrap(async () => (await load()).logout));
   program
     .command('profiles')
-    .description('list profiles, or use another one from now on')
+    .description('list profiles, or make another one the current one')
     .argument('[name]', 'the profile to use')
     .option('--json', 'print JSON')
     .action(wrap(async () => (await load()).listProfiles));
 }
 
-/** The options with which a command says which server it asks, and as whom. */
+/** Adds the options that select the server and the key. */
 export function serverOptions(command: Command): Command {
   return command
     .option('--url <url>', 'address of the server; default SLUICE_URL, then the profile')
@@ -96,10 +96,10 @@ function addExports(program: Command, wrap: Wrap<Output>): void {
     group
       .command('list')
       .description('list the exports of a project with their health, newest first')
-      .option('--search <text>', 'only exports whose name has this text')
-      .option('--health <codes>', 'only exports that are so, such as failing,late')
+      .option('--search <text>', 'only exports whose name contains this text')
+      .option('--health <codes>', 'only exports in these states, such as failing,late')
       .option('--tag <tag>', 'only exports with this tag')
-      .option('--limit <n>', 'most exports that are listed', '100')
+      .option('--limit <n>', 'most exports in the list', '100')
       .action(wrap(async () => (await exports_of()).listExports)),
   );
   asking(
@@ -123,7 +123,7 @@ function addExports(program: Command, wrap: Wrap<Output>): void {
       .alias('unpause')
       .description('resume a paused export')
       .argument('<export>', export_text)
-      .option('--backfill', 'deliver the intervals that were missed, too')
+      .option('--backfill', 'also deliver the missed intervals')
       .action(wrap(async () => (await control()).resumeExport)),
   );
   asking(
@@ -150,18 +150,21 @@ function addCreate(command: Command, wrap: Wrap<Output>): Command {
     .option('-c, --config <key=value...>', 'keys of the destination; key=@file for secrets')
     .option('--model <model>', 'events (default), persons, person_distinct_ids, sessions or groups')
     .option('--query <sql>', 'a custom query; @file reads it from a file')
-    .option('--mode <mode>', 'how rows go into a table: append, merge or replace')
+    .option('--mode <mode>', 'how a run writes rows into a table: append, merge or replace')
     .option('--primary-key <column...>', 'columns that identify a row, with --mode merge')
-    .option('--version-key <column...>', 'columns that grow with each change, with --mode merge')
-    .option('--allow-empty', 'a run without rows empties the table, with --mode replace')
+    .option(
+      '--version-key <column...>',
+      'columns that grow with each change of a row, with --mode merge',
+    )
+    .option('--allow-empty', 'with --mode replace: a run without rows empties the table')
     .option(
       '--start-at <instant>',
       'start of the schedule, if later than now; a backfill delivers older rows',
     )
-    .option('--end-at <instant>', 'last instant that is exported')
-    .option('--tag <tag...>', 'words to find it by')
+    .option('--end-at <instant>', 'no interval after this instant is exported')
+    .option('--tag <tag...>', 'words by which people find it')
     .option('--paused', 'create it paused')
-    .option('--test', 'try the destination first, and create nothing when that fails')
+    .option('--test', 'test the destination first, and create nothing if the test fails')
     .action(wrap(async () => (await import('./exports/create.ts')).createExport));
 }
 
@@ -169,7 +172,7 @@ function addDeliveries(group: Command, wrap: Wrap<Output>): void {
   asking(
     group
       .command('run')
-      .description('deliver now what came in since the last interval')
+      .description('deliver now the rows ingested since the last interval')
       .argument('<export>', export_text)
       .option('--wait', 'wait for the end; exit code 1 unless it completed')
       .action(wrap(async () => (await backfills()).runExport)),
@@ -182,12 +185,9 @@ function addDeliveries(group: Command, wrap: Wrap<Output>): void {
       .requiredOption('--from <instant>', 'start of the range: an instant, or a day in UTC')
       .option('--to <instant>', 'end of the range, exclusive', 'now')
       .addOption(
-        new Option('--by <time>', 'the time that the range is about').choices([
-          'timestamp',
-          'inserted_at',
-        ]),
+        new Option('--by <time>', 'the clock of the range').choices(['timestamp', 'inserted_at']),
       )
-      .option('--all', 'deliver every row once more, also those that were delivered')
+      .option('--all', 'deliver every row again, including delivered ones')
       .option('--dry-run', 'show the rows that it would deliver, and start nothing')
       .option('--wait', 'wait for the end; exit code 1 unless it completed')
       .action(wrap(async () => (await backfills()).backfillExport)),
@@ -197,10 +197,10 @@ function addDeliveries(group: Command, wrap: Wrap<Output>): void {
       .command('logs')
       .description('print the log of an export, oldest line first')
       .argument('<export>', export_text)
-      .option('-f, --follow', 'go on with new lines until Ctrl-C')
+      .option('-f, --follow', 'continue with new lines until Ctrl-C')
       .option('--run <id>', 'only lines of this run')
       .option('--level <levels>', 'only these levels, such as WARNING,ERROR')
-      .option('--limit <n>', 'most lines of the past', '50')
+      .option('--limit <n>', 'most lines before now', '50')
       .action(wrap(async () => (await import('./exports/logs.ts')).showLogs)),
   );
 }
@@ -215,8 +215,8 @@ function addRuns(program: Command, wrap: Wrap<Output>): void {
       .command('list')
       .description('list the runs of an export, newest first')
       .argument('<export>', export_text)
-      .option('--status <statuses>', 'only these, such as Failed,FailedRetryable')
-      .option('--limit <n>', 'most runs that are listed', '30')
+      .option('--status <statuses>', 'only these statuses, such as Failed,FailedRetryable')
+      .option('--limit <n>', 'most runs in the list', '30')
       .action(wrap(async () => (await runs()).listRuns)),
   );
   asking(
@@ -238,7 +238,7 @@ function addRuns(program: Command, wrap: Wrap<Output>): void {
   asking(
     group
       .command('retry')
-      .description('deliver what a failed or cancelled run did not')
+      .description('deliver the rows that a failed or cancelled run did not')
       .argument('<export>', export_text)
       .argument('<run>', 'id of the run')
       .action(wrap(async () => (await runs()).retryRun)),
@@ -255,7 +255,7 @@ function addLake(program: Command, wrap: Wrap<Output>): void {
       .command('list')
       .alias('tables')
       .description('list the tables of a project by name')
-      .option('--limit <n>', 'most tables that are listed', '100')
+      .option('--limit <n>', 'most tables in the list', '100')
       .action(wrap(async () => (await lake()).listTables)),
   );
   asking(
@@ -268,7 +268,7 @@ function addLake(program: Command, wrap: Wrap<Output>): void {
   asking(
     group
       .command('maintain')
-      .description('merge small files and remove old ones now, not at the next round')
+      .description('merge small files and remove old ones now, without waiting for the next round')
       .argument('<table>', table_text)
       .action(wrap(async () => (await lake()).maintainTable)),
   );

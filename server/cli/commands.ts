@@ -15,20 +15,19 @@ import {
   addUserCommand,
 } from './people/people_commands.ts';
 
-/** The heading of the commands that run where the server runs. */
-const server_group = 'Commands of a server, where it runs:';
+/** The heading of the commands that run on the server's machine. */
+const server_group = "Commands that run on the server's machine:";
 
 /**
- * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2
- * wrong usage or settings. Guarantee: a known fault is told in a sentence on standard error,
- * without a stack.
+ * Runs one command line and returns the exit code: 0 done, 1 a fault, 2 wrong usage or settings.
+ * Guarantee: standard error gets a sentence for a known fault, without a stack.
  */
 export async function run(argv: string[]): Promise<number> {
   let code = 0;
   const wrap: Wrap =
     (load) =>
     async (...given) => {
-      // Settings and log are loaded when something runs: help is there without them.
+      // Settings and log are loaded with the first action, so help works without them.
       const [{ environmentConfig }, { openLog }, { terminalText }] = await Promise.all([
         import('../config/config.ts'),
         import('../platform/log.ts'),
@@ -41,19 +40,19 @@ export async function run(argv: string[]): Promise<number> {
         say: (line) => process.stdout.write(`${terminalText(line)}\n`),
       };
       const action = await load();
-      // Last comes the command itself.
+      // The last argument is the command itself.
       code = await action(context, ...(given.slice(0, -1) as never[]));
     };
   const ask: Wrap<Output> =
     (load) =>
     async (...given) => {
-      // Neither settings nor log: a command that asks a server is there at once.
+      // Without settings and log, commands for a server's API start fast.
       const [action, { standardOutput }] = await Promise.all([load(), import('./client/print.ts')]);
       code = await action(standardOutput(), ...(given.slice(0, -1) as never[]));
     };
   const command = build(wrap, ask);
   try {
-    // Without a word there is nothing to do: what can be done is the answer, and no mistake.
+    // Without arguments, the help is printed, which is no error.
     if (argv.length <= 2) command.help();
     await command.parseAsync(argv);
     return code;
@@ -63,7 +62,7 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-/** All commands with their options, none of which does anything: for docs/cli.md. */
+/** Returns all commands with their options but without actions, for docs/cli.md. */
 export function describedProgram(): Command {
   const nothing = () => async () => undefined;
   return build(nothing, nothing);
@@ -84,7 +83,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   addServerCommands(program, wrap);
   const migrate = program
     .command('migrate')
-    .description('bring both stores to this version and exit')
+    .description('migrate both stores to this version and exit')
     .addOption(
       new Option(
         '--accept-store <store>',
@@ -112,8 +111,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
     .exitOverride()
     .command('rotate')
     .description(
-      'put everything that is stored under former secret keys under the present one (see ' +
-        'docs/operating.md)',
+      're-encrypt everything under former secret keys with the current one (see docs/operating.md)',
     )
     .action(wrap(async () => (await import('./secrets.ts')).rotateSecrets));
   program
@@ -133,13 +131,13 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
 function addVerifyCommand(program: Command, wrap: Wrap): void {
   program
     .command('verify')
-    .description('read destinations again and name what differs from the receipts')
+    .description('read destinations again and report differences from the receipts')
     .option('--export <id>', 'one export only; default all that are not deleted')
     .option('--json', 'one JSON object instead of text')
     .option(
       '--forget-missing',
-      'take deliveries without a receipt at the destination out of the ledger: a backfill brings ' +
-        'their rows',
+      'remove deliveries without a receipt at the destination from the ledger: a backfill ' +
+        'delivers their rows',
     )
     .option('--yes', 'do not ask')
     .action(wrap(async () => (await import('./verify/verify.ts')).verify));
@@ -162,7 +160,7 @@ function addServerCommands(program: Command, wrap: Wrap): void {
     .action(wrap(starting({ api: true, worker: true })));
   program
     .command('worker')
-    .description('start a worker beside a running server, or on the stores that are configured')
+    .description('start a worker beside a running server, or on the configured stores')
     .action(wrap(starting({ api: false, worker: true })));
 }
 
@@ -184,7 +182,7 @@ function addMcpCommand(program: Command, wrap: Wrap): void {
 function addCompletionCommand(program: Command, ask: Wrap<Output>): void {
   program
     .command('completion')
-    .description('print what completes commands and options in a shell')
+    .description('print the script that completes commands and options in a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .action(ask(async () => (await import('./completion/completion.ts')).completionOf(program)));
 }
@@ -207,7 +205,7 @@ function addImportCommand(program: Command, wrap: Wrap<Output>): void {
         'snowplow',
       ]),
     )
-    .option('--event-name <name>', 'name of every event')
+    .option('--event-name <name>', 'name of all events')
     .option('--event-field <field>', 'field with the event name; default event')
     .option(
       '--distinct-id-field <field>',
@@ -219,7 +217,7 @@ function addImportCommand(program: Command, wrap: Wrap<Output>): void {
     )
     .option('--timestamp-field <field>', 'field with the time; default timestamp')
     .option('--uuid-field <field>', 'field with the uuid of the event; default uuid')
-    .option('--timezone <zone>', 'zone of times without one', 'UTC')
-    .option('--dry-run', 'show the first events as they would be stored, and send nothing')
+    .option('--timezone <zone>', 'time zone of times without one', 'UTC')
+    .option('--dry-run', 'show the first events in their stored form, and send nothing')
     .action(wrap(async () => (await import('./import/command.ts')).importCommand));
 }

@@ -5,7 +5,7 @@ import type { Wrap } from './command_context.ts';
 
 const load = () => import('./config/command.ts');
 
-/** `sluice config`: what stands in an organization as files, and back. */
+/** Adds `sluice config`: the state of an organization as files, and back. */
 export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
   const config = program
     .command('config')
@@ -21,14 +21,14 @@ export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
     .action(wrap(async () => (await load()).plan));
   shownOptions(planOptions(config.command('diff')))
     .description('as plan; with --exit-code 1 when something differs, 2 to 4 for faults')
-    .option('--exit-code', 'exit with 1 when something differs')
+    .option('--exit-code', 'exit with 1 if something differs')
     .action(wrap(async () => (await load()).diff));
   shownOptions(planOptions(config.command('apply')))
     .description('show the plan, ask, and apply it completely or not')
     .option('--yes', 'do not ask')
     .action(wrap(async () => (await load()).apply));
   planOptions(config.command('test'))
-    .description('try every export that would change: its destination and its first rows')
+    .description('test every export that would change: its destination and its first rows')
     .option('--json', 'print JSON')
     .action(wrap(async () => (await load()).test));
 }
@@ -36,7 +36,7 @@ export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
 function organizationOptions(command: Command): Command {
   return serverOptions(command)
     .option('--organization <id>', 'id of the organization', '@current')
-    .option('--people', 'with the sections members and invites');
+    .option('--people', 'include the sections members and invites');
 }
 
 function planOptions(command: Command): Command {
@@ -44,7 +44,7 @@ function planOptions(command: Command): Command {
     .argument('<paths...>', 'files and folders: YAML, JSON, TypeScript')
     .option('--source <name>', 'name of the configuration, such as its repository', 'default')
     .option('--commit <id>', 'commit of the files')
-    .option('--prune', 'delete what this source applied before and no longer names');
+    .option('--prune', 'delete objects that this source applied and no longer names');
 }
 
 function shownOptions(command: Command): Command {

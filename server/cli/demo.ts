@@ -16,7 +16,7 @@ const day_ms = 24 * 3_600_000;
 const hour_ms = 3_600_000;
 const events_total = 20_000;
 const runs_shown_max = 5;
-/** The hour that the demo leaves out lies so many hours before the present one. */
+/** Number of hours between the hour that the demo leaves out and the current one. */
 const gap_hours = 7;
 
 type Run = {
@@ -28,12 +28,11 @@ type Run = {
 type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 /**
- * The first minute: fills the owner's first project with a believable web shop, exports it hourly
- * to the export folder, backfills the last day but for one hour and prints what came of it. That
- * hour is really left out: its backfill is cancelled, and the console offers to repair it.
- * Everything goes through the server's own API with a key of an hour, so each step is one that a
- * user could take. Repeated, it creates no second export and no second gap, doubles no event, and
- * leaves the gap to the person.
+ * Fills the owner's first project with a realistic web shop, exports it hourly to the export
+ * folder, backfills the last day except one hour, and prints the result. That hour is really
+ * missing, because its backfill is cancelled, and the console offers to repair it. Every step goes
+ * through the server's own API with a key valid for an hour, so a user could do the same. Running
+ * it again creates no second export, gap or event, and leaves the gap to the person.
  */
 export async function runDemo(
   server: RunningServer,
@@ -94,7 +93,7 @@ async function startBackfill(call: Call, exportPath: string, from: number, to: n
   return (answer['backfill'] as { id: string }).id;
 }
 
-/** Asks for the backfill of one hour, and takes it back before a run of it has begun. */
+/** Starts the backfill of one hour, and cancels it before a run begins. */
 async function plantGap(
   call: Call,
   exportPath: string,

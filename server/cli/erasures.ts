@@ -30,8 +30,8 @@ type Row = {
 };
 
 /**
- * Lists erasures as text, newest first: the progress of those in progress, and the signed
- * certificate of finished ones.
+ * Returns erasures as text, newest first: progress of running ones, and signed certificates of
+ * finished ones.
  */
 export async function listErasures(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
@@ -56,12 +56,12 @@ function tell({ id, team_id, kind, step, detail, created_at, ...row }: Row): str
   return `erasing  ${id}: ${kind} of project ${team_id}, asked ${created_at}, step ${step}.${now}`;
 }
 
-/** The options of `sluice erase` as the command line gives them. */
+/** The options of `sluice erase` on the command line. */
 type EraseFlags = { distinctId: string[]; anonymize?: boolean; yes?: boolean };
 
 /**
- * `sluice erase`: says how much an erasure of these persons is about, asks, and asks the server for
- * it. Exit code 1 when it is not wanted: then nothing was changed.
+ * `sluice erase`: shows the extent of an erasure of these persons, asks, and requests it from the
+ * server. Exit code 1 if the person declines: nothing was changed then.
  */
 export function eraseCommand(
   context: CommandContext,
@@ -75,9 +75,9 @@ export function eraseCommand(
 }
 
 /**
- * Tells what an erasure of persons is about, and asks for it where it `isWanted`. Gives the exit
- * code. Throws a `UserError` without such a project, and for a distinct id that nobody can have,
- * such as a variable that is not set.
+ * Shows the extent of an erasure of persons, and requests it if `isWanted` agrees. Returns the exit
+ * code. Throws a `UserError` if the project does not exist, and for an invalid distinct id, such as
+ * an unset variable.
  */
 export async function erase(
   { db, clickhouse, secrets }: Pick<Deps, 'db' | 'clickhouse' | 'secrets'>,
@@ -125,7 +125,7 @@ export async function erase(
 
 type DeliveringExport = { name: string; destination_type: string };
 
-/** Whatever became of the export: what it delivered is there. */
+/** Deleted exports count too, because their deliveries still exist. */
 const deliveringExports = (team_id: number) => sql`
   SELECT name, destination_type FROM batch_exports export
   WHERE team_id = ${team_id} AND destination_type <> 'NoOp' AND EXISTS (

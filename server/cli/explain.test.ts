@@ -20,6 +20,6 @@ test('a value that an option does not take is wrong usage, as an unknown option 
     assert.equal(code, 2, words);
   }
   const { code, err } = await sluice.run(['restore', 'nowhere'], environment);
-  assert.match(err, /There is no whole backup/);
+  assert.match(err, /There is no complete backup/);
   assert.equal(code, 1, 'what was asked rightly and cannot be done');
 });

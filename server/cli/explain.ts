@@ -11,7 +11,7 @@ import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';
 import { terminalText } from '../platform/terminal_text.ts';
 import { UserError } from './user_error.ts';
 
-/** Faults whose message is made for the person at the terminal. */
+/** Faults whose messages are for the person at the terminal. */
 const told = [
   ControlStoreError,
   FolderInUseError,
@@ -26,8 +26,8 @@ const told = [
 ];
 
 /**
- * Tells on standard error why a command failed, and gives its exit code: a known fault in a
- * sentence, without a stack, and with the exit code of its kind; wrong settings by their names.
+ * Writes to standard error why a command failed, and returns its exit code. A known fault is a
+ * sentence without a stack, and has the code of its kind. Invalid settings are listed by name.
  */
 export function explain(error: unknown): number {
   if (error instanceof ConfigError) {

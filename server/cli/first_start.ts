@@ -12,13 +12,13 @@ import { hashPassword } from '../platform/passwords/password.ts';
 /** The advisory lock that lets one process create the first owner. */
 const first_start_lock = 7_301_003;
 
-/** Facts that the operator sees once. `password` is undefined if it was configured. */
+/** Values that the operator sees once. `password` is undefined if it was configured. */
 export type FirstStart = { email: string; password: string | undefined; api_key: string };
 
 /**
- * Creates the owner, "My organization" with "Default project" and a key with all scopes when this
- * database has had no first start; undefined otherwise. Guarantee: two processes that start at once
- * do it once, and a crash in the middle leaves nothing.
+ * Creates the owner, "My organization" with "Default project" and a key with all scopes if this
+ * database had no first start; otherwise returns undefined. Guarantee: two processes that start at
+ * once do it once, and a crash in between leaves nothing behind.
  */
 export async function firstStart(
   deps: Pick<Deps, 'db' | 'config' | 'secrets'>,

@@ -8,8 +8,8 @@ import type { CommandContext } from './command_context.ts';
 const answer_ms = 5_000;
 
 /**
- * `sluice health`: asks the process of this machine, server or worker, whether it is ready. Exit
- * code 0: one of them is. For health checks of images and supervisors.
+ * `sluice health`: asks the process on this machine, server or worker, whether it is ready. Exit
+ * code 0: one of them is ready. For health checks of images and supervisors.
  */
 export async function health(
   { config, say }: CommandContext,

@@ -17,13 +17,13 @@ const headers_timeout_ms = 60_000;
 /** Largest answer that is read; answers to tools are far smaller. */
 const answer_size_bytes_max = 16 * 1024 * 1024;
 
-/** Input and output of the agent, and the signal that ends serving besides its close. */
+/** Input and output of the agent, and a signal that ends serving. */
 type AgentSide = { input: Readable; output: Writable; stopped(): Promise<unknown> };
 
 /**
  * `sluice mcp`: serves an agent on standard input and output, with the tools that the key can use
- * at the server of the address. Ends when the agent closes its side, or by a signal. Standard
- * output has the protocol alone.
+ * at the server. Ends when the agent closes its side, or by a signal. Standard output contains only
+ * the protocol.
  */
 export async function mcp(
   { log }: Pick<CommandContext, 'log'>,
@@ -55,10 +55,9 @@ export async function mcp(
   return 0;
 }
 
-const tooLarge = () =>
-  new UnreachableError('The answer of the server is too large to be looked at.');
+const tooLarge = () => new UnreachableError('The answer of the server is too large to read.');
 
-/** The API of the server at the address, with the key. */
+/** Opens the API of the server at the address, with the key. */
 function callsTo(url: string, key: string): ApiCall {
   return async (asked) => {
     try {
@@ -79,13 +78,14 @@ function callsTo(url: string, key: string): ApiCall {
       const body = parseJson(bytes.toString());
       if (body === undefined)
         throw new UnreachableError(
-          `${url} answered ${answer.statusCode} without the words of Sluice: is it its address?`,
+          `${url} answered ${answer.statusCode}, but not like Sluice: is it the address of a ` +
+            'Sluice server?',
         );
       return { status: answer.statusCode, body };
     } catch (error) {
       if (error instanceof UnreachableError) throw error;
       throw new UnreachableError(
-        `The server at ${url} cannot be reached, or its answer broke off.`,
+        `The server at ${url} cannot be reached, or its answer was cut off.`,
       );
     }
   };

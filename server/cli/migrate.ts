@@ -9,9 +9,9 @@ import { withProcess } from './process/with_process.ts';
 const at_this_version = `Both stores are at this version, ${version}.`;
 
 /**
- * Brings both stores to this version. `acceptStore` says of which store a person knows that it is
- * another one than before, or empty; with `status` nothing is changed. Harmless when they are there
- * already, also while a server runs.
+ * Migrates both stores to this version. `acceptStore` names a store that the operator knows to be
+ * another one than before, or empty; with `status`, nothing is changed. Safe to repeat, also while
+ * a server runs.
  */
 export async function migrate(
   context: CommandContext,
@@ -32,8 +32,8 @@ export async function migrate(
 }
 
 /**
- * `sluice migrate --status`: what a start of this release would do to the stores, and how far what
- * goes on in the background is. Changes nothing. Exit code 1 where such a start would be refused.
+ * `sluice migrate --status`: shows what a start of this release would do to the stores, and the
+ * progress of background migrations. Changes nothing. Exit code 1 if such a start would be refused.
  */
 export async function migrationStatus(
   context: CommandContext,

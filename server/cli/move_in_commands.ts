@@ -11,9 +11,9 @@ const sources: [name: MoveFrom, title: string, from: string][] = [
   ['rudderstack', 'RudderStack', 'exported workspace configuration, or the address of its API'],
 ];
 
-/** `sluice migrate posthog`, `segment` and `rudderstack` (see docs/moving_in.md). */
+/** Adds `sluice migrate posthog`, `segment` and `rudderstack` (see docs/moving_in.md). */
 export function addMoveInCommands(migrate: Command, wrap: Wrap<Output>): void {
-  // Behind the name of a source, `--json` is its own.
+  // After the name of a source, `--json` belongs to that command.
   migrate.enablePositionalOptions();
   for (const [name, title, from] of sources)
     serverOptions(migrate.command(name))
@@ -21,7 +21,7 @@ export function addMoveInCommands(migrate: Command, wrap: Wrap<Output>): void {
       .requiredOption('--from <source>', from)
       .option('--from-key <key>', 'key of the source; default SLUICE_FROM_KEY')
       .option('--organization <id>', 'organization here; default the one of the same name')
-      .option('--folder <folder>', 'files of the move, also to continue it', 'sluice-move')
+      .option('--folder <folder>', 'files of the move, which also let it continue', 'sluice-move')
       .option('--secrets-file <file>', 'lines NAME=value; default the environment, then a question')
       .option(
         '--history <place...>',

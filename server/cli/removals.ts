@@ -39,9 +39,9 @@ type Retained = {
 const shown_max = 1_000;
 
 /**
- * Lists removals of projects' rows as text. First deleted projects, newest first: unfinished
- * removals with what was found and what remains, finished ones with their signed certificate. Then
- * deleted users and organizations, and removals by retention.
+ * Returns removals of projects' rows as text. First deleted projects, newest first: unfinished
+ * removals with the rows found and left, finished ones with their signed certificate. Then deleted
+ * users and organizations, and removals by retention.
  */
 export async function listRemovals(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
@@ -88,7 +88,7 @@ function tellErased({ team_id, project_name, requested_at, ...row }: Erased): st
     row.removed_at !== null
       ? `gone: ${found}; the store keeps its former files for some minutes`
       : row.events === null
-        ? 'waits until events in transit have arrived'
+        ? 'waits for events that are still being ingested'
         : `under way: ${found}${parts}`;
   const project = `project ${team_id} "${oneLine(project_name)}"`;
   return `removing  ${project}, deleted ${requested_at}, ${state}${runs}`;

@@ -6,12 +6,12 @@ import { startPluginRunner } from '../engine/plugins/running/runner.ts';
 
 /** Time for which an idle plugin stays loaded. */
 const idle_seconds = 60;
-/** After the first failure; ten failures in a row come to about forty minutes. */
+/** Delay after the first failure; ten consecutive failures take about forty minutes. */
 const retry_seconds = 5;
 
 /**
- * Runs plugins on what the process has, until `stop`, which resolves when everything is at a safe
- * point and stored. The options are for tests that cannot wait.
+ * Runs plugins in this process until `stop`, which resolves after everything has reached a safe
+ * point and is stored. The options are for tests, which cannot wait.
  */
 export function runPlugins(
   deps: Deps,

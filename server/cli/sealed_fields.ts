@@ -16,8 +16,8 @@ import type { SealedField } from '../platform/secrets/rewrap.ts';
 import { server_keys_context } from '../platform/secrets/server_keys.ts';
 
 /**
- * Every column that holds envelopes, one line each. Exports come before their runs, which are given
- * copies of their envelopes.
+ * All columns with envelopes, one line each. Exports come before their runs, which copy their
+ * envelopes.
  */
 export const sealed_fields: readonly SealedField[] = [
   { table: 'server_keys', id: 'id', field: 'sealed', context: () => server_keys_context },

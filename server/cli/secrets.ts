@@ -14,16 +14,16 @@ import { sealed_fields } from './sealed_fields.ts';
 import { withProcess } from './process/with_process.ts';
 
 /**
- * While others work, a row can be written under the former key behind the place that was reached;
- * the columns are gone through again until none was, and at most so often.
+ * Most passes. Another process may write a row under the former key behind the current position, so
+ * the columns are read again until none was found.
  */
 const passes_max = 10;
 
 /**
- * `sluice secrets rotate`: re-encrypts everything sealed under former secret keys with the current
- * one, and prints the count. If the data folder keeps the secret key, creates a new one first.
- * Works beside running servers; after a kill, it is simply called again. Exit code 1 if an envelope
- * opens under no accepted key.
+ * `sluice secrets rotate`: re-encrypts everything under former secret keys with the current one,
+ * and prints the count. If the data folder keeps the secret key, creates a new one first. It works
+ * beside running servers, and can be repeated after a kill. Exit code 1 if no accepted key opens an
+ * envelope.
  */
 export async function rotateSecrets(context: CommandContext): Promise<number> {
   const { config, say } = context;
@@ -46,7 +46,7 @@ export async function rotateSecrets(context: CommandContext): Promise<number> {
     );
     for (const row of unreadable)
       say(
-        `None of the accepted secret keys opens ${row}: name the right one in ` +
+        `No accepted secret key opens ${row}: add the right one to ` +
           'SLUICE_PREVIOUS_SECRET_KEYS, or enter its secrets again.',
       );
     if (unreadable.length > 0) return 1;
@@ -60,7 +60,7 @@ export async function rotateSecrets(context: CommandContext): Promise<number> {
   return withProcess(context, rotate, { prepare });
 }
 
-/** Goes through every column until nothing is left to do, and gives what was done, by column. */
+/** Processes every column until nothing is left, and returns the counts by column. */
 export async function rewrapAll(db: Database, secrets: Secrets): Promise<Rewrapped[]> {
   const sums = new Map(
     sealed_fields.map((sealed) => [
@@ -85,8 +85,8 @@ export async function rewrapAll(db: Database, secrets: Secrets): Promise<Rewrapp
 }
 
 /**
- * The former key goes only where this process is the folder's server itself: another one may be
- * about to store what it has sealed under that key.
+ * Deletes the former key only if this process runs the folder's server: another server may be about
+ * to store an envelope under that key.
  */
 function endKept(folder: string): string {
   if (findFolderHolder(folder) !== process.pid)

@@ -20,30 +20,30 @@ import { runPlugins } from './run_plugins.ts';
 import type { Stores } from './stores/stores.ts';
 
 /**
- * A worker beside an API stands back: measured, its share counts for more than that of the
+ * A worker beside an API gets a lower priority: measured, its share matters more than that of the
  * analytics store.
  */
 const worker_niceness = 10;
 
-/** A server that is up. */
+/** A running server. */
 export type RunningServer = {
   address: string;
   opened: OpenProcess;
   lost: Promise<void>;
   /**
-   * Stops everything in order. With `is_fault` a fault that nobody handled is the reason, and the
-   * runs under way are suspected of it.
+   * Stops everything in order. With `is_fault`, the reason is an unhandled error, which the runs in
+   * progress may have caused.
    */
   stop(end?: { is_fault: boolean }): Promise<void>;
 };
 
-/** The parts that a process runs. */
+/** The parts of a process. */
 export type Parts = { api: boolean; worker: boolean };
 
 /**
- * Starts the parts on the stores: migrations, the first owner, API and worker, in this order.
- * Guarantee: when a part cannot start, those before it are stopped again, the stores too, and the
- * error is thrown. `say` gets the lines for the operator.
+ * Starts the parts on the stores, in this order: migrations, the first owner, API and worker.
+ * Guarantee: if a part cannot start, the earlier ones and the stores are stopped again, and the
+ * error is thrown. `say` gets lines for the operator.
  */
 export async function serve(
   config: Config,
@@ -79,7 +79,7 @@ export async function serve(
     const address = parts.api
       ? await listen(config, opened, stops, say, () => isFault)
       : await listenForHealth(config, opened, stops, say);
-    // They are given the address of the server, which is known only now.
+    // Plugins need the server's address, which is known only now.
     if (parts.worker) plugins = runPlugins(opened.deps);
     const stopBecause = (end = { is_fault: false }) => {
       isFault = end.is_fault;
@@ -100,17 +100,16 @@ async function listen(
   isFault: () => boolean,
 ): Promise<string> {
   const app = buildApp(opened.deps);
-  // After a fault that nobody handled nothing more is promised.
+  // After an unhandled error, requests do not get more time.
   stops.push(() => closeApp(app, isFault() ? 0 : config.drain_seconds));
-  // The address first: an owner who is created before a port turns out to be taken would never be
-  // shown.
+  // The port is opened first: otherwise a taken port would hide the password of a new owner.
   const { host, port } = config;
   const address = await listenAt(app, { host, port, variable: 'SLUICE_PORT' });
   notePort(config, address);
   const created = await firstStart(opened.deps);
   const chores = startChores(choresOf(opened.deps), opened.deps.log);
   stops.push(() => chores.stop());
-  // Before it says that it is ready: whoever reads that may end the server at once.
+  // Before the ready line, because its reader may stop the server at once.
   const link =
     created === undefined ? undefined : await createSignInLink(opened.deps, created.email);
   say(`Sluice is ready at ${address} (console /, API /api/, documentation /docs/).`);
@@ -133,7 +132,7 @@ async function listen(
   return address;
 }
 
-/** A worker alone answers for its own health and metrics where it was told to. */
+/** A worker without an API serves its own health and metrics if configured. */
 async function listenForHealth(
   { host, worker_port }: Config,
   opened: OpenProcess,

@@ -12,15 +12,15 @@ import type { Stores } from './stores/stores.ts';
 
 /** Time limit for a server to stop after its last answers. */
 const stop_ms_max = 30_000;
-/** Time for which open handles may hold the process after a failed start. */
+/** Time for which open handles may keep the process after a failed start. */
 const failed_ms_max = 2_000;
-/** As seldom as a timer allows. */
+/** The longest interval of a timer. */
 const held_ms = 2 ** 31 - 1;
 
 /**
- * Runs a server process until it is told to stop. Guarantees: SIGINT and SIGTERM let requests and
- * slices in hand come to a safe end, stop the stores and exit with 0; a second signal after a
- * second or more exits at once. One that cannot start stops its stores and ends, with the error.
+ * Runs a server process until a signal stops it. Guarantees: SIGINT and SIGTERM let requests and
+ * slices in progress finish safely, stop the stores and exit with 0. A second signal after a second
+ * or more exits at once. A server that cannot start stops its stores and ends with the error.
  */
 export async function start(
   context: CommandContext,
@@ -43,8 +43,8 @@ export async function start(
     setTimeout(() => process.exit(process.exitCode ?? 1), failed_ms_max).unref(),
   );
   const early = await Promise.race([starting.then(() => undefined), stopped]);
-  // Told to stop before it was up: the embedded stores end with this process, and everything else
-  // can be repeated.
+  // Stopped during the start: the embedded stores end with this process, and everything else can be
+  // repeated.
   if (early !== undefined) process.exit(early);
   const server = await starting;
   if (!parts.api) say('Sluice worker is ready.');
@@ -57,12 +57,11 @@ export async function start(
     : undefined;
   const lost = server.lost.then(() => {
     say(
-      'The server whose stores this worker used has ended or was restarted. Start the worker ' +
-        'again.',
+      "The server that owns this worker's stores has ended or restarted. Start the worker again.",
     );
     return 1;
   });
-  // A worker whose stores are all away has nothing open, and Node would end it for that.
+  // A worker whose stores are all unreachable has no open handles, so Node would end it.
   const held = setInterval(() => undefined, held_ms);
   const code = await Promise.race([stopped, crashed, lost]);
   clearInterval(held);
@@ -74,15 +73,15 @@ export async function start(
     ),
   ]);
   await Promise.race([demo, Promise.resolve()]);
-  // Connections of a client that never closes would keep the process; everything that matters has
-  // been stopped above.
+  // A client's connection that stays open would keep the process alive; everything important was
+  // stopped above.
   setImmediate(() => process.exit(code));
   return code;
 }
 
 /**
- * Loads the parts while the stores start: that is a second of work, and the stores are processes of
- * their own.
+ * Loads the parts while the stores start: that takes a second, and the stores are separate
+ * processes.
  */
 async function startParts({ config, log, say }: CommandContext, parts: Parts) {
   let begin = () => {};
@@ -96,14 +95,14 @@ async function startParts({ config, log, say }: CommandContext, parts: Parts) {
   }).finally(collectAfterStart);
 }
 
-/** Loads what serves. Guarantee: where that fails the stores are stopped, for nobody has them. */
+/** Loads the server's code. Guarantee: if that fails, the stores are stopped. */
 async function loadParts({ data_dir }: Config, begun: Promise<void>, opening: Promise<Stores>) {
   try {
     await Promise.race([begun, opening]);
     keepCompiledModules(data_dir);
     return (await import('./serve.ts')).serve;
   } catch (error) {
-    // Those that could not start have stopped themselves.
+    // Stores that could not start have already stopped.
     await opening.then((stores) => stores.close()).catch(() => undefined);
     throw error;
   }

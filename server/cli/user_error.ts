@@ -1,6 +1,6 @@
 /**
- * A fault that the person at the terminal can mend; its message is shown as it is, without a stack,
- * and the command ends with its exit code (docs/cli.md lists them).
+ * A fault that the person at the terminal can fix. Its message is shown without a stack, and the
+ * command ends with its exit code (listed in docs/cli.md).
  */
 export class UserError extends Error {
   override readonly name: string = 'UserError';
@@ -8,8 +8,8 @@ export class UserError extends Error {
 }
 
 /**
- * The command line, or a setting that the command needs, is not as the command takes it: it ends
- * with 2, as for an option that there is not.
+ * The command line, or a setting that the command needs, is invalid: the exit code is 2, as for an
+ * unknown option.
  */
 export class WrongUsageError extends UserError {
   override readonly name = 'WrongUsageError';
@@ -22,7 +22,7 @@ export class UnreachableError extends UserError {
   override readonly exit_code = 3;
 }
 
-/** There is no API key, or the server refuses the one that there is. */
+/** There is no API key, or the server refuses it. */
 export class KeyError extends UserError {
   override readonly name = 'KeyError';
   override readonly exit_code = 4;

@@ -1,6 +1,6 @@
 import { exactUrl, setting, text } from './values.ts';
 
-/** Settings of commands that ask a server (`sluice exports`); a server reads none of them. */
+/** Settings of commands that ask a server (`sluice exports`). A server ignores them. */
 export const client_settings = {
   client_url: setting(
     'SLUICE_URL',

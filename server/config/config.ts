@@ -34,10 +34,10 @@ import {
 } from './values.ts';
 import type { Read, ValuesOf } from './values.ts';
 
-/** One wrong setting: the variable's name and a sentence that says what it must be. */
+/** One wrong setting: its variable, and a sentence that says which values are allowed. */
 export type ConfigProblem = { variable: string; detail: string };
 
-/** Thrown when settings are wrong; lists every one of them by name. */
+/** Thrown when settings are wrong; names each wrong setting. */
 export class ConfigError extends Error {
   readonly problems: ConfigProblem[];
   constructor(problems: ConfigProblem[]) {
@@ -48,8 +48,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Every setting by the name under which the code knows it: variable, default, check and
- * documentation; `docs/configuration.md` is printed from it.
+ * All settings by their name in the code: variable, default, check and documentation.
+ * `npm run docs:configuration` writes `docs/configuration.md` from them.
  */
 export const settings = {
   host: setting('SLUICE_HOST', '127.0.0.1', text, 'Address that the HTTP server listens on.'),
@@ -101,8 +101,9 @@ export const settings = {
     'SLUICE_CLICKHOUSE_CLUSTER',
     '',
     clusterName,
-    'Name in `system.clusters` of the ClickHouse cluster on whose replicas tables are created. ' +
-      'Default: one node, or what a `Replicated` database or ClickHouse Cloud tells by itself.',
+    'Name in `system.clusters` of the ClickHouse cluster on whose replicas tables are ' +
+      'created. Default: one node, or the topology that a `Replicated` database or ClickHouse ' +
+      'Cloud reports.',
   ),
   ...secret_settings,
   owner_email: setting(
@@ -128,8 +129,8 @@ export const settings = {
     'SLUICE_EXPORT_DIR',
     './exports',
     folder,
-    'Folder that the `File` destination may write under. One that cannot be written is a ' +
-      'warning in the log at the start.',
+    'Folder that the `File` destination may write under. If the server cannot write there, ' +
+      'it logs a warning at the start.',
   ),
   trusted_proxies: setting(
     'SLUICE_TRUSTED_PROXIES',
@@ -145,8 +146,8 @@ export const settings = {
     'false',
     flag,
     'Whether S3 destinations without an access key may use the credentials of this server: ' +
-      'its environment, files or role. Everybody who may create an export then writes wherever ' +
-      'these may.',
+      'its environment, files or role. Everybody who may create an export can then write ' +
+      'wherever these credentials allow.',
   ),
   aws_principal: setting(
     'SLUICE_AWS_PRINCIPAL',
@@ -199,10 +200,7 @@ export const settings = {
   ...client_settings,
 };
 
-/**
- * Everything that an operator can set, checked. The address under which users reach the server is
- * always known, without a slash at its end.
- */
+/** The checked values of all settings. `public_url` is always set, and has no slash at its end. */
 export type Config = ValuesOf<typeof settings> & { public_url: string };
 
 /** Settings that are set together or not at all. */
@@ -214,9 +212,9 @@ const groups: (keyof typeof settings)[][] = [
 ];
 
 /**
- * Reads the settings from an environment, and from the files that it names (`valueOf`).
- * Guarantees: every value is checked, an unknown `SLUICE_` variable is refused as a misspelling,
- * and all problems are thrown together as one `ConfigError` that names each variable.
+ * Reads the settings from the environment and from the files that it names (`valueOf`). Checks
+ * every value, and refuses an unknown `SLUICE_` variable as a misspelling. Throws all problems
+ * together as one `ConfigError` that names each variable.
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const problems: ConfigProblem[] = [];
@@ -244,7 +242,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     } catch (error) {
       if (!(error instanceof WrongValue)) throw error;
       const variable = given.value === undefined ? (usual ?? given.from) : given.from;
-      // Somebody may have named another file: what is in it is nobody's business.
+      // A file may be named by mistake, so its content is not repeated.
       const isFile = variable === fileVariable(entry.variable);
       const detail = isFile ? error.message.replaceAll(source, '...') : error.message;
       problems.push({ variable, detail });

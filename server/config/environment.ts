@@ -1,6 +1,6 @@
 /**
- * The environment of this process as it is now. The only place that reads it: settings are read by
- * `readConfig`, and what is no setting by `environmentVariable`.
+ * The environment of this process as it is now. Only this function reads it: `readConfig` reads
+ * settings, and `environmentVariable` reads other variables.
  */
 export function processEnvironment(): Record<string, string | undefined> {
   return process.env;

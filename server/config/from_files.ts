@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 
 type Environment = Record<string, string | undefined>;
 
-/** Most characters of a setting: a list of former keys is far shorter. */
+/** Most characters of a setting; a list of former keys is far shorter. */
 const length_max = 64 * 1024;
 
 /**
- * The value of a setting and the variable that gave it (`from`), or why it has none (`fault`, which
- * never has the text of a file). The setting `SLUICE_SECRET_KEY` is in the variable of this name,
- * or in the file that `SLUICE_SECRET_KEY_FILE` names. So secrets stay out of the environment, as
- * Docker, Kubernetes and systemd (`LoadCredential=`) mount them. An empty variable counts as unset.
+ * Returns the value of a setting and the variable that gave it (`from`), or the reason why it has
+ * none (`fault`, which never repeats the content of a file). `SLUICE_SECRET_KEY` comes from the
+ * variable of this name, or from the file that `SLUICE_SECRET_KEY_FILE` names. Docker, Kubernetes
+ * and systemd (`LoadCredential=`) mount such files, so secrets stay out of the environment. An
+ * empty variable counts as unset.
  */
 export function valueOf(
   environment: Environment,

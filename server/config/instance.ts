@@ -1,7 +1,7 @@
 import { instance_colours } from '../platform/instance_colours.ts';
 import { choice, setting, text } from './values.ts';
 
-/** Settings that tell people which server they look at. */
+/** Settings that show people which server they use. */
 export const instance_settings = {
   instance_name: setting(
     'SLUICE_INSTANCE_NAME',

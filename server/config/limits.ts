@@ -1,14 +1,14 @@
 import { setting, whole } from './values.ts';
 
-/** Time limits of the server, and bounds on what it does at once. */
+/** Time limits of the server, and bounds on its concurrent work. */
 export const limit_settings = {
   settle_seconds: setting(
     'SLUICE_SETTLE_SECONDS',
     '0',
     whole(0, 86_400),
-    'How many seconds after its end an interval is exported at the earliest. Events that come ' +
-      'through Sluice need none. If you insert into its tables by other means, it must be longer ' +
-      'than any such insert takes.',
+    'How many seconds after its end an interval is exported at the earliest. Events that ' +
+      'Sluice ingests need no such delay. If other programs insert into its tables, it must be ' +
+      'longer than the longest such insert.',
   ),
   drain_seconds: setting(
     'SLUICE_DRAIN_SECONDS',
@@ -56,23 +56,23 @@ export const limit_settings = {
     'SLUICE_CLICKHOUSE_INSERTS_PER_SECOND',
     '200',
     whole(20, 400),
-    'Inserts per second that all processes together start on a ClickHouse with replicas. Its ' +
-      'coordination service must bear this number. Set the same value on every process. A single ' +
-      'node has no such limit.',
+    'Inserts per second that all processes together start on a ClickHouse with replicas. ' +
+      'Choose a number that their coordination service can bear. Set the same value on every ' +
+      'process. A single node has no such limit.',
   ),
   query_seconds_max: setting(
     'SLUICE_QUERY_SECONDS_MAX',
     '600',
     whole(1, 86_400),
-    'How long the analytics store may work on one question of a custom query: a count, or the ' +
-      'rows of one slice. The time that a destination takes to receive them does not count.',
+    'Time limit of the analytics store for one statement of a custom query: a count, or the ' +
+      'rows of one slice. The time in which a destination receives the rows does not count.',
   ),
   query_memory_mb_max: setting(
     'SLUICE_QUERY_MEMORY_MB_MAX',
     '512',
     whole(64, 10_000_000),
-    'How many MiB of memory one custom query may take of the analytics store: enough for what ' +
-      'the largest grouping keeps.',
+    'Memory limit of one custom query in the analytics store, in MiB. It must suffice for ' +
+      'the largest grouping.',
   ),
   query_memory_total_mb: setting(
     'SLUICE_QUERY_MEMORY_TOTAL_MB',
@@ -86,7 +86,7 @@ export const limit_settings = {
     'SLUICE_QUERY_ROWS_MAX',
     '1000000000',
     whole(1, 1_000_000_000_000_000),
-    'How many rows one custom query may read, and how many it may give in one slice.',
+    'How many rows one custom query may read, and how many it may return in one slice.',
   ),
   rate_limit_per_minute: setting(
     'SLUICE_RATE_LIMIT_PER_MINUTE',

@@ -2,29 +2,29 @@ import type { OutboundOptions } from '../platform/outbound/outbound.ts';
 import { choice, hosts, proxy, ranges, setting } from './values.ts';
 import type { ValuesOf } from './values.ts';
 
-/** Connections that the server makes to others: which it may, and the proxies on the way. */
+/** Settings for outgoing connections: allowed addresses, and proxies. */
 export const outbound_settings = {
   outbound_allow: setting(
     'SLUICE_OUTBOUND_ALLOW',
     '',
     ranges,
-    'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may ' +
-      'reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).',
+    'Private and loopback addresses that exports, plugins and metadata may reach, as ' +
+      'addresses and CIDR ranges separated by commas (`127.0.0.0/8,10.1.0.0/16`).',
   ),
   https_proxy: setting(
     'SLUICE_HTTPS_PROXY',
     '',
     proxy,
-    'Proxy for outgoing `https://` connections, as `http://user:password@host:3128`, with a % in ' +
-      'the password written %25 ([outbound_proxy.md](outbound_proxy.md)). Default: that of ' +
-      '`HTTPS_PROXY` or `https_proxy`, else none.',
+    'Proxy for outgoing `https://` connections, as `http://user:password@host:3128`, with a ' +
+      '% in the password written %25 ([outbound_proxy.md](outbound_proxy.md)). Default: the ' +
+      'proxy of `HTTPS_PROXY` or `https_proxy`, else none.',
     ['HTTPS_PROXY', 'https_proxy'],
   ),
   http_proxy: setting(
     'SLUICE_HTTP_PROXY',
     '',
     proxy,
-    'The same for `http://`. Default: that of `HTTP_PROXY` or `http_proxy`, else none.',
+    'The same for `http://`. Default: the proxy of `HTTP_PROXY` or `http_proxy`, else none.',
     ['HTTP_PROXY', 'http_proxy'],
   ),
   no_proxy: setting(
@@ -47,12 +47,12 @@ export const outbound_settings = {
   ),
 };
 
-/** The guard and the proxies as the settings want them. */
+/** Returns the guard and the proxies that the settings ask for. */
 export function outboundOptions(config: ValuesOf<typeof outbound_settings>): OutboundOptions {
   return { allow: config.outbound_allow, proxies: proxiesOf(config) };
 }
 
-/** The proxies alone, for what the operator points anywhere. */
+/** Returns only the proxies, for addresses that the operator may choose freely. */
 export function proxiesOf(
   config: ValuesOf<typeof outbound_settings>,
 ): NonNullable<OutboundOptions['proxies']> {

@@ -2,7 +2,7 @@ import { folder, setting, text, url, whole } from './values.ts';
 
 const web = url('https:', 'http:');
 
-/** Sources of plugins, and the way they run. */
+/** Settings for the sources of plugins, and for running them. */
 export const plugin_settings = {
   plugin_dir: setting(
     'SLUICE_PLUGIN_DIR',
@@ -28,7 +28,7 @@ export const plugin_settings = {
     '',
     text,
     'Secret token for that registry, for private packages. Everybody who may install plugins ' +
-      'can read with it, so give it read access only.',
+      'can read the packages of this token, so give it read access only.',
   ),
   github_url: setting(
     'SLUICE_GITHUB_URL',

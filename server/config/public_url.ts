@@ -1,4 +1,4 @@
-/** The address of a server of which no SLUICE_PUBLIC_URL tells how users reach it. */
+/** Returns the default address of a server without SLUICE_PUBLIC_URL. */
 export function ownUrl(host: string, port: number): string {
   const isAnywhere = host === '0.0.0.0' || host === '::';
   const name = isAnywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
@@ -6,8 +6,8 @@ export function ownUrl(host: string, port: number): string {
 }
 
 /**
- * Has all links begin with the port that the server got, where it was told to take a free one and
- * nobody said how users reach it: which one that is nobody knows before it listens.
+ * Puts the port that the server got into all links, if it took a free port and no SLUICE_PUBLIC_URL
+ * is set. The port is unknown before the server listens.
  */
 export function notePort(
   config: { host: string; port: number; public_url: string },

@@ -1,6 +1,6 @@
 import { longEnough, secrets, setting } from './values.ts';
 
-/** The server's secret key, and what a backup holds it under. */
+/** The server's secret key, and the passphrase that encrypts it in a backup. */
 export const secret_settings = {
   secret_key: setting(
     'SLUICE_SECRET_KEY',

@@ -1,8 +1,8 @@
 import { choice, exactUrl, setting, text, url } from './values.ts';
 
 /**
- * Settings for who creates organizations, and for the OpenID providers of people: each is
- * offered when its id and secret are set, which go together.
+ * Settings for creating organizations, and for the OpenID providers of people. A provider is
+ * offered when its id and secret are set; one alone is refused.
  */
 export const sign_in_settings = {
   organization_creation: setting(

@@ -3,7 +3,10 @@ import type { TracingOptions } from '../platform/tracing/tracer.ts';
 import { WrongValue, choice, flag, folder, listed, number, setting, url, whole } from './values.ts';
 import type { Read, ValuesOf } from './values.ts';
 
-/** `name=value` with commas between, the values encoded as in a URL; a refusal repeats none. */
+/**
+ * Reads `name=value` pairs with commas between and values encoded as in a URL. A refusal repeats no
+ * value.
+ */
 const pairs: Read<Record<string, string>> = (text) =>
   Object.fromEntries(
     listed(text).map((pair) => {
@@ -16,7 +19,7 @@ const pairs: Read<Record<string, string>> = (text) =>
     }),
   );
 
-/** Names of headers are told without regard to case, and what HTTP forbids in them is refused. */
+/** Reads headers. Names ignore case; characters that HTTP forbids are refused. */
 const headers: Read<Record<string, string>> = (text) => {
   try {
     return Object.fromEntries(new Headers(pairs(text)));
@@ -26,7 +29,7 @@ const headers: Read<Record<string, string>> = (text) => {
   }
 };
 
-/** Traces, under the names of OpenTelemetry's specification. */
+/** Settings of traces, with the names of the OpenTelemetry specification. */
 export const tracing_settings = {
   otel_disabled: setting(
     'OTEL_SDK_DISABLED',
@@ -51,13 +54,14 @@ export const tracing_settings = {
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     '',
     url('http:', 'https:'),
-    'The same as the whole address, which goes before the other one.',
+    'The same as a complete address, which takes precedence.',
   ),
   otel_protocol: setting(
     'OTEL_EXPORTER_OTLP_PROTOCOL',
     'http/json',
     choice('http/json', 'http/protobuf'),
-    'JSON is sent in both cases: collectors take both at one address. `grpc` is not spoken.',
+    'Sluice sends JSON in both cases: collectors accept both at one address. Sluice does not ' +
+      'support `grpc`.',
   ),
   otel_headers: setting(
     'OTEL_EXPORTER_OTLP_HEADERS',
@@ -69,7 +73,7 @@ export const tracing_settings = {
     'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
     '',
     headers,
-    'The same, which goes before the other one.',
+    'The same for traces alone, which takes precedence.',
   ),
   otel_timeout_ms: setting(
     'OTEL_EXPORTER_OTLP_TIMEOUT',
@@ -82,14 +86,13 @@ export const tracing_settings = {
     'OTEL_TRACES_SAMPLER',
     'parentbased_always_on',
     choice(...samplers),
-    'Which traces are kept. With `parentbased_` a request that brings a `traceparent` decides ' +
-      'by its flag.',
+    "Which traces are kept. With `parentbased_`, the flag of a request's `traceparent` decides.",
   ),
   otel_sampler_ratio: setting(
     'OTEL_TRACES_SAMPLER_ARG',
     '1',
     number(0, 1),
-    'The part of the traces that `traceidratio` keeps, from 0 to 1.',
+    'The share of traces that `traceidratio` keeps, from 0 to 1.',
   ),
   otel_service_name: setting(
     'OTEL_SERVICE_NAME',
@@ -102,7 +105,7 @@ export const tracing_settings = {
     'OTEL_RESOURCE_ATTRIBUTES',
     '',
     pairs,
-    'What all traces say of this server (`deployment.environment.name=production`).',
+    'Attributes that all traces have for this server (`deployment.environment.name=production`).',
   ),
   traces_file: setting(
     'SLUICE_TRACES_FILE',
@@ -113,7 +116,7 @@ export const tracing_settings = {
   ),
 };
 
-/** The requests to trace, and the collector that gets the traces. */
+/** Returns which requests to trace, and the collector that receives the traces. */
 export function tracingOptions(config: ValuesOf<typeof tracing_settings>): TracingOptions {
   const isOff = config.otel_disabled;
   const { otel_endpoint, otel_traces_endpoint } = config;

@@ -10,8 +10,8 @@ import { splitHosts } from '../platform/postgres/hosts.ts';
 export type Read<Result> = (text: string) => Result;
 
 /**
- * The values that settings are read as. An unset setting without a default is undefined, or an
- * empty list.
+ * The types of the values that settings are read as. An unset setting without a default is
+ * undefined, or an empty list.
  */
 export type ValuesOf<
   Settings extends Record<string, { default_text: string; read: Read<unknown> }>,
@@ -25,7 +25,7 @@ export type ValuesOf<
         : never);
 };
 
-/** A text that a setting does not take; the message says what it must be. */
+/** A setting has a text that is not allowed; the message says which are. */
 export class WrongValue extends Error {}
 
 function wrong(detail: string): never {
@@ -54,7 +54,10 @@ export const number =
       wrong(`must be a number from ${minimum} to ${maximum}, not "${value}".`);
     return read;
   };
-/** Throws where a part before the `?` is not percent-encoded; its text may be a password. */
+/**
+ * Throws if a part before the `?` is not percent-encoded. The message repeats no text, because it
+ * may be a password.
+ */
 function requireEncoded(value: string): void {
   const [, before = ''] = /^[a-z]+:\/\/([^?#]*)/i.exec(value) ?? [];
   try {
@@ -67,7 +70,7 @@ function requireEncoded(value: string): void {
 /**
  * A URL of one of the protocols (`https:`), exactly as written, with a user, password and path that
  * can be decoded. A refusal never repeats its text. A URL that Node cannot parse, such as a socket
- * URL of PostgreSQL, is judged by its beginning.
+ * URL of PostgreSQL, is checked by its beginning only.
  */
 export const exactUrl =
   (...protocols: string[]): Read<string> =>
@@ -75,7 +78,7 @@ export const exactUrl =
     const protocol = URL.canParse(value)
       ? new URL(value).protocol
       : /^([a-z]+:)\/\//.exec(value)?.[1];
-    // A password with a character of the URL's own, as `/`, leaves nothing that can be parsed.
+    // A password with an unencoded `/` or the like makes the URL impossible to parse.
     if (!URL.canParse(value) && value.includes('@') && /^https?:/.test(value))
       wrong('must be a URL; in a user or password write @ as %40, / as %2F, # as %23, ? as %3F.');
     if (protocol === undefined || !protocols.includes(protocol))
@@ -88,7 +91,7 @@ export const url =
   (...protocols: string[]): Read<string> =>
   (value) =>
     exactUrl(...protocols)(value).replace(/\/$/, '');
-/** URLs as `url` reads them, separated by commas; one text again. */
+/** Reads URLs as `url` does, separated by commas, and joins them again. */
 export const urls =
   (...protocols: string[]): Read<string> =>
   (value) =>
@@ -136,32 +139,32 @@ export const clusterName: Read<string> = (value) => {
   if (!/^[\w.-]+$/.test(value)) wrong(`must be the name of a cluster, not "${value}".`);
   return value;
 };
-/** A switch. */
+/** `true` or `false`. */
 export const flag: Read<boolean> = (value) => {
   if (value !== 'true' && value !== 'false') wrong(`must be true or false, not "${value}".`);
   return value === 'true';
 };
-/** One of the words. */
+/** One of the allowed words. */
 export const choice =
   <const Word extends string>(...allowed: Word[]): Read<Word> =>
   (value) =>
     allowed.find((word) => word === value) ??
     wrong(`must be one of ${allowed.join(', ')}, not "${value}".`);
-/** A text of at least so many characters; the refusal does not repeat it. */
+/** A text of at least so many characters. The refusal does not repeat the text. */
 export const longEnough =
   (minimum: number): Read<string> =>
   (value) => {
     if (value.length < minimum) wrong(`must have at least ${minimum} characters.`);
     return value;
   };
-/** Secrets of at least 32 characters, separated by commas; the refusal repeats none of them. */
+/** Secrets of at least 32 characters, separated by commas. The refusal repeats no secret. */
 export const secrets: Read<string[]> = (value) => {
   const items = listed(value);
   if (items.some((item) => item.length < 32))
     wrong('must be secrets of at least 32 characters each, separated by commas.');
   return items;
 };
-/** A personal API key that the API would not refuse for its form or its checksum. */
+/** A personal API key with a valid form and checksum. */
 export const apiKey: Read<string> = (value) => {
   if (!isWellFormedApiKey(value))
     wrong(
@@ -213,8 +216,8 @@ export function listed(value: string): string[] {
 }
 
 /**
- * One entry of the settings: its variable, the text that stands for an unset one, how it is read,
- * the line of documentation, and the variables that are looked at where it is not set.
+ * Declares a setting: its variable, the text of its default, its reader, its line of documentation,
+ * and other variables that are read if it is unset.
  */
 export function setting<Result, const Default extends string>(
   variable: string,

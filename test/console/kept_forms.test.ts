@@ -81,7 +81,7 @@ test(
     await page.goto('/account');
     await page.getByText('Change your e-mail address').click();
     await page.getByLabel('New e-mail address').fill('next@example.com');
-    await page.getByLabel('Your present password').first().fill('hidden-password');
+    await page.getByLabel('Your current password').first().fill('hidden-password');
     await goTo(page, `/projects/${home.project.id}/notices`);
     await page.getByRole('button', { name: 'Webhook', exact: true }).click();
     // Also what is typed while it is shown, where the field looks like any other.

@@ -102,7 +102,7 @@ export const notices: Journey = {
     await press('Webhook');
     await type('Address', `${world.receiver.url}/taken`);
     await press('Create target');
-    await see(/gets notices now\./);
+    await see(/now gets notices\./);
     await shot('notices_created');
     await press(page.getByRole('rowheader').getByRole('link'));
     await press(/test/i);

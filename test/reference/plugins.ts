@@ -81,6 +81,7 @@ async function pluginConfigs(world: StoryWorld): Promise<void> {
     ],
     event: { event: 'signed up', distinct_id: 'ada', properties: { plan: 'pro' } },
   });
+  await choicesOfTool(world);
   const body = { plugin: id, enabled: true, config: { token: 'correct horse' } };
   const set = await ask('POST', base, body);
   const one = `${base}${set.id}/`;
@@ -98,6 +99,18 @@ async function pluginConfigs(world: StoryWorld): Promise<void> {
   await oauthOfTool(world);
   await ask('GET', `${project}site_apps/`);
   await ask('POST', `${project}site_apps/rotate/`);
+}
+
+/** The lists of an account, for which a key is missing. */
+async function choicesOfTool({ ask, organization, project }: StoryWorld): Promise<void> {
+  const plugins = `${organization}pipeline_destinations/`;
+  const { id } = await ask('POST', plugins, { plugin_type: 'repository', name: 'Klaviyo' });
+  await ask('POST', `${project}plugin_configs/choices/`, {
+    plugin: id,
+    action: 'subscribeProfile',
+    field: 'list_id',
+    allowed_hosts: ['a.klaviyo.com'],
+  });
 }
 
 /** A tool that did not take an event, which is sent again. */

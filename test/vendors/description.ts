@@ -31,7 +31,7 @@ export type VendorCheck = {
 
 /** Requests that are treated alike. */
 export type VendorRoute = {
-  /** Method and path, as a regular expression. */
+  /** Method and path, with or without the query, as a regular expression. */
   at: string;
   /** True: it takes nothing. */
   is_read?: boolean;

@@ -104,9 +104,9 @@ function answerOf(state: State, { method, url, headers }: IncomingMessage, body:
   const { vendor } = state;
   state.asked.push(performance.now());
   const address = new URL(url!, 'http://vendor');
-  const route = vendor.routes.find(({ at }) =>
-    new RegExp(`^${at}$`).test(`${method} ${address.pathname}`),
-  );
+  const routeOf = (path: string) =>
+    vendor.routes.find(({ at }) => new RegExp(`^${at}$`).test(`${method} ${path}`));
+  const route = routeOf(address.pathname + address.search) ?? routeOf(address.pathname);
   if (route === undefined) return { status: 404, body: `No route of ${vendor.name} is for this.` };
   const way = state.next.shift();
   if (way === 'outage') return filled(vendor.outage);

@@ -38,6 +38,7 @@ export const not_recorded: Record<string, string> = {
   'POST /api/projects/:project_id/notice_targets/:id/test/': 'Sends one notice and stores nothing.',
   'POST /api/organizations/:organization_id/notice_targets/:id/test/':
     'Sends one notice and stores nothing.',
+  'POST /api/projects/:project_id/plugin_configs/choices/': 'Asks a tool and keeps nothing.',
   'POST /api/projects/:project_id/plugin_configs/preview/': reads,
   'POST /api/projects/:project_id/plugin_configs/try_out/': 'Runs code once and keeps nothing.',
   'POST /api/projects/:project_id/query/validate/': 'Looks at a text and stores nothing.',

@@ -7,7 +7,7 @@ import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 import { isLively } from './lively.ts';
 
-/** The fields of a repair of a span of time. */
+/** The fields of a repair of a time range. */
 export type Repaired = {
   start_at: string;
   end_at: string;
@@ -43,7 +43,7 @@ export function latestBackfills(ids: ExportIds) {
   });
 }
 
-/** A backfill and how far it is. */
+/** A backfill and its progress. */
 export function oneBackfill(ids: ExportIds, id: string) {
   return reading(pathTo(`${backfills}:id/`, { ...ids, id }), {
     is_busy: (backfill) => isLively(backfill, now()),
@@ -51,14 +51,14 @@ export function oneBackfill(ids: ExportIds, id: string) {
 }
 
 /**
- * Returns true if one of its runs failed and its rows were not delivered since: its status stays
- * when its runs are retried after its end.
+ * Returns true if one of its runs failed and its rows were not delivered since. Its status does not
+ * change if runs are retried after its end.
  */
 export function hasFailed({ status, progress }: Pick<Backfill, 'status' | 'progress'>): boolean {
   return status === 'Failed' && progress.completed_runs < progress.total_runs;
 }
 
-/** Reads the ranges that the export had delivered before its restart, and has not since. */
+/** Reads the ranges delivered before the export's restart, and not since. */
 export function earlierDeliveries(ids: ExportIds) {
   return reading(pathTo('/api/projects/:project_id/batch_exports/:id/earlier_deliveries/', ids), {
     polls: false,

@@ -1,2 +1,2 @@
-/** Stands in the address for a backfill that is asked for by typing its dates. */
+/** The address's value for a backfill whose dates are typed. */
 export const by_dates = 'dates';

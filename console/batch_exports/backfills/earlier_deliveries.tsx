@@ -12,7 +12,7 @@ import { backfillPath, earlierDeliveries, planOf } from './backfills.ts';
 import type { Repaired } from './backfills.ts';
 import { placeOf } from './place.ts';
 
-/** Offers to deliver what the export had delivered before it started anew. */
+/** Offers to deliver the rows from before the export's restart again. */
 export function EarlierDeliveries() {
   const { row, ids } = useExport();
   const [begun, begin] = useState<string>();
@@ -21,7 +21,7 @@ export function EarlierDeliveries() {
   const ranges = (data?.ranges ?? []).map((range): Repaired => ({ ...range, mode: 'missing' }));
   const plans = useQueries({ queries: ranges.map((range) => planOf(ids, range)) });
   const rows = plans.reduce((sum, plan) => sum + (plan.data?.progress.records_total_count ?? 0), 0);
-  // The ledger knows of the rows once their runs are planned.
+  // The ledger knows the rows as soon as their runs are planned.
   if (begun === row.last_updated_at || rows === 0 || plans.some((plan) => plan.data === undefined))
     return undefined;
   return <Offer {...{ row, rows, ranges }} done={() => begin(row.last_updated_at)} />;
@@ -51,14 +51,14 @@ function Offer({
   return (
     <section className="note" aria-label="Delivered earlier">
       <p>
-        This export delivered {counted(rows, 'row')} before it started anew. They are not in{' '}
+        This export delivered {counted(rows, 'row')} before it restarted. They are not in{' '}
         <strong>{placeOf(row.destination)}</strong>.
       </p>
       <Form
         path={backfillPath(ids)}
         body={() => first!}
         done={async ({ backfill }) => {
-          // The rows of one range that another one has as well are left out by the ledger.
+          // The ledger leaves out rows that several ranges contain.
           for (const body of others) await ask('POST', backfillPath(ids), { body });
           await navigate({
             to: '/projects/$project_id/exports/$export_id',

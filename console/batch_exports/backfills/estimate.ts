@@ -1,12 +1,12 @@
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 
-/** Runs of so many times more or fewer rows than those that are known tell nothing. */
+/** Runs whose number of rows differs by more than this factor allow no estimate. */
 const distance_max = 3;
 
 /**
- * Estimates the bytes of so many rows in so many runs, by the latest completed runs of the export:
+ * Estimates the bytes of so many rows in so many runs, from the export's latest completed runs:
  * each file has an overhead, and each row its bytes. Undefined unless runs of about that size are
- * known, since the overhead of a file with one row is many times the row.
+ * known, because the overhead dominates small files.
  */
 export function bytesOf(
   { records, runs }: { records: number; runs: number },
@@ -25,7 +25,7 @@ export function bytesOf(
   return Math.round(runs * overhead + records * each);
 }
 
-/** Fits bytes = overhead + rows x each; neither is negative. */
+/** Fits bytes = overhead + rows x each, without negative values. */
 function lineThrough(known: { rows: number; bytes: number }[]): { overhead: number; each: number } {
   const mean = (value: (one: (typeof known)[number]) => number) =>
     known.reduce((sum, one) => sum + value(one), 0) / known.length;

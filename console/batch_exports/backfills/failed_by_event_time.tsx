@@ -5,7 +5,7 @@ import { useExport } from '../export_context.ts';
 import { counted } from '../../page/text/quantities.ts';
 import { hasFailed, latestBackfills } from './backfills.ts';
 
-/** Says that a backfill by event time failed: its slots may be far from those in view. */
+/** Says that a backfill by event time failed, whose slots may be outside of the view. */
 export const FailedByEventTime = memo(function FailedByEventTime() {
   const { row, ids } = useExport();
   const { data } = useQuery(latestBackfills(ids));

@@ -1,9 +1,9 @@
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 
-/** The time in which the workers end the runs of a cancelled backfill. */
+/** Time that the workers need to end the runs of a cancelled backfill. */
 const ending_ms = 60_000;
 
-/** Returns true while the numbers of a backfill change: also after it was cancelled. */
+/** Returns true while the numbers of a backfill change, also after it was cancelled. */
 export function isLively(
   { status, finished_at }: Pick<Backfill, 'status' | 'finished_at'>,
   now_ms: number,

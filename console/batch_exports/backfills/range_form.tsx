@@ -5,17 +5,17 @@ import { ZoneContext } from '../../time/instant.tsx';
 import { fieldOf, typedAt } from '../../time/zone.ts';
 import type { Span } from '../slots/boundaries.ts';
 
-/** Asks for the two times of a range. */
+/** A form for the start and end of a range. */
 export function RangeForm({
   of,
   selection,
   typed,
   choose,
 }: {
-  /** Tells selections apart: a new one replaces what is typed. */
+  /** Identifies the selection: a new one replaces the typed text. */
   of: string;
   selection: Span | undefined;
-  /** Called for each key: the range is no longer the selected one. */
+  /** Called for each key: the range then differs from the selection. */
   typed: () => void;
   choose: (span: Span) => void;
 }) {
@@ -26,7 +26,7 @@ export function RangeForm({
   };
   const [state, setState] = useState({ of, ...shown, is_told: false });
   const texts = state.of === of ? state : { of, ...shown, is_told: false };
-  // A selection on the map may be finer than its text.
+  // A selection on the map may be more precise than its text.
   const instantOf = (name: 'from' | 'to') =>
     texts[name] === shown[name] ? selection?.[name] : typedAt(texts[name], zone);
   const [from, to] = [instantOf('from'), instantOf('to')];

@@ -32,8 +32,8 @@ type Given = {
 };
 
 /**
- * Repairs what is selected, on the map or by dates: first the plan with its rows, counted by the
- * server now, then one button, and then how far it is.
+ * Repairs the selection, on the map or by dates: first the plan with its current counts, then a
+ * button, then the progress.
  */
 export const Repair = memo(function Repair(given: Given) {
   const { backfill } = route.useSearch();
@@ -97,7 +97,7 @@ function Asked({
 
 const keyOf = (span: Span | undefined) => (span === undefined ? '' : `${span.from} ${span.to}`);
 
-/** Chooses the rows. Persons have one time, that of the latest change. */
+/** Chooses the rows. Persons only have the time of their latest change. */
 function Chosen({ choice, setChoice }: { choice: Choice; setChoice: (choice: Choice) => void }) {
   const { row } = useExport();
   return (
@@ -135,7 +135,7 @@ function Planned({ selection, choice }: { selection: Span; choice: Choice }) {
     }),
     [selection.from, end, choice],
   );
-  if (selection.from >= latest) return <p>This range is in the future: nothing is stored yet.</p>;
+  if (selection.from >= latest) return <p>This range is in the future: it has no rows yet.</p>;
   return (
     <>
       {zone !== 'UTC' && (

@@ -23,13 +23,13 @@ const tones: Partial<Record<string, string>> = {
   Cancelled: 'warn',
 };
 
-/** A repair that was begun: how far it is, and the way to end it. */
+/** Shows a started repair: its progress, and a button that cancels it. */
 export function RepairProgress({ id, close }: { id: string; close: () => void }) {
   const { ids } = useExport();
   const query = useQuery(oneBackfill(ids, id));
   const readAnew = useReadAnew(exportPath(ids));
   const ended_at = query.data?.finished_at ?? undefined;
-  // The map shows what came of it.
+  // The map shows the result.
   useWhenChanged(ended_at, readAnew);
   return (
     <section className="panel repair" aria-label="Backfill">
@@ -118,14 +118,16 @@ function Abort({ backfill: { id, status, settles_at } }: { backfill: Backfill })
   );
 }
 
-/** Offers what a backfill that ended early has left, as a new backfill of the same range. */
+/**
+ * Offers to deliver the rest of a backfill that ended early, as a new backfill of the same range.
+ */
 function Rest({ backfill: { by, start_at, end_at, progress } }: { backfill: Backfill }) {
   const { ids } = useExport();
   const navigate = route.useNavigate();
   const readAnew = useReadAnew(exportPath(ids));
   const range = { by, start_at, end_at, mode: 'missing' } as const;
   const { data, error, refetch } = useQuery(planOf(ids, range));
-  // Runs that were cancelled give their rows back when their workers end them.
+  // Cancelled runs release their rows when their workers end them.
   useWhenChanged(progress.finished_runs, refetch);
   const rows = data?.progress.records_total_count;
   if (rows === undefined && error === null) return undefined;

@@ -1,7 +1,7 @@
 import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 
-/** The search of the address. */
+/** The search in the address. */
 export type FindSearch = {
   uuid?: string;
   session_id?: string;

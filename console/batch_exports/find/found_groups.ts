@@ -3,7 +3,7 @@ import type { State } from '../state.ts';
 
 type FoundState = FoundExport['state'];
 
-/** Number of exports with equal states that are listed; more are folded. */
+/** Exports with equal states that are listed; more are folded. */
 const listed_max = 3;
 
 /** States of a record in an export; states that need attention come first. */
@@ -24,7 +24,7 @@ export const found_states: Record<FoundState, State> = {
 };
 const never_folded: FoundState[] = ['failed', 'missing', 'in_doubt', 'not_told', 'under_way'];
 
-/** The exports of a record by how it stands in them; many that are as they should be are folded. */
+/** Groups the exports of a record by state, and folds long groups without trouble. */
 export function groupsOf<Found extends { state: FoundState }>(
   exports: Found[],
 ): { state: FoundState; exports: Found[]; is_folded: boolean }[] {
@@ -37,7 +37,7 @@ export function groupsOf<Found extends { state: FoundState }>(
     }));
 }
 
-/** Returns true if the text can be the uuid of an event: others are not searched. */
+/** Returns true if the text has the form of an event's uuid; other texts are not searched. */
 export function isUuid(text: string): boolean {
   return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text.trim());
 }

@@ -29,7 +29,7 @@ const outcomes: Record<FoundTool['sends'][number]['outcome'], string> = {
   denied: 'settings not accepted',
 };
 
-/** Shows how tools dealt with the event, with requests and answers. */
+/** Shows the results of the event at tools, with requests and answers. */
 export function InTools({ tools, uuid }: { tools: FoundTool[]; uuid: string }) {
   return (
     <ul className="records">

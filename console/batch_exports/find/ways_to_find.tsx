@@ -8,7 +8,7 @@ import { isUuid } from './found_groups.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/find');
 
-/** The forms by which a record is looked for. */
+/** The forms of the search for a record. */
 export function WaysToFind({ search }: { search: FindSearch }) {
   return (
     <div className="sheet ways_to_find">

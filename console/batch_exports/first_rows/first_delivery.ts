@@ -1,6 +1,6 @@
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 
-/** After so many deliveries of the schedule, or so long, an export is no longer new. */
+/** After so many scheduled deliveries, or so much time, an export is no longer new. */
 const deliveries_max = 3;
 const new_for_ms = 7 * 86_400_000;
 
@@ -10,9 +10,9 @@ type Run = Pick<
 >;
 
 /**
- * Returns the largest of the completed runs (newest first), and all rows so far with those of
- * backfills, while the export is new; undefined before its first delivery. Rows count once: not for
- * an erasure or a repair, and not before a table was dropped.
+ * Returns the largest completed run (newest first), and all rows so far including backfills, while
+ * the export is new; undefined before its first delivery. Rows count once: repeats for an erasure
+ * or a repair are left out, and so are runs before a table was dropped.
  */
 export function firstDelivery<One extends Run>(
   completed: One[],

@@ -19,7 +19,7 @@ import { firstDelivery } from './first_delivery.ts';
 import { placeOf, readCommand } from './read_command.ts';
 
 const runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/';
-/** Browsers keep under this name that a person has closed it. */
+/** The browser's storage key for a message that a person has closed. */
 const closed = (ids: ExportIds) => `sluice.first_rows_closed.${ids.id}`;
 
 /** Says, after the first deliveries of an export, where its rows are and how to read them. */

@@ -1,21 +1,21 @@
 import { duckdbText } from '../../lake_tables/read_ways.ts';
 
-/** A place in which rows were delivered: the type and config of the destination, and their name. */
+/** The place of delivered rows: the type and config of the destination, and their name. */
 export type Delivered = {
   type: string;
   config: Record<string, unknown>;
-  /** The name of the file, object or table, as the receipt has it. */
+  /** The name of the file, object or table in the receipt. */
   name: string;
-  /** The export folder of the server, for files on it. */
+  /** The export folder of the server, for its files. */
   folder: string | undefined;
   /** The Iceberg catalog of the project. */
   catalog: { uri: string; project_id: string };
 };
 
-/** Names the place of rows for people. */
+/** Returns the place of rows for people. */
 export function placeOf({ type, config, name, folder }: Delivered): string {
   if (type === 'Iceberg') return `${namespaceOf(config)}.${text(config, 'table')}`;
-  // The files of a table lie in one of the places of files.
+  // The files of a table are in one of the file destinations.
   const storage = text(config, 'storage') || type;
   if (storage === 'File' && folder !== undefined) return `${folder}/${name}`;
   const scheme = { S3: 's3', GCS: 'gs' }[storage];
@@ -23,14 +23,14 @@ export function placeOf({ type, config, name, folder }: Delivered): string {
 }
 
 /**
- * Returns the command of a terminal that shows the first ten rows, or for a table of the lake what
- * DuckDB runs; undefined where none can. Names in it are quoted.
+ * Returns a terminal command that shows the first ten rows, or DuckDB statements for a lake table;
+ * undefined if there is none. It quotes all names.
  */
 export function readCommand(delivered: Delivered): string | undefined {
   return commands[delivered.type]?.(delivered);
 }
 
-/** The namespace of an Iceberg table; the default of its key is the server's. */
+/** Returns the namespace of an Iceberg table; without the key, the server's default. */
 function namespaceOf(config: Record<string, unknown>): string {
   return text(config, 'namespace') || 'sluice';
 }
@@ -121,7 +121,7 @@ function postgres({ config, name }: Delivered): string {
   ]);
 }
 
-/** Fetches an object into the present folder, and reads it there. */
+/** Returns commands that download an object into the current folder and read it there. */
 function fetched({ name }: Delivered, fetchTo: (to: string) => string[]): string {
   const to = name.slice(name.lastIndexOf('/') + 1);
   return `${inShell(fetchTo(to))} && ${readFile(to)}`;
@@ -136,7 +136,7 @@ const unpackers: Partial<Record<string, string>> = {
 
 function readFile(path: string): string {
   const ending = path.slice(path.lastIndexOf('.') + 1);
-  // A compressed Parquet file may have its codec at its end: `rows.parquet.zst`.
+  // A compressed Parquet file may have its codec at the end of its name: `rows.parquet.zst`.
   if (/\.parquet(?:\.\w+)?$/.test(path)) {
     const source = `read_parquet('${path.replaceAll("'", "''")}')`;
     return inShell(['duckdb', '-c', `SELECT * FROM ${source} LIMIT 10`]);
@@ -155,7 +155,7 @@ function text(config: Record<string, unknown>, key: string): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-/** A name with its schema, in the quotes of the dialect where it needs some. */
+/** Returns a name with its schema, quoted for the dialect if needed. */
 function quoted(name: string, quote: string): string {
   const part = (one: string) =>
     /^[a-z_][a-z0-9_]*$/.test(one)
@@ -164,7 +164,7 @@ function quoted(name: string, quote: string): string {
   return name.split('.').map(part).join('.');
 }
 
-/** Words as a shell reads them. */
+/** Returns words quoted for a shell. */
 function inShell(words: string[]): string {
   return words
     .map((word) => {

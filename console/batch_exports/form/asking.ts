@@ -11,21 +11,21 @@ import { shown_keys } from './draft.ts';
 import type { NewExport } from './draft.ts';
 
 type Exports = '/api/projects/:project_id/batch_exports/';
-/** The path of the test of a form. */
+/** The path of a form's test. */
 export type TestPath = Path<`${Exports}test/` | `${Exports}:id/test/`>;
 /** The path of the preview of the first rows. */
 export type PreviewPath = Path<`${Exports}preview/` | `${Exports}:id/preview/`>;
 
-/** Time without a change after which the rows are asked for. */
+/** Time without a change after which the rows are requested. */
 const calm_ms = 700;
 
-/** The part of a form's content that a test and a preview depend on, as one text. */
+/** Returns the part of a form's content that affects tests and previews, as one text. */
 export function triedOf(body: NewExport): string {
   const { name: _, interval: __, start_at: ___, end_at: ____, ...tried } = body;
   return JSON.stringify(tried);
 }
 
-/** The connection test of a form: what was tried last, and what came of it. */
+/** The connection test of a form: what was tested last, and the result. */
 export function useTest(path: TestPath, if_match: string | undefined) {
   const queries = useQueryClient();
   return useMutation<DestinationTest, Problem, NewExport>({
@@ -37,12 +37,12 @@ export function useTest(path: TestPath, if_match: string | undefined) {
   });
 }
 
-/** The first rows of a form, of which content they are, or why there are none. */
+/** The first rows of a form with their content, or why there are none. */
 export type Live = { of: string; preview?: ExportPreview; problem?: Problem };
 
 /**
- * The first rows of the form, asked for again when it has changed and nobody types; undefined until
- * the form is complete. The rows of before stay until the new ones are there.
+ * The first rows of the form, requested again after a change and a pause in typing; undefined until
+ * the form is complete. The earlier rows stay until the new ones arrive.
  */
 export function useLivePreview(
   path: PreviewPath,

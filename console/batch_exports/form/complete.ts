@@ -3,7 +3,7 @@ import { fieldValue, isShown, keysOf, mustBeFilled } from '../../destinations/co
 import { storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 
-/** True once the form has a value in each required field, so that the API can show its rows. */
+/** Returns true if each required field has a value, so that the API can show rows. */
 export function isComplete(
   type: DestinationType | undefined,
   draft: Draft,

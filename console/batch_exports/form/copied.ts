@@ -6,8 +6,8 @@ import { draftOf } from './draft.ts';
 import type { Draft } from './draft.ts';
 
 /**
- * The fields of a new export that copies another one: all but its secrets, which the API does not
- * tell, and its start, which was that of the other one.
+ * Returns the fields of a new export that copies another one, without its secrets, which the API
+ * never returns, and without its start.
  */
 export function copyOf(row: BatchExport, types: readonly DestinationType[], zone: string): Draft {
   const type = types.find((one) => one.type === row.destination.type);

@@ -16,12 +16,12 @@ type Given = {
   draft: Draft;
   base: Base | undefined;
   types: DestinationType[];
-  /** The chosen type, without what a connection has. */
+  /** The chosen type, without the keys of a connection. */
   type: DestinationType | undefined;
   change: (changes: Partial<Draft>) => void;
 };
 
-/** The fields of where an export delivers to: the destination, how to reach it, the place there. */
+/** The fields of an export's target: the destination, its connection, and the place there. */
 export function DestinationFields({
   config,
   ...given
@@ -39,7 +39,7 @@ export function DestinationFields({
         name="destination"
         types={types}
         chosen={types.find((one) => one.type === draft.type)}
-        // Values typed for another destination stay where the names are equal, except secrets.
+        // Values typed for another destination stay if the key has the same name, except secrets.
         choose={choose}
         hint={
           before !== undefined && before !== draft.type

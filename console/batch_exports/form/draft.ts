@@ -25,11 +25,11 @@ export type Draft = {
   tags: string;
   model: BatchExport['model'];
   interval: BatchExport['interval'];
-  /** The zone of days and weeks, and their time there; an empty zone is the project's. */
+  /** The time zone of days and weeks, and their time there; an empty zone is the project's. */
   timezone: string;
   offset_day: string;
   offset_time: string;
-  /** Instants as `2026-11-28 22:00`, by the clocks of the project's zone. */
+  /** Instants such as `2026-11-28 22:00`, in the project's time zone. */
   start_at: string;
   end_at: string;
   freshness_seconds: string;
@@ -42,14 +42,14 @@ export type Draft = {
   version_key: string;
   allow_empty: boolean;
   is_query: boolean;
-  /** Are properties columns of their own, or one column of JSON? */
+  /** `typed`: properties are separate columns; otherwise one column of JSON. */
   columns: '' | 'typed';
   new_columns: BatchExport['new_columns'];
-  /** The schema whose columns were accepted, for an export that waits. */
+  /** The accepted schema, for an export that waits for approval of columns. */
   schema_number: string;
   custom_query: string;
   type: string;
-  /** The connection that the rest of the config comes from; empty: none. */
+  /** The connection with the other keys of the config; empty without one. */
   connection_id: string;
   typed: Typed;
 };
@@ -80,7 +80,7 @@ export const shown_keys = [
   'destination',
   'connection_id',
 ] as const;
-/** The export that a form changes, as it was when the form was opened. */
+/** The changed export, as of opening the form. */
 export type Base = Pick<BatchExport, (typeof shown_keys)[number]>;
 
 /** The choices for a row that the destination refuses, with their labels. */
@@ -89,18 +89,18 @@ export const rejected_choices: Record<BatchExport['rejected_rows'], string> = {
   set_aside: 'Set the row aside and deliver the others',
 };
 
-/** The choices for properties that come into the schema later, with their labels. */
+/** The choices for properties that the schema gets later, with their labels. */
 export const new_columns_choices: Record<BatchExport['new_columns'], string> = {
   add: 'Add their columns',
   wait: 'Wait until somebody accepts them',
 };
 
-/** Can the properties of this model be columns? */
+/** Returns true if the properties of this model can be columns. */
 export function isTypable({ model, is_query }: Pick<Draft, 'model' | 'is_query'>): boolean {
   return !is_query && (model === 'events' || model === 'persons');
 }
 
-/** An answer has the keys of the model too, which nobody has chosen. */
+/** An answer also has the keys of the model, which nobody has chosen. */
 function keysIn(base: Base | undefined, key: 'primary_key' | 'version_key'): string {
   return base?.mode === 'merge' ? (base[key] ?? []).join(', ') : '';
 }
@@ -138,18 +138,18 @@ export function draftOf(base: Base | undefined, zone: string): Draft {
   };
 }
 
-/** The stored config that the form is about: none where another type was chosen. */
+/** Returns the stored config of the form; none if another type was chosen. */
 export function storedConfig({ type }: Draft, base: Base | undefined): Config | undefined {
   return base?.destination.type === type ? ((base.destination.config ?? {}) as Config) : undefined;
 }
 
-/** A new export as the API takes it. */
+/** A new export in the API's form. */
 export type NewExport = Body<'POST', '/api/projects/:project_id/batch_exports/'>;
 type Said = Omit<NewExport, 'destination'>;
 
 const time_form = /^(\d?\d):(\d\d)$/;
 
-/** The body to send: of a new export all of it, of a stored one what differs. */
+/** Returns the body to send: all fields of a new export, the differences of a stored one. */
 export function bodyOf(
   draft: Draft,
   base: Base | undefined,
@@ -201,13 +201,13 @@ function saidOf(draft: Draft, zone: string): Said {
   };
 }
 
-/** The tags of a field, each once. */
+/** Returns the tags of a field, each once. */
 function tagsIn(text: string): string[] {
   const tags = text.split(',').map((tag) => tag.trim());
   return [...new Set(tags)].filter((tag) => tag !== '');
 }
 
-/** The columns of properties; a model or a query that has none is sent without them. */
+/** Returns the columns of properties; leaves them out for a model or query without any. */
 function columnsOf(draft: Draft): Pick<Said, 'columns' | 'new_columns' | 'schema_number'> {
   const { columns, new_columns, schema_number } = draft;
   if (columns === '' || !isTypable(draft)) return { columns: null, new_columns: 'add' };
@@ -216,7 +216,7 @@ function columnsOf(draft: Draft): Pick<Said, 'columns' | 'new_columns' | 'schema
   return { columns, new_columns, ...accepted };
 }
 
-/** The time at which days and weeks turn; one that is none is sent as typed: the API reports it. */
+/** Returns the start of days and weeks; an invalid one is sent as typed, and the API reports it. */
 export function offsetOf({ interval, offset_day, offset_time }: Draft) {
   const has_time = interval === 'day' || interval === 'week';
   const [, hour, minute] = time_form.exec(offset_time.trim()) ?? [];
@@ -227,7 +227,7 @@ export function offsetOf({ interval, offset_day, offset_time }: Draft) {
   };
 }
 
-/** A text that is no instant is sent as typed: the API reports the fault. */
+/** Returns an instant; an invalid text is sent as typed, and the API reports it. */
 function instantOf(field: string, zone: string): string | null {
   const at = typedAt(field, zone);
   return at === undefined ? field || null : new Date(at).toISOString();

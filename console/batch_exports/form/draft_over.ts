@@ -4,8 +4,8 @@ import { draftOf } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 
 /**
- * The draft, begun with `before`, as one of what somebody else has stored by now: what was typed
- * stays, what was left alone is theirs.
+ * Returns the draft, based on `before`, as a draft of the export that somebody else has stored
+ * meanwhile: typed values stay, other fields take the stored values.
  */
 export function draftOver(
   draft: Draft,
@@ -18,7 +18,7 @@ export function draftOver(
   return { ...draftOf(now, zone), ...Object.fromEntries(typed) };
 }
 
-/** Lists the fields that others have changed since the draft began with `before`. */
+/** Lists the fields that others have changed since `before`. */
 export function othersChangeOf(
   draft: Draft,
   before: Base | undefined,

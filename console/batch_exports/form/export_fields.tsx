@@ -14,7 +14,7 @@ import { WriteModeFields } from './write_mode_fields.tsx';
 type Given = {
   project_id: string;
   draft: Draft;
-  /** The secrets that were typed before and not kept. */
+  /** Secrets that were typed earlier and not stored. */
   lost: readonly string[];
   base: Base | undefined;
   /** The keys of its config with a stored secret. */
@@ -27,7 +27,7 @@ type Given = {
   set: (key: string, value: string | boolean | null) => void;
 };
 
-/** All fields of an export, in the order in which people think of them. */
+/** All fields of an export, in the order in which people need them. */
 export function ExportFields(given: Given) {
   const { draft, lost, base, stored_secrets, type, set, change } = given;
   const stored = storedConfig(draft, base);
@@ -52,7 +52,7 @@ export function ExportFields(given: Given) {
       <TextOf
         name="tags"
         label="Tags"
-        hint="Words to find the export by, separated by commas."
+        hint="Words by which people find the export, separated by commas."
         value={draft.tags}
         set={(tags) => change({ tags })}
       />
@@ -73,7 +73,7 @@ function Group({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** Fields for the columns of properties. The first rows beside the form show them. */
+/** Fields for the columns of properties. The first rows beside the form show the effect. */
 function PropertyFields({ draft, change }: Pick<Given, 'draft' | 'change'>) {
   const { columns, new_columns, schema_number } = draft;
   return (

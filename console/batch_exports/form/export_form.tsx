@@ -22,23 +22,23 @@ import './form.css';
 type Given = {
   project_id: string;
   types: DestinationType[];
-  /** The export that is changed; undefined for a new one. */
+  /** The export to change; undefined for a new one. */
   export_id?: string;
   base: Base | undefined;
-  /** The values with which a new export begins, and the name under which they are kept. */
+  /** The first values of a new export, and the name under which the draft is stored. */
   copied?: { id: string; draft: Draft };
   /** The keys of its config with a stored secret. */
   stored_secrets?: readonly string[];
   etag: string | undefined;
   saved: (created: BatchExport) => Promise<unknown>;
-  /** Called after everything that was typed was thrown away. */
+  /** Called after the typed values were discarded. */
   discarded: () => unknown;
 };
 
 /**
- * Creates or changes an export. Typed values stay until they are saved or discarded. A destination
- * is tested before it is saved: where the test fails, the fault stands at its field, and a second
- * button saves all the same. A change that restarts the export is saved once it is accepted.
+ * Creates or changes an export. Typed values stay until they are saved or discarded. It tests a
+ * destination before saving. If the test fails, the field shows the fault, and a second button
+ * saves all the same. A change that restarts the export is saved after the person accepts it.
  */
 export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Given) {
   const { types, project_id, export_id, stored_secrets = [] } = of;
@@ -101,14 +101,16 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
   );
 }
 
-/** The columns that were seen last: a form with a fault has no first rows. */
+/** The latest columns, because a form with a fault has no first rows. */
 function useSeen(columns: string[] | undefined): readonly string[] {
   const [seen, setSeen] = useState<readonly string[]>([]);
   if (columns !== undefined && columns !== seen) setSeen(columns);
   return seen;
 }
 
-/** The first rows: of stored exports on demand, as a person may open settings for another end. */
+/**
+ * The first rows: of stored exports only on demand, because people open settings for other reasons.
+ */
 function useRows(
   path: PreviewPath,
   if_match: string | undefined,
@@ -141,7 +143,7 @@ function Discard({ forget, discarded }: { forget: () => void; discarded: () => u
   );
 }
 
-/** The chosen type, with a connection without the keys that come from there. */
+/** Returns the chosen type, without the keys that come from the connection. */
 function typeOf(types: DestinationType[], draft: Draft): DestinationType | undefined {
   const chosen = types.find((one) => one.type === draft.type);
   return chosen === undefined || draft.connection_id === '' ? chosen : exportPart(chosen);

@@ -5,7 +5,7 @@ import { inLabels } from '../../destinations/labels.ts';
 import { counted, inBytes } from '../../page/text/quantities.ts';
 import type { Live } from './asking.ts';
 
-/** The first rows of a form: as a table, and as the bytes that the destination gets. */
+/** The first rows of a form: as a table, and as the bytes for the destination. */
 export function FirstRows({
   type,
   live,
@@ -29,7 +29,7 @@ export function FirstRows({
       {live === undefined && ask === undefined && (
         <p className="muted">
           {type === undefined
-            ? 'Choose a destination to see the oldest rows as it gets them.'
+            ? 'Choose a destination to see the oldest rows in its form.'
             : 'Fill in the required fields to see the oldest rows.'}
         </p>
       )}
@@ -53,9 +53,9 @@ export function FirstRows({
   );
 }
 
-/** The label of the field that a fault is about; none where it has no field. */
+/** Returns the label of a fault's field; undefined without one. */
 function labelOf(attr: string | null): string[] {
-  // The two parts of a time have one field.
+  // The two parts of a time share one field.
   const parts = attr?.replace(/^offset_(hour|minute)$/, 'offset_time').split('__') ?? [];
   return parts
     .map((_, at) => parts.slice(0, parts.length - at).join('__'))
@@ -138,7 +138,7 @@ function Bytes({ preview }: { preview: ExportPreview }) {
       {text === null ? (
         <p className="muted">Parquet is not text. Save the file to read it.</p>
       ) : (
-        <pre tabIndex={0} role="region" aria-label="The first rows as they are delivered">
+        <pre tabIndex={0} role="region" aria-label="The first rows in their delivered form">
           {text}
         </pre>
       )}

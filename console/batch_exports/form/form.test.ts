@@ -97,7 +97,7 @@ test('an export to Postgres is tested until it passes, previewed, created', { sk
   await rows.getByRole('cell', { name: 'event 0' }).waitFor();
   assert.equal(await rows.getByRole('row').count(), 11, 'ten rows under their names');
   await page.getByRole('tab', { name: 'Final bytes' }).click();
-  const bytes = page.getByRole('region', { name: 'The first rows as they are delivered' });
+  const bytes = page.getByRole('region', { name: 'The first rows in their delivered form' });
   assert.match((await bytes.textContent())!, /\tevent 0\t/);
   await checkEverywhere(page, 'new_export_tested');
   await button(page, 'Create export').click();
@@ -251,7 +251,7 @@ test('an edit keeps secrets, asks for them again, and says what restarts', { ski
   await untilInPage(page, "document.activeElement.textContent === 'Save anyway'");
   assert.equal((await stored(created.id)).body.destination.config.host, 'one.example.com');
   await button(page, 'Save anyway').click();
-  await dialog.getByLabel('Also deliver what is there already to the new place').check();
+  await dialog.getByLabel('Also deliver the existing rows to the new place').check();
   await button(page, 'Save and restart').click();
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
   assert.equal((await stored(created.id)).body.destination.config.host, 'two.example.com');

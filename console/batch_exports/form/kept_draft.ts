@@ -8,20 +8,20 @@ import { draftOver, othersChangeOf } from './draft_over.ts';
 import { lostAfter, withoutSecrets } from './lost_secrets.ts';
 import type { Typing } from './lost_secrets.ts';
 
-/** A form under way: what it began with, its version, and what was typed. */
+/** An open form: its base, its version, and the typed values. */
 type Kept = Typing & { base: Base | undefined; etag: string | undefined };
 
 /**
- * A form's draft, which outlives a reload and a restart of the server: this tab keeps it until it
- * is forgotten, of secrets only that they were typed. A form that was begun goes on from what it
- * began with, so that a change which somebody else made meanwhile is refused and not undone.
+ * A form's draft, which survives a reload and a server restart: this tab stores it until it is
+ * discarded; of secrets, only their names. A started form keeps its base, so that a concurrent
+ * change by others leads to a refusal and is not overwritten.
  */
 export function useKeptDraft(
   form: string,
   base: Base | undefined,
   etag: string | undefined,
   secret_keys: (type: string) => string[],
-  /** The values of a new form, such as those of the export that it copies. */
+  /** The first values of a new form, such as the copied export's values. */
   prefilled?: Draft,
 ) {
   const zone = useContext(ZoneContext);
@@ -36,11 +36,11 @@ export function useKeptDraft(
     if (is_touched) keep(name, { ...kept, ...withoutSecrets(kept, secrets) });
   }, [name, kept, is_touched, secret_keys]);
   const is_same = isSame(kept.base, base);
-  // Before anything is typed the form is what is stored, also after somebody else's change.
+  // An untouched form shows the stored values, also after a change by others.
   if (!is_touched && !is_same) setKept({ base, etag, draft: draftOf(base, zone), lost: [] });
   return {
     ...kept,
-    // A field that moves by itself, such as the next run, is no change by another person.
+    // A field that changes automatically, such as the next run, is no change by others.
     etag: is_same ? etag : kept.etag,
     is_touched,
     /** True if it shows values typed earlier. */
@@ -61,7 +61,7 @@ export function useKeptDraft(
         return { ...before, draft: { ...before.draft, typed }, lost };
       });
     },
-    /** Makes it a draft of what is stored by now, with what was typed on top. */
+    /** Bases the draft on the currently stored values, with the typed values on top. */
     takeUp: (): OthersChange => {
       setKept({ ...kept, base, etag, draft: draftOver(kept.draft, kept.base, base, zone) });
       return othersChangeOf(kept.draft, kept.base, base, zone);

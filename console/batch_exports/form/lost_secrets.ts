@@ -1,11 +1,11 @@
 import type { Draft } from './draft.ts';
 
-/** The typed values of a form, and the names of secrets that were typed and not kept. */
+/** The typed values of a form, and the names of typed secrets that were not stored. */
 export type Typing = { draft: Draft; lost: readonly string[] };
 
 /**
- * Returns the part that may be kept: everything but the values of secrets, whose names stay, so
- * that a returning person learns which to enter again. The removal of a secret is kept.
+ * Returns the part that may be stored: everything except secrets. Their names stay, so that a
+ * returning person learns which to enter again. The removal of a secret is stored.
  */
 export function withoutSecrets({ draft, lost }: Typing, secret_keys: readonly string[]): Typing {
   const isSecret = (key: string) => secret_keys.includes(key);
@@ -18,9 +18,9 @@ export function withoutSecrets({ draft, lost }: Typing, secret_keys: readonly st
   };
 }
 
-/** The secrets that are lost still once the draft has changed. */
+/** Returns the secrets that are still lost after the draft has changed. */
 export function lostAfter({ draft, lost }: Typing, changes: Partial<Draft>): readonly string[] {
   const { type = draft.type, typed = {} } = changes;
-  // Another destination begins with no secrets.
+  // Another destination starts without secrets.
   return type === draft.type ? lost.filter((key) => typed[key] === undefined) : [];
 }

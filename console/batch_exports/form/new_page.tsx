@@ -19,7 +19,7 @@ import { useTurn } from './turn.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/new');
 
-/** Creates an export: empty, as a copy of another one, or to a destination. */
+/** Creates an export: empty, as a copy of another one, or for a destination. */
 export function NewPage() {
   const { copy_of, destination } = route.useSearch();
   const query = useQuery(destinationTypes);

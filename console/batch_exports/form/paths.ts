@@ -1,7 +1,7 @@
 import { pathTo } from '../../http/path.ts';
 
 /**
- * Returns the paths of a new export, or of the one with the id: to send, to try, and to forecast a
+ * Returns the paths of a new export, or of the one with the id: to save, to test, and to forecast a
  * change.
  */
 export function pathsOf(project_id: string, id: string | undefined) {

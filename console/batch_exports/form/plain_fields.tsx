@@ -1,7 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core';
 import { useFault } from '../../form/context.ts';
 
-/** One line of text of an export; its draft holds the text. */
+/** A one-line text field of an export. */
 export function TextOf({
   name,
   label,
@@ -14,7 +14,7 @@ export function TextOf({
   label: string;
   hint?: string;
   value: string;
-  /** The fault of a field that the API has under another name. */
+  /** The fault of a field that has another name in the API. */
   error?: string | undefined;
   set: (value: string) => void;
 }) {
@@ -33,7 +33,7 @@ export function TextOf({
   );
 }
 
-/** One of a few values of a field of an export. */
+/** A choice field of an export. */
 export function ChoiceOf({
   name,
   label,

@@ -21,9 +21,9 @@ test(
     const empty = page.getByRole('checkbox', { name: 'Allow an empty result' });
     assert.equal(await empty.count(), 0);
     await mode.selectOption('Replace');
-    await page.getByText('Whatever else is in the table is deleted.').waitFor();
+    await page.getByText('Other rows in the table are deleted.').waitFor();
     await empty.check();
-    await page.getByText('a wrong query has none either').waitFor();
+    await page.getByText('a wrong query has no rows either').waitFor();
     await checkEverywhere(page, 'replace_mode');
     await page.reload();
     await page.getByText('This is what you typed before.').waitFor();

@@ -14,14 +14,14 @@ import type { NewExport } from './draft.ts';
 /** The path of the forecast of a change. */
 export type EffectPath = Path<'/api/projects/:project_id/batch_exports/:id/effect/'>;
 
-/** The ranges that were delivered before a restart, and are to be delivered again. */
+/** Ranges delivered before a restart, to deliver again. */
 export type Delivered = ChangeEffect['delivered'];
 
 type Asked = { effect: ChangeEffect; resolve: (accepted: Delivered | undefined) => void };
 
 /**
- * Asks before a change is saved whether it may restart the export. `confirm` gives what to deliver
- * again after it, or undefined where nothing is to be saved.
+ * Asks before saving if a change restarts the export. `confirm` returns what to deliver again
+ * afterwards, or undefined if the person declines.
  */
 export function useRestartAsked(
   path: EffectPath | undefined,
@@ -47,7 +47,7 @@ export function useRestartAsked(
   return { asked: asked?.effect, confirm, answer };
 }
 
-/** Starts a backfill of each range; a refusal says that the change itself is saved. */
+/** Starts a backfill for each range; a refusal says that the change itself was saved. */
 export function useRedelivery() {
   const queries = useQueryClient();
   return async (project_id: string, id: string, ranges: Delivered): Promise<void> => {
@@ -65,7 +65,7 @@ export function useRedelivery() {
   };
 }
 
-/** The question whether an export may restart, with the offer to deliver the earlier rows again. */
+/** Asks whether the export may restart, and offers to deliver the earlier rows again. */
 export function Restart({
   effect,
   answer,
@@ -102,9 +102,11 @@ export function Restart({
           label={
             is_same
               ? 'Deliver them again after the restart'
-              : 'Also deliver what is there already to the new place'
+              : 'Also deliver the existing rows to the new place'
           }
-          description={is_same ? 'The place then has them twice, unless you empty it.' : undefined}
+          description={
+            is_same ? 'The place then has these rows twice, unless you empty it.' : undefined
+          }
           checked={redelivers}
           onChange={({ currentTarget }) => setRedelivers(currentTarget.checked)}
         />

@@ -10,7 +10,7 @@ import { useRestartAsked } from './restart.tsx';
 import type { Delivered } from './restart.tsx';
 
 type Given = {
-  /** The content of the form, and the same with a name: a test needs none yet. */
+  /** The content of the form, and the same with a name, because a test needs none. */
   typed: NewExport;
   body: NewExport;
   /** The type as the form shows it, and with all its keys. */
@@ -20,8 +20,8 @@ type Given = {
 };
 
 /**
- * The way of a form's content to a save: it is tested, a restart is accepted, and only then it is
- * sent. `force` sends it in spite of a failed test.
+ * Saves a form's content: tests it, asks about a restart, and then sends it. `force` sends it
+ * despite a failed test.
  */
 export function useSaving(
   paths: ReturnType<typeof pathsOf>,
@@ -32,7 +32,7 @@ export function useSaving(
   const [refusal, setRefusal] = useState<Problem | null>();
   const trial = useTrial(paths.test, if_match, { ...given, refused: setRefusal });
   const { asked, confirm, answer } = useRestartAsked(paths.effect, if_match, setRefusal);
-  // The accepted fields are sent, whatever is typed meanwhile.
+  // The accepted fields are sent, even if the person types more meanwhile.
   const accepted = useRef<{ body: NewExport; ranges: Delivered }>({ body: typed, ranges: [] });
   const is_forced = useRef(false);
   return {
@@ -43,7 +43,7 @@ export function useSaving(
     accepted: () => accepted.current,
     confirm: async (): Promise<boolean> => {
       setRefusal(undefined);
-      // With an empty name, so that all that is wrong is told at once.
+      // With an empty name, so that all faults are reported at once.
       const is_tested = is_forced.current || (await trial.passes(typed, is_new));
       is_forced.current = false;
       const ranges = is_tested ? await confirm(typed) : undefined;
@@ -58,8 +58,8 @@ export function useSaving(
 }
 
 /**
- * The connection test of the form. `passes` tests what a save would store, once for each content,
- * and tells the form the fault of a test that fails.
+ * The connection test of the form. `passes` tests the content to save, once for each content, and
+ * gives the form the fault of a failed test.
  */
 function useTrial(
   path: ReturnType<typeof pathsOf>['test'],
@@ -75,7 +75,7 @@ function useTrial(
       const fault = chosen === undefined ? undefined : faultOfTest(chosen, tested);
       if (fault === undefined) return true;
       const is_shown = keysOf(type!).some(([key]) => key === fault.key);
-      // The rest of the keys are those of the connection.
+      // The other keys belong to the connection.
       const place = fault.key === undefined ? null : 'connection_id';
       const attr = is_shown ? `destination__config__${fault.key}` : place;
       refused(new Problem(400, [{ attr, code: 'invalid_input', detail: fault.detail }]));

@@ -8,7 +8,7 @@ import { now } from '../../time/now.ts';
 import type { Live } from './asking.ts';
 import { FirstRows } from './first_rows.tsx';
 
-/** Beside the fields: the test of the connection, and the first rows as they would be delivered. */
+/** Beside the fields: the connection test, and the first rows in their delivered form. */
 export function Trial({
   type,
   test,
@@ -19,7 +19,7 @@ export function Trial({
   ask,
   tried,
 }: {
-  /** The chosen type; undefined: none yet. */
+  /** The chosen type; undefined before a choice. */
   type: DestinationType | undefined;
   test: DestinationTest | undefined;
   is_testing: boolean;
@@ -27,9 +27,9 @@ export function Trial({
   is_old: boolean;
   press: () => void;
   live: Live | undefined;
-  /** The content of the form that the rows should be of. */
+  /** The form's content for the rows. */
   tried: string;
-  /** Asks for the rows; undefined where they are asked for, or the form is not complete. */
+  /** Requests the rows; undefined while they are loading or the form is incomplete. */
   ask: (() => void) | undefined;
 }) {
   return (
@@ -59,7 +59,7 @@ export function Trial({
   );
 }
 
-/** Shows the time of waiting. */
+/** Shows the waiting time. */
 function Waited({ what }: { what: string }) {
   const [began] = useState(now);
   const [at, setAt] = useState(began);

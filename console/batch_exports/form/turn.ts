@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 
 /**
- * Counts how often a form was begun again, for its key. The focus is in its first field then: the
- * button that was pressed is gone with what was typed.
+ * Counts how often a form was restarted, for its React key. The focus then moves to its first
+ * field, because the pressed button has gone.
  */
 export function useTurn(): { turn: number; next: () => void } {
   const [turn, setTurn] = useState(0);

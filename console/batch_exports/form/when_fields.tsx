@@ -13,7 +13,7 @@ import { ChoiceOf, TextOf } from './plain_fields.tsx';
 
 type Given = { draft: Draft; change: (changes: Partial<Draft>) => void };
 
-/** The fields that say when an export runs, with the next runs that follow from them. */
+/** The fields of the schedule, with the resulting next runs. */
 export function WhenFields({ draft, change }: Given) {
   const zone = useContext(ZoneContext);
   const now = useNow();
@@ -35,9 +35,9 @@ export function WhenFields({ draft, change }: Given) {
         label="Start"
         hint={
           is_past
-            ? 'This time is past: runs start now. To deliver older rows, save the export, then ' +
-              'press Backfill on its page.'
-            : 'If empty, runs start now. A backfill delivers what is older.'
+            ? 'This time is in the past: runs start now. To deliver older rows, save the ' +
+              'export, then press Backfill on its page.'
+            : 'If empty, runs start now. For older rows, start a backfill.'
         }
         value={draft.start_at}
         set={(start_at) => change({ start_at })}
@@ -53,8 +53,8 @@ export function WhenFields({ draft, change }: Given) {
         name="freshness_seconds"
         label="Late after (seconds)"
         hint={
-          'The export is late when its newest delivered interval is older than this. If empty: ' +
-          'two intervals and ten minutes.'
+          'The export counts as late when its newest delivered interval is older than this. ' +
+          'If empty: two intervals and ten minutes.'
         }
         value={draft.freshness_seconds}
         set={(freshness_seconds) => change({ freshness_seconds })}
@@ -63,7 +63,7 @@ export function WhenFields({ draft, change }: Given) {
   );
 }
 
-/** Day and time of calendar intervals, and the zone, which folders by local day need as well. */
+/** Day and time of calendar intervals, and the time zone, which folders by local day also use. */
 function OffsetFields({ draft, change }: Given) {
   const zone = useContext(ZoneContext);
   const { interval } = draft;
@@ -102,7 +102,7 @@ function OffsetFields({ draft, change }: Given) {
   );
 }
 
-/** The schedule in words with its next three runs, while the fields are typed. */
+/** The schedule in words with its next three runs, updated while typing. */
 function NextRuns({ draft }: Pick<Given, 'draft'>) {
   const zone = useContext(ZoneContext);
   const now = useNow();

@@ -1,32 +1,32 @@
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 
-/** A mode as a form has it; empty: the model decides. */
+/** A mode in a form; empty: the model decides. */
 export type TypedMode = NonNullable<BatchExport['mode']> | '';
 
 type Content = { model: BatchExport['model']; is_query: boolean };
 
-/** The ways in which rows go into a table, each with a sentence about it. */
+/** The ways to write rows into a table, each with a sentence. */
 export const mode_choices: { value: TypedMode; label: string; hint: string }[] = [
   {
     value: '',
     label: 'By model',
     hint: 'Events are added. Persons and their distinct ids are updated.',
   },
-  { value: 'append', label: 'Append', hint: 'Sluice adds each row and changes none.' },
+  { value: 'append', label: 'Append', hint: 'Sluice adds rows and changes none.' },
   {
     value: 'merge',
     label: 'Merge',
-    hint: 'The table keeps one row for each key: the one with the greatest version.',
+    hint: 'The table keeps one row for each key: the row with the greatest version.',
   },
   {
     value: 'replace',
     label: 'Replace',
-    hint: 'Each run writes all rows anew. Whatever else is in the table is deleted.',
+    hint: 'Each run replaces all rows of the table. Other rows in the table are deleted.',
   },
 ];
 
-/** The names in a text, in their order. */
+/** Returns the names in a text, in order. */
 export function namesIn(text: string): string[] {
   return text
     .split(',')
@@ -34,12 +34,12 @@ export function namesIn(text: string): string[] {
     .filter((name) => name !== '');
 }
 
-/** The text with one more name. */
+/** Returns the text with one more name. */
 export function withName(text: string, name: string): string {
   return [...namesIn(text), name].join(', ');
 }
 
-/** The keys to begin with: those of a model, none of a query. */
+/** Returns the default keys: the model's keys, and none for a query. */
 export function usualKeys({
   model,
   is_query,
@@ -56,8 +56,8 @@ const version_types = ['integer', 'timestamp'];
 const key_types = [...version_types, 'uuid', 'text', 'boolean'];
 
 /**
- * The columns that a key may have: those of the model, or of a query the columns of its first rows
- * (`seen`), whose types are not known here.
+ * Returns the possible key columns: the model's columns, or for a query the columns of its first
+ * rows (`seen`), whose types are unknown here.
  */
 export function offeredColumns(
   { model, is_query }: Content,

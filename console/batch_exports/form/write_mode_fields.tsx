@@ -12,7 +12,7 @@ type Given = {
   change: (changes: Partial<Draft>) => void;
 };
 
-/** Fields for the way of rows into the table: for merging its columns, for replacing its bound. */
+/** Fields of the write mode: the columns for merging, the limits for replacing. */
 export function WriteModeFields({ draft, type, columns, change }: Given) {
   const error = useFault('mode');
   const chosen = mode_choices.find(({ value }) => value === draft.mode);
@@ -38,7 +38,8 @@ export function WriteModeFields({ draft, type, columns, change }: Given) {
           name="allow_empty"
           label="Allow an empty result"
           description={
-            'If off, a run without rows fails, and the table stays: a wrong query has none either.'
+            'If off, a run without rows fails and the table stays, because a wrong query has ' +
+            'no rows either.'
           }
           checked={draft.allow_empty}
           onChange={({ currentTarget }) => change({ allow_empty: currentTarget.checked })}
@@ -68,7 +69,7 @@ export function WriteModeFields({ draft, type, columns, change }: Given) {
   );
 }
 
-/** Names of columns, typed or picked from those that are offered. */
+/** Column names, typed or picked from a list. */
 function ColumnsField({
   name,
   label,

@@ -2,7 +2,7 @@ import type { ExportOverview } from '../../../server/api/batch_exports/overview/
 import { Since } from '../../time/instant.tsx';
 import { visibleAfter } from '../visible_after.ts';
 
-/** Says up to when everything is delivered, and how old rows are when readers can see them. */
+/** Shows until when everything is delivered, and how old rows are when readers can see them. */
 export function Freshness({ row }: { row: ExportOverview }) {
   const after = visibleAfter(row);
   return (

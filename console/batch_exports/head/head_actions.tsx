@@ -24,17 +24,17 @@ import { usePause } from './pause.ts';
 
 const base = '/projects/$project_id/exports/$export_id';
 
-/** The actions on an export. The one that matters now is filled. */
+/** The actions on an export. The most useful one now is filled. */
 export function HeadActions({
   health,
   request,
   is_incident,
 }: {
-  /** Undefined until it is read. */
+  /** Undefined until it was read. */
   health: ExportOverview | undefined;
-  /** The path of the API that the page is read from. */
+  /** The API path of the page's data. */
   request: string;
-  /** True on the page that says what is wrong. */
+  /** True on the incident page. */
   is_incident: boolean;
 }) {
   const { row } = useExport();

@@ -7,8 +7,8 @@ import { exportIds, exportPath } from '../export_context.ts';
 import { useReadAnew } from '../read_anew.ts';
 
 /**
- * Returns the change between paused and active: its words, and the request, which gives what was
- * done or why not.
+ * Returns the action that pauses or resumes: its label, and the request, which returns the result
+ * or the refusal.
  */
 export function usePause(row: BatchExport): { label: string; run: () => Promise<string> } {
   const queries = useQueryClient();

@@ -6,7 +6,10 @@ import { dated } from '../../time/words.ts';
 
 type Given = { row: Pick<ExportOverview, 'id' | 'team_id' | 'verified_through' | 'verification'> };
 
-/** Says up to when an export is verified, with the way to the proof; nothing before the first. */
+/**
+ * Shows until when an export is verified, with a link to the proof; nothing before the first
+ * verification.
+ */
 export function Verified({ row, is_short = false }: Given & { is_short?: boolean }) {
   const { text, tone } = useWords(row, is_short);
   if (text === undefined) return is_short ? '–' : undefined;

@@ -6,7 +6,7 @@ import { useReadAnew } from '../read_anew.ts';
 
 type Column = { column: string; type: string };
 
-/** Says that a newer schema waits, which columns it changes, and takes it at a press. */
+/** Shows that a newer schema waits and which columns it changes, with a button that accepts it. */
 export function WaitingSchema() {
   const { row, ids } = useExport();
   const readAnew = useReadAnew(exportPath(ids));

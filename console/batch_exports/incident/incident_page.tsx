@@ -25,7 +25,7 @@ import { pathTo } from '../../http/path.ts';
 import { doubledIn, incidentsOf } from './incidents.ts';
 import type { Incident } from './incidents.ts';
 
-/** Shows the cause of failures and what is missing, then the proof of what was delivered. */
+/** Shows the cause of failures and the missing intervals, then the proof of delivery. */
 export function IncidentPage() {
   const { ids } = useExport();
   const now_ms = useNow();
@@ -164,7 +164,7 @@ function Over({ incident }: { incident: Incident }) {
   );
 }
 
-/** The sentence for whoever asks whether anything was lost. */
+/** The sentence that answers whether rows were lost. */
 function Proof({ incident }: { incident: Incident }) {
   const { ids } = useExport();
   const zone = useContext(ZoneContext);

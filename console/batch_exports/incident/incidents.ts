@@ -6,9 +6,9 @@ import type { RunInterval } from '../runs/intervals.ts';
 
 /** A time in which attempts at runs failed. */
 export type Incident = {
-  /** Its intervals, the latest data first. */
+  /** Its intervals, latest data first. */
   intervals: RunInterval[];
-  /** The part of them that is not delivered. */
+  /** Its intervals that are not delivered. */
   missing: RunInterval[];
   /** Time of the first failed attempt. */
   since: string;
@@ -27,15 +27,17 @@ export type Incident = {
   refused: number;
 };
 
-/** An interval in trouble, with when its attempts failed and when it was delivered. */
+/** An interval in trouble, with the times of its failed attempts and of its delivery. */
 type Troubled = { interval: RunInterval; failures: number[]; from: number; until: number };
 
-/** The longest wait between two attempts: what fails so soon after an incident is part of it. */
+/**
+ * The longest wait between two attempts: a failure within this time belongs to the same incident.
+ */
 const slack_ms = 120_000;
 
 /**
- * Finds the incidents in the runs of an export, the latest first. Intervals that were in trouble at
- * the same time are one incident.
+ * Finds the incidents in the runs of an export, latest first. Intervals that were in trouble at the
+ * same time form one incident.
  */
 export function incidentsOf(runs: ListedRun[], now_ms: number): Incident[] {
   const troubled = foldRuns(runs)
@@ -51,7 +53,7 @@ export function incidentsOf(runs: ListedRun[], now_ms: number): Incident[] {
   return incidents.toReversed().map(incidentOf);
 }
 
-/** The trouble of an interval; none if no attempt at it failed. */
+/** Returns the trouble of an interval; undefined if no attempt failed. */
 function troubleOf(interval: RunInterval, now_ms: number): Troubled[] {
   const failures = failuresOf(interval, now_ms);
   if (failures.length === 0) return [];
@@ -114,8 +116,8 @@ function incidentOf(troubled: Troubled[]): Incident {
 }
 
 /**
- * Counts the rows of an incident that were sent twice. The ledger lets nothing repeat a row but a
- * backfill that is told to deliver all rows again.
+ * Counts the rows of an incident that were sent twice. Only a backfill of all rows can repeat a
+ * row; the ledger prevents everything else.
  */
 export function doubledIn({ data, since }: Incident, backfills: Backfill[]): number {
   return backfills

@@ -10,7 +10,7 @@ import { abortPath, oneAction } from '../runs/bulk.ts';
 import { Results } from '../runs/results.tsx';
 import { pathTo } from '../../http/path.ts';
 
-/** Actions on the chosen exports; destructive ones are confirmed by typing. */
+/** Actions on the selected exports; destructive ones need a typed confirmation. */
 export function BulkBar({
   project_id,
   ids,

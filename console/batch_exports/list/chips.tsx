@@ -5,7 +5,7 @@ import { health_codes } from './standing.ts';
 const sumOf = (counts: Record<HealthCode, number>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** The states that the project's exports have, each with its number and as a filter. */
+/** The states of the project's exports, each with its count and as a filter. */
 export function Chips({
   chosen,
   counts,

@@ -5,17 +5,17 @@ import { destinationTypes } from '../../destinations/destinations.ts';
 import { model_choices } from '../form/draft.ts';
 import type { ListSearch, OverviewPage } from './overview.ts';
 
-/** After so many milliseconds without a key the search is asked for. */
+/** Milliseconds without a key press before the search starts. */
 const search_after_ms = 300;
 
-/** Filters and order of the list, in the address. */
+/** Filters and order of the list, stored in the address. */
 export function Filters({
   search,
   tags,
   change,
 }: {
   search: ListSearch;
-  /** The tags of the project, with how many exports have each. */
+  /** The tags of the project, each with its number of exports. */
   tags: OverviewPage['tags'];
   change: (changes: ListSearch) => void;
 }) {
@@ -70,7 +70,7 @@ function tagChoices(tags: OverviewPage['tags'], chosen: string | undefined) {
   return isKnown ? choices : [...choices, { value: chosen, label: `${chosen} (0)` }];
 }
 
-/** A search by name, asked for after a short rest of the keys. */
+/** A search by name, which starts after a short pause in typing. */
 export function SearchField({ value, set }: { value: string; set: (text: string) => void }) {
   const [typed, setTyped] = useState(value);
   useEffect(() => {

@@ -31,7 +31,7 @@ export function Health({ row: { health, delivered_until } }: { row: ExportOvervi
   );
 }
 
-/** Shows the state of an export in the sentence of the server. */
+/** Shows the state of an export in the server's sentence. */
 export function HealthSentence({ row: { health, destination_type } }: { row: ExportOverview }) {
   const inLabels = useInLabels(destination_type);
   return (

@@ -20,7 +20,7 @@ import './list.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports');
 
-/** The batch exports of a project: how each is, and what can be done with many. */
+/** The batch exports of a project: their states, and bulk actions. */
 export function ListPage() {
   const { project_id } = route.useParams();
   const search = route.useSearch();
@@ -59,7 +59,7 @@ export function ListPage() {
                 show={(view) => void navigate({ search: view, replace: true })}
               />
               <Exports
-                // A choice under other filters would be invisible.
+                // A selection under other filters would be invisible.
                 key={JSON.stringify({ ...search, action: '' })}
                 project_id={project_id}
                 search={search}

@@ -2,7 +2,7 @@ import type { ExportOverview } from '../../../server/api/batch_exports/overview/
 import { Instant } from '../../time/instant.tsx';
 import { useNow } from '../../time/now.ts';
 
-/** Shows when the next run is planned; what is due already is planned in seconds. */
+/** Shows when the next run is planned; a due run is planned within seconds. */
 export function NextRun({ row: { next_run } }: { row: Pick<ExportOverview, 'next_run'> }) {
   const now = useNow();
   if (next_run === null) return <span className="muted">none</span>;

@@ -9,7 +9,7 @@ import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 import type { Query } from '../../http/path.ts';
 
-/** Names of the list's search in the address. */
+/** Names of the list's search parameters in the address. */
 export const list_search = [
   'search',
   'health',
@@ -19,9 +19,9 @@ export const list_search = [
   'ordering',
   'action',
 ] as const;
-/** Filters and order of the list, and the bulk action on display. */
+/** Filters and order of the list, and the shown bulk action. */
 export type ListSearch = { [Name in (typeof list_search)[number]]?: string };
-/** One page of the list, with how many exports of the project are how. */
+/** A page of the list, with the counts by state. */
 export type OverviewPage = Listed<ExportOverview> & {
   counts: Record<HealthCode, number>;
   tags: { tag: string; count: number }[];
@@ -29,19 +29,19 @@ export type OverviewPage = Listed<ExportOverview> & {
 
 const overview = '/api/projects/:project_id/overview/';
 
-/** Number of exports that are read at once. */
+/** Exports read at a time. */
 export const page_size = 100;
-/** Most exports that can be named one by one in an action. */
+/** Most exports that an action can list one by one. */
 export const ids_max = 5_000;
 
-/** One page of a project's exports as they fit; pages count from 0. */
+/** One page of a project's matching exports; pages count from 0. */
 export function overviewPage(project_id: string, search: ListSearch, page: number) {
   return reading(overviewPath(project_id, queryOf(search, page_size, page * page_size)), {
     is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
   });
 }
 
-/** Reads the overview of one export; undefined once it is deleted. */
+/** Reads the overview of one export; undefined after its deletion. */
 export function overviewOf(project_id: string, export_id: string) {
   return reading(overviewPath(project_id, { batch_export: export_id, slots: 0 }), {
     is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
@@ -53,12 +53,12 @@ function overviewPath(project_id: string, query: Query<typeof overview>) {
   return pathTo(overview, { project_id }, query);
 }
 
-/** The API says what is wrong with an address that somebody wrote. */
+/** The API reports faults of a hand-written address. */
 function queryOf({ action: _action, ...search }: ListSearch, limit: number, offset: number) {
   return { ordering: 'health', ...search, limit, offset } as Query<typeof overview>;
 }
 
-/** The ids of all exports that fit, at most as many as one action names; or why not. */
+/** Returns the ids of all matching exports, up to the most of one action, or the reason why not. */
 export async function matchingIds(
   project_id: string,
   search: ListSearch,

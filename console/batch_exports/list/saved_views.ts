@@ -1,14 +1,14 @@
 import { useSyncExternalStore } from 'react';
 import type { ListSearch } from './overview.ts';
 
-/** Filters and order of a list under a name, as one person keeps them in their browser. */
+/** A named set of filters and order, stored in a person's browser. */
 export type SavedView = { name: string; search: ListSearch };
 
 const views_max = 20;
 const keyOf = (project_id: string) => `export_views_${project_id}`;
 const watchers = new Set<() => void>();
 
-/** Adds a view, in place of one with the same name; the oldest goes where there are 20. */
+/** Stores a view, replacing one with the same name; above 20, the oldest is dropped. */
 export function saveView(project_id: string, view: SavedView): void {
   const others = viewsIn(stored(project_id)).filter(({ name }) => name !== view.name);
   store(project_id, [...others, view].slice(-views_max));
@@ -22,7 +22,7 @@ export function removeView(project_id: string, name: string): void {
   );
 }
 
-/** The views that were kept for a project, the oldest first. */
+/** Returns the stored views of a project, oldest first. */
 export function useSavedViews(project_id: string): SavedView[] {
   return viewsIn(
     useSyncExternalStore(
@@ -39,7 +39,7 @@ export function useSavedViews(project_id: string): SavedView[] {
   );
 }
 
-/** Reads views from their text; whatever else somebody has put there is none. */
+/** Reads views from their text; ignores invalid content. */
 export function viewsIn(text: string): SavedView[] {
   try {
     const views: unknown = JSON.parse(text);

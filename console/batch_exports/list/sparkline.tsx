@@ -1,7 +1,7 @@
 import { counted } from '../../page/text/quantities.ts';
 const [width, height] = [96, 22];
 
-/** Rows of the latest runs as one line; a single run has none. In words for who sees none. */
+/** The rows of the latest runs as a line; a single run has none. Has a text for screen readers. */
 export function Sparkline({ records }: { records: number[] }) {
   if (records.length < 2) return undefined;
   const most = Math.max(1, ...records);

@@ -4,10 +4,10 @@ import type {
 } from '../../../server/api/batch_exports/overview/schema.ts';
 import type { Shape, State } from '../state.ts';
 
-/** A state of an export: the beginning of the server's sentence, a shape and a colour. */
+/** A state of an export: the start of the server's sentence, a shape and a colour. */
 export type Standing = State & { shape: Shape };
 
-/** The states of an export as the server tells them, the worst first. */
+/** The states of an export from the server, worst first. */
 export const standings: Record<HealthCode, Standing> = {
   failing: { word: 'Failing', tone: 'bad', shape: 'cross' },
   paused_automatically: { word: 'Paused by the server', tone: 'bad', shape: 'stop' },
@@ -25,15 +25,15 @@ export const standings: Record<HealthCode, Standing> = {
 /** The states in the order of `standings`. */
 export const health_codes = Object.keys(standings) as HealthCode[];
 
-/** Returns the rest of the server's sentence behind the word of the state. */
+/** Returns the rest of the server's sentence after the state's word. */
 export function behindWord({ code, detail }: ExportOverview['health']): string {
   const { word } = standings[code];
   return detail.startsWith(word) ? detail.slice(word.length) : `: ${detail}`;
 }
 
 /**
- * Returns the sentences that a row of the list shows below the name; undefined for a state without
- * a trouble. They lack the start of the state, which stands beside its word.
+ * Returns the sentences that the list shows below the name; undefined for a state without trouble.
+ * They omit the start of the state, which is shown beside its word.
  */
 export function troubleOf(health: ExportOverview['health']): string | undefined {
   const { tone } = standings[health.code];

@@ -29,9 +29,7 @@ type Given = {
   choose: (id: string, is_chosen: boolean) => void;
 };
 
-/**
- * Exports, however many: only the rows in the window have elements, and only their pages are read.
- */
+/** The table of exports: only visible rows have elements, and only their pages are read. */
 export function ExportTable({ project_id, search, count, chosen, choose }: Given) {
   const list = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -81,7 +79,7 @@ export function ExportTable({ project_id, search, count, chosen, choose }: Given
   );
 }
 
-/** The rows of the pages from one row to another, as far as they were read. */
+/** Returns the pages of a range of rows, as far as they were read. */
 function useKnownPages(project_id: string, search: ListSearch, from: number, to: number) {
   const first = Math.floor(from / page_size);
   const last = Math.floor(to / page_size);

@@ -10,7 +10,7 @@ const filtersOf = (search: ListSearch): ListSearch =>
 const same = (one: ListSearch, other: ListSearch) =>
   filters.every((name) => (one[name] ?? '') === (other[name] ?? ''));
 
-/** The views that a person has saved of this list, and the field that saves the present one. */
+/** The person's saved views of this list, and the field that saves the current one. */
 export function Views({
   project_id,
   search,

@@ -11,9 +11,9 @@ import 'uplot/dist/uPlot.min.css';
 
 const height = 190;
 const tick_width = 90;
-/** More points than these are a line without a dot for each. */
+/** More points are drawn as a line without dots. */
 const dots_max = 60;
-/** A shorter way is a click. */
+/** A shorter drag is a click. */
 const drag_width_min = 4;
 const colours = ['--mantine-color-anchor', '--warn'];
 
@@ -27,12 +27,12 @@ type Given = {
   figure?: ReactNode;
   zone: string;
   inWords: (value: number) => string;
-  /** The values, by which the steps between two lines are round. */
+  /** The unit of the values, which decides the steps of the axis. */
   unit: keyof typeof steps_of;
   choose: (from: number, to: number) => void;
 };
 
-/** Series over time; dragging along it chooses a range. */
+/** Series over time; dragging selects a range. */
 export function Chart({ figure, ...given }: Given) {
   const { title, range, at, series, zone, inWords, unit, choose } = given;
   const place = useRef<HTMLDivElement>(null);

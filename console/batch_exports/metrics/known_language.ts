@@ -1,6 +1,7 @@
 /**
- * Charts ask for numbers in the browser's language when they are loaded. A browser on a system
- * without a language has one that is none (`en-US@posix`), and would have no charts: it gets one.
+ * Charts format numbers in the browser's language when they are loaded. On a system without a
+ * language, some browsers have an invalid one (`en-US@posix`), which would break all charts, so
+ * this sets a valid one.
  */
 export function giveKnownLanguage(): void {
   try {

@@ -6,8 +6,8 @@ import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
 /**
- * Rows, bytes, durations and delays of the runs with data of the range: a backfill lies where its
- * rows belong, and not at the moment in which somebody asked for it.
+ * Rows, bytes, durations and delays of the runs with data in the range: a backfill appears where
+ * its rows belong, not at the time of its request.
  */
 export function metricsOf(ids: ExportIds, { from, to }: Span, interval: 'run' | 'hour' | 'day') {
   const by = 'data_interval_start' as const;
@@ -15,7 +15,7 @@ export function metricsOf(ids: ExportIds, { from, to }: Span, interval: 'run' | 
   return reading(pathTo('/api/projects/:project_id/batch_exports/:id/metrics/', ids, query));
 }
 
-/** One line or row of bars of a chart: a number for each instant of the chart, or null. */
+/** One line or row of bars in a chart: a number or null for each instant. */
 export type Series = { label: string; values: (number | null)[] };
 
 /** The data of the charts: the instants in seconds, and the series of each chart. */
@@ -27,7 +27,7 @@ export type Charts = {
   delay: Series[];
 };
 
-/** The points as charts: one instant for all that have it, the kinds side by side. */
+/** Returns the points as charts: one instant for all, the kinds side by side. */
 export function chartsOf(points: MetricPoint[]): Charts {
   const by_instant = new Map<number, MetricPoint[]>();
   for (const point of points) {

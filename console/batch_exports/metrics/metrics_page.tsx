@@ -23,7 +23,7 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/me
 const lengths = lengths_of_time.filter(({ label }) => label !== 'Hour');
 const point_words = { run: 'Each point is a run', hour: 'By the hour', day: 'By the day (UTC)' };
 
-/** The charts of an export, once it is known where its data begin. */
+/** The charts of an export, after the start of its data was read. */
 export function MetricsPage() {
   const { row, ids } = useExport();
   return (

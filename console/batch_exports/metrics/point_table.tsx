@@ -9,7 +9,7 @@ const rows_max = 500;
 /** Shows a number of seconds; nothing without one. */
 export const secondsInWords = (seconds: number | null) => (seconds === null ? '' : inTime(seconds));
 
-/** The points of charts as a table, the newest first; `numbers` are the columns behind `words`. */
+/** The points of charts as a table, newest first; `numbers` are the columns after `words`. */
 export function PointTable<Point extends { start_at: string }>({
   from,
   points,
@@ -17,7 +17,7 @@ export function PointTable<Point extends { start_at: string }>({
   words = {},
   numbers,
 }: {
-  /** The name of the column with the beginnings of the points. */
+  /** The heading of the column with the points' starts. */
   from: string;
   points: Point[];
   keyOf: (point: Point) => string;

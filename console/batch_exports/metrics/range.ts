@@ -3,7 +3,7 @@ import type { Rhythm, Span } from '../slots/boundaries.ts';
 
 const hour_ms = 3_600_000;
 const day_ms = 24 * hour_ms;
-/** Number of points in a chart; the API returns up to a thousand, with runs of backfills. */
+/** Points in a chart; the API returns up to a thousand, including backfill runs. */
 const points_max = 400;
 
 /** Returns the unit of a point that keeps their number small. */
@@ -16,14 +16,14 @@ export function pointLength(
   return length / hour_ms <= points_max ? 'hour' : 'day';
 }
 
-/** The end of the hour that is now. */
+/** Returns the end of the current hour. */
 export function endOfHour(now: number): number {
   return Math.ceil(now / hour_ms) * hour_ms;
 }
 
 /**
- * The range to begin with: about the last day, week or month; the shortest that has all data. A
- * day that was delivered an hour ago is still a day.
+ * Returns the first range: about the last day, week or month; the shortest one with all data. Data
+ * from an hour ago still gets a whole day.
  */
 export function firstRange(now: number, begun: number): Span {
   const to = endOfHour(now);

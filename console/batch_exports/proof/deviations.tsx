@@ -20,7 +20,7 @@ import type { Span } from '../slots/boundaries.ts';
 import { deviations, latestDeviations, statementPath } from './proof.ts';
 import { kindInWords, repairInWords, scheduleInWords } from './words.ts';
 
-/** Findings of the schedule, how far it has verified, and the statement about a range. */
+/** Findings of scheduled verification, its progress, and the statement about a range. */
 export function Deviations({ span }: { span: Span }) {
   const { row, ids } = useExport();
   const query = useQuery(latestDeviations(ids));
@@ -126,7 +126,7 @@ function One({ deviation }: { deviation: Deviation }) {
   );
 }
 
-/** The two ways to end a finding. */
+/** The two ways to close a finding. */
 function Ways({ deviation }: { deviation: Deviation }) {
   const [is_accepting, setAccepting] = useState(false);
   const { state, repair } = deviation;
@@ -134,7 +134,7 @@ function Ways({ deviation }: { deviation: Deviation }) {
     <div className="row_actions">
       {repair === null ? (
         <span className="muted small">
-          Sluice cannot repair this: remove at the destination what is not of Sluice.
+          Sluice cannot repair this: remove the rows of others at the destination.
         </span>
       ) : (
         <Repair deviation={deviation} repair={repair} />

@@ -15,7 +15,7 @@ import { findingsOf } from './proof.ts';
 import { groupsOf, kindInWords } from './words.ts';
 import type { Group } from './words.ts';
 
-/** Each difference of a verification, by delivery. */
+/** The differences of a verification, by delivery. */
 export function Findings({ verification }: { verification: Verification }) {
   const { ids } = useExport();
   const { id, differences } = verification;
@@ -39,7 +39,7 @@ export function Findings({ verification }: { verification: Verification }) {
   );
 }
 
-/** Number of differences of a delivery that are read at a glance. */
+/** Differences of a delivery that are shown at once. */
 const shown_max = 8;
 
 function Found({ group: { delivery, findings } }: { group: Group }) {

@@ -9,7 +9,7 @@ import { isoInstant } from '../slots/slots.ts';
 export const verifications =
   '/api/projects/:project_id/batch_exports/:batch_export_id/verifications/';
 
-/** Rows stored against rows delivered, by one of the two times. */
+/** Rows stored against rows delivered, by one of the two clocks. */
 export function proofOf(ids: ExportIds, span: Span, by: Clock) {
   return reading(
     pathTo('/api/projects/:project_id/batch_exports/:id/proof/', ids, { ...rangeOf(span), by }),
@@ -17,7 +17,7 @@ export function proofOf(ids: ExportIds, span: Span, by: Clock) {
   );
 }
 
-/** The path of the receipts of a range, a zip file. */
+/** Returns the path of the receipts of a range, a zip file. */
 export function receiptsPath(ids: ExportIds, span: Span) {
   return pathTo('/api/projects/:project_id/batch_exports/:id/receipts/', ids, rangeOf(span));
 }
@@ -27,15 +27,15 @@ const rangeOf = ({ from, to }: Span) => ({
   before: isoInstant(Math.ceil(to)),
 });
 
-/** The path of an export's findings of the schedule. */
+/** The path of an export's scheduled findings. */
 export const deviations = '/api/projects/:project_id/batch_exports/:batch_export_id/deviations/';
 
-/** Findings of verification on a schedule, newest first. */
+/** Findings of scheduled verification, newest first. */
 export function latestDeviations(ids: ExportIds) {
   return reading(pathTo(deviations, ids, { limit: 100 }));
 }
 
-/** The path of the statement about a range. */
+/** Returns the path of the statement about a range. */
 export function statementPath(ids: ExportIds, span: Span, format: 'json' | 'text') {
   return pathTo('/api/projects/:project_id/batch_exports/:id/statement/', ids, {
     ...rangeOf(span),
@@ -50,7 +50,7 @@ export function latestVerifications(ids: ExportIds) {
   });
 }
 
-/** A page of what a verification has found. */
+/** A page of a verification's findings. */
 export function findingsOf(ids: ExportIds, id: string) {
   return reading(pathTo(`${verifications}:id/findings/`, { ...ids, id }, { limit: 200 }));
 }

@@ -37,7 +37,7 @@ const times: { value: Clock; label: string }[] = [
 ];
 const lengths = lengths_of_time.filter(({ label }) => label !== 'Hour');
 
-/** Rows stored against rows delivered, once it is known where the export's data begin. */
+/** Rows stored against rows delivered, after the start of the export's data was read. */
 export function ProofPage() {
   const { row, ids } = useExport();
   return (
@@ -79,7 +79,7 @@ function ProofOf({ begun }: { begun: number }) {
   );
 }
 
-/** The range in the address, else the shortest of a day, a week and a month with all data. */
+/** The range in the address, or the shortest of a day, a week and a month with all data. */
 function useSpan(begun: number) {
   const { from = '', to = '', by: clock } = route.useSearch();
   const by: Clock = clock === 'timestamp' ? clock : 'inserted_at';
@@ -180,7 +180,7 @@ function Proven({ proof }: { proof: Proof }) {
   );
 }
 
-/** Says why rows from before the export are not delivered, and how they can be. */
+/** Says why rows from before the export are not delivered, and how to deliver them. */
 function Earlier() {
   const { row } = useExport();
   return (
@@ -198,7 +198,7 @@ function Earlier() {
   );
 }
 
-/** Says up to when the deliveries were found at the destination. */
+/** Shows until when the deliveries were found at the destination. */
 function Through({ latest }: { latest: Verification | undefined }) {
   const { row } = useExport();
   const zone = useContext(ZoneContext);
@@ -221,7 +221,7 @@ type Column = { name: string; rowsOf: (counts: ProofCounts) => number | null };
 const sumOf = (one: number | null, other: number | null) =>
   one === null || other === null ? null : one + other;
 
-/** The columns of the table; of the last ones those that have rows. */
+/** The columns of the table; the last ones only if they have rows. */
 const columns: Column[] = [
   { name: 'Stored', rowsOf: ({ stored }) => stored },
   { name: 'Delivered', rowsOf: ({ delivered }) => delivered },

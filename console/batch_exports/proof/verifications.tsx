@@ -19,7 +19,9 @@ import { Findings } from './findings.tsx';
 import { latestDeviations, latestVerifications, verifications } from './proof.ts';
 import { doneOf, stateOf } from './words.ts';
 
-/** The verifications of an export: the present one with its progress or findings, then others. */
+/**
+ * The verifications of an export: the current one with its progress or findings, then earlier ones.
+ */
 export function Verifications() {
   const { row, ids } = useExport();
   const queries = useQueryClient();
@@ -28,12 +30,12 @@ export function Verifications() {
   const overview = overviewOf(String(row.team_id), row.id);
   const schedule = useQuery(overview).data?.results[0]?.verification;
   const is_verifiable = schedule !== undefined && schedule?.state !== 'not_verifiable';
-  // The head of the export says up to when it is verified.
+  // The head of the export shows until when it is verified.
   useWhenChanged(latest?.last_updated_at, async () => {
     await queries.invalidateQueries({ queryKey: overview.queryKey });
     await queries.invalidateQueries({ queryKey: latestDeviations(ids).queryKey });
   });
-  // The findings say why already.
+  // The findings already show the reason.
   if (schedule?.state === 'not_verifiable' && latest === undefined) return undefined;
   return (
     <section className="part" aria-label="Verification">
@@ -91,7 +93,7 @@ function Never({ schedule }: { schedule: BatchExport['verification'] }) {
       title={has_looked ? 'You have not started a verification' : 'Nothing has been verified yet'}
       way={<Verify />}
     >
-      {has_looked && 'The findings above come from the schedule, which looks without you. '}
+      {has_looked && 'The findings above come from scheduled verification.'}
       Sluice signs a receipt of each delivery. Verify reads the destination again and compares it
       with the receipts and with the stored rows, the newest delivery first. It finds rows that are
       missing, doubled, changed or foreign, and offers to repair them.
@@ -104,7 +106,7 @@ function One({
   state,
 }: {
   verification: Verification;
-  /** The present state of the export, which may have changed since. */
+  /** The current state of the export, which may have changed since. */
   state: NonNullable<BatchExport['verification']>['state'] | undefined;
 }) {
   const { finished_at, created_at, detail, differences, notes, progress } = verification;

@@ -10,8 +10,8 @@ import { counted } from '../../page/text/quantities.ts';
 const number = (rows: number) => rows.toLocaleString('en');
 
 /**
- * The one sentence of the page: what is stored, what is delivered, and how many rows occur more
- * than once at the destination by the findings; undefined: it cannot be asked.
+ * Returns the page's main sentence: rows stored, rows delivered, and rows that occur more than once
+ * at the destination by the findings. Undefined if that cannot be determined.
  */
 export function provenInWords(
   totals: ProofCounts,
@@ -31,8 +31,8 @@ export function provenInWords(
 }
 
 /**
- * Up to when the export is verified, as the API says, or the open findings instead; `latest` is the
- * latest complete verification of a person, and `at` writes an instant.
+ * Returns until when the export is verified, as the API says, or the open findings instead.
+ * `latest` is a person's latest complete verification; `at` formats an instant.
  */
 export function throughInWords(
   through: string | null,
@@ -66,7 +66,7 @@ export function throughInWords(
   };
 }
 
-/** Says how far looks at all deliveries are, and why they are rare. */
+/** Returns the progress of scheduled checks of all deliveries, and why they are rare. */
 function cycleInWords(
   {
     cycle_started_at: started,
@@ -75,24 +75,24 @@ function cycleInWords(
   }: NonNullable<BatchExport['verification']>,
   at: (instant: string) => string,
 ): string {
-  const last = ended === null ? '' : ` The last look at all deliveries ended at ${at(ended)}.`;
+  const last = ended === null ? '' : ` The last check of all deliveries ended at ${at(ended)}.`;
   const is_open = started !== null && (ended === null || Date.parse(started) > Date.parse(ended));
-  const open = is_open ? ` A look at all deliveries began at ${at(started)}.` : '';
+  const open = is_open ? ` A check of all deliveries began at ${at(started)}.` : '';
   const seldom =
     asks === 'contents'
-      ? ' Each look reads all rows, so looks are rare. Verify now to look sooner.'
+      ? ' Each check reads all rows, so checks are rare. Verify now to check sooner.'
       : '';
   return last + open + seldom;
 }
 
-/** The state of verification on a schedule, in sentences; `at` writes an instant. */
+/** Returns the state of scheduled verification, in sentences; `at` formats an instant. */
 export function scheduleInWords(
   verification: BatchExport['verification'],
   at: (instant: string) => string,
 ): { text: string; tone: string } {
   if (verification === null || verification.state === 'waiting')
     return {
-      text: 'Sluice looks at the destination soon after the first delivery.',
+      text: 'Sluice checks the destination soon after the first delivery.',
       tone: 'muted',
     };
   const { state, reason, verified_at, deviations, accepted } = verification;
@@ -112,8 +112,8 @@ export function scheduleInWords(
 }
 
 /**
- * Names and counts rows that are not simply delivered; none where all are. `since` (milliseconds)
- * is when the export began: only a backfill delivers what was ingested before.
+ * Counts rows that are not simply delivered; empty if all are. `since` (milliseconds) is when the
+ * export began: only a backfill delivers rows ingested before.
  */
 export function restInWords(
   { totals, periods, by }: Pick<Proof, 'totals' | 'periods' | 'by'>,
@@ -134,7 +134,7 @@ export function restInWords(
   );
 }
 
-/** The name of rows that were ingested before the export began. */
+/** The name of rows ingested before the export began. */
 export const before_export = 'From before this export';
 
 function earlierRows(periods: Proof['periods'], since: number): number {
@@ -143,7 +143,7 @@ function earlierRows(periods: Proof['periods'], since: number): number {
     .reduce((sum, { not_delivered }) => sum + (not_delivered ?? 0), 0);
 }
 
-/** The share of a verification that is done, from 0 to 100. */
+/** Returns the finished share of a verification, from 0 to 100. */
 export function doneOf({ progress, finished_at }: Verification): number {
   const { deliveries, deliveries_checked, records, records_checked } = progress;
   if (finished_at !== null) return 100;
@@ -153,7 +153,7 @@ export function doneOf({ progress, finished_at }: Verification): number {
   return Math.min(100, share * 100);
 }
 
-/** A state of a verification: its word and its tone; some places have `only_receipts`. */
+/** Returns a state of a verification: its word and its tone; some places have `only_receipts`. */
 export function stateOf(one: Verification, only_receipts = false): { word: string; tone: string } {
   const { status, differences, is_unproven } = one;
   if (status === 'Starting') return { word: 'Waiting', tone: '' };
@@ -177,7 +177,7 @@ const kinds: Record<VerificationFinding['kind'], string> = {
   uncertain: 'Uncertain',
 };
 
-/** The word for a kind of finding. */
+/** Returns the word for a kind of finding. */
 export function kindInWords(kind: VerificationFinding['kind']): string {
   return kinds[kind];
 }
@@ -188,7 +188,7 @@ const repairs: Record<NonNullable<VerificationFinding['repair']>['action'], stri
   retry: 'Retry the run',
 };
 
-/** The button of a repair. */
+/** Returns the button label of a repair. */
 export function repairInWords(
   action: NonNullable<VerificationFinding['repair']>['action'],
 ): string {
@@ -198,7 +198,7 @@ export function repairInWords(
 /** Findings of one delivery, or of none, in the order of the findings. */
 export type Group = { delivery: VerificationFinding['delivery']; findings: VerificationFinding[] };
 
-/** Puts findings together by their delivery: it is repaired as a whole. */
+/** Groups findings by delivery, because a delivery is repaired as a whole. */
 export function groupsOf(findings: readonly VerificationFinding[]): Group[] {
   const groups = new Map<string | undefined, Group>();
   for (const finding of findings) {

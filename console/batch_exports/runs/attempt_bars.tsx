@@ -16,10 +16,10 @@ const outcomes: Record<AttemptOutcome, string> = {
   working: 'In progress',
 };
 const width = 1_000;
-/** Width at which the shortest attempt is still seen. */
+/** Least width of a visible attempt. */
 const seen_min = 6;
 
-/** Shows each attempt at a run on one axis of time, with the waiting between, the latest first. */
+/** Shows each attempt at a run on one time axis, with the waiting between, latest first. */
 export function AttemptBars({ run }: { run: BatchExportRun }) {
   const zone = useContext(ZoneContext);
   const attempts = attemptsOf(run, useNow());
@@ -67,7 +67,7 @@ export function AttemptBars({ run }: { run: BatchExportRun }) {
   );
 }
 
-/** The words beside it say the same, so it is for eyes alone. */
+/** Hidden from screen readers, because the words beside it say the same. */
 function AttemptBar({
   attempt: { waited_from, from, to, outcome },
   axis,

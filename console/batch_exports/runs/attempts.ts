@@ -4,7 +4,7 @@ import type { Span } from '../slots/boundaries.ts';
 /** The end of an attempt. */
 export type AttemptOutcome = 'failed' | 'delivered' | 'cancelled' | 'working';
 
-/** An attempt at a run in time, in milliseconds: the waiting before it, and the work. */
+/** An attempt at a run over time, in milliseconds: the waiting before it, and the work. */
 export type TimedAttempt = {
   attempt: number;
   waited_from: number;
@@ -18,7 +18,7 @@ type Timed = Pick<
   'status' | 'steps' | 'next_try_at' | 'finished_at' | 'last_updated_at'
 >;
 
-/** Returns the attempts of a run that the server remembers, oldest first. */
+/** Returns the attempts of a run that the server stores, oldest first. */
 export function attemptsOf(run: Timed, now_ms: number): TimedAttempt[] {
   return run.steps.map(({ attempt, began_at, waited_ms }, index) => {
     const from = Date.parse(began_at);
@@ -27,7 +27,7 @@ export function attemptsOf(run: Timed, now_ms: number): TimedAttempt[] {
       attempt,
       waited_from: from - waited_ms,
       from,
-      // The next one has waited since the end of this one.
+      // The next attempt has waited since the end of this one.
       to: next === undefined ? endOfLast(run, from, now_ms) : endBefore(next, from),
       outcome: next === undefined ? outcomeOfLast(run) : 'failed',
     };
@@ -51,7 +51,7 @@ function outcomeOfLast({ status, finished_at, next_try_at }: Timed): AttemptOutc
   return finished_at === null && next_try_at === null ? 'working' : 'failed';
 }
 
-/** Returns the time that the attempts take together, until the next try if one is due. */
+/** Returns the time range of all attempts, including a due next try. */
 export function axisOf(
   attempts: TimedAttempt[],
   { next_try_at }: Pick<Timed, 'next_try_at'>,
@@ -61,7 +61,7 @@ export function axisOf(
   return { from, to };
 }
 
-/** Returns the time of an attempt's lines in the log: until the next attempt begins. */
+/** Returns the time range of an attempt's log lines: until the next attempt begins. */
 export function logSpanOf(
   { steps }: Pick<BatchExportRun, 'steps'>,
   attempt: number | undefined,
@@ -70,14 +70,15 @@ export function logSpanOf(
   const [own, next] = [steps[index], steps[index + 1]];
   if (own === undefined) return {};
   return {
-    // Earlier lines belong to the first attempt. The API leaves out the instant itself.
+    // Earlier lines belong to the first attempt. The API excludes the instant itself.
     ...(index === 0 ? {} : { after: justBefore(own.began_at) }),
     ...(next === undefined ? {} : { before: next.began_at }),
   };
 }
 
 /**
- * The instant a microsecond earlier: the line of the attempt before may be of the same millisecond.
+ * Returns the instant a microsecond earlier, because the line of the attempt before may have the
+ * same millisecond.
  */
 function justBefore(instant: string): string {
   const microseconds = Number(instant.slice(-7, -1));

@@ -6,10 +6,10 @@ import { pathTo } from '../../http/path.ts';
 import type { Body } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** Path of bulk actions on an export's runs. */
+/** The path of bulk actions on an export's runs. */
 export const many_runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/bulk/';
 
-/** Counts the runs of an action now; does nothing else. */
+/** Counts the runs of an action now, without acting on them. */
 export function matchingRuns(ids: ExportIds, body: Body<'POST', typeof many_runs>) {
   const asked = pathTo(many_runs, ids, { validate_only: true });
   return queryOptions({
@@ -22,7 +22,7 @@ export function matchingRuns(ids: ExportIds, body: Body<'POST', typeof many_runs
   });
 }
 
-/** An action on many in the paths of the API. */
+/** The ids of a bulk action in the API's paths. */
 export type ActionIds = { project_id: string | number; id: string };
 
 /** Returns the path that aborts a bulk action. */
@@ -30,10 +30,10 @@ export function abortPath(action: ActionIds) {
   return pathTo('/api/projects/:project_id/bulk_actions/:id/abort/', action);
 }
 
-/** Number of results that are read at once. */
+/** Results read at a time. */
 export const items_at_once = 100;
 
-/** One page of the results of an action, or of those that ended in this way; pages count from 0. */
+/** A page of the results of an action, or of those with an outcome; pages count from 0. */
 export function actionItems(
   action: ActionIds,
   outcome: BulkActionItem['outcome'] | undefined,
@@ -45,7 +45,7 @@ export function actionItems(
   });
 }
 
-/** An action on many runs, and how far it is. */
+/** A bulk action on runs, and its progress. */
 export function oneAction(action: ActionIds) {
   return reading(pathTo('/api/projects/:project_id/bulk_actions/:id/', action), {
     is_busy: ({ finished_at }) => finished_at === null,

@@ -7,12 +7,15 @@ export type RunInterval = {
   key: string;
   /** Oldest first. */
   runs: [ListedRun, ...ListedRun[]];
-  /** The run that says how the interval is. */
+  /** The run that decides the interval's state. */
   told: ListedRun;
-  /** The latest completed run of each delivery; without one, the run that tells. */
+  /** The latest completed run of each delivery; without one, the run that decides the state. */
   shown: ListedRun[];
   state: State;
-  /** Rows of each delivery once, however often it was written; null before any was counted. */
+  /**
+   * Rows of each delivery, counted once even if it was written several times; null before they were
+   * counted.
+   */
   records_completed: number | null;
   records_rejected: number;
   bytes_completed: number;
@@ -23,7 +26,7 @@ export type RunInterval = {
 const keyOf = ({ data_interval_start, data_interval_end, backfill }: ListedRun) =>
   `${data_interval_start} ${data_interval_end} ${backfill ?? ''}`;
 
-/** Folds runs by interval, in the order in which the intervals come first. */
+/** Groups runs by interval, in the order of first appearance. */
 export function foldRuns(runs: ListedRun[]): RunInterval[] {
   const groups = new Map<string, ListedRun[]>();
   for (const run of runs) {
@@ -60,7 +63,7 @@ function intervalOf(key: string, group: ListedRun[]): RunInterval {
   };
 }
 
-/** Returns the run in progress, else the latest that completed, else the latest. */
+/** Returns the run in progress, or the latest completed one, or the latest. */
 function tellingOf(runs: [ListedRun, ...ListedRun[]]): ListedRun {
   return (
     runs.findLast(({ finished_at }) => finished_at === null) ??
@@ -69,7 +72,7 @@ function tellingOf(runs: [ListedRun, ...ListedRun[]]): ListedRun {
   );
 }
 
-/** The list may be narrowed to runs that failed, so what made up for one is not always in it. */
+/** The list may be filtered to failed runs, so a later successful run may be missing in it. */
 function stateOfInterval(run: ListedRun): State {
   if (run.retry === 'completed' || run.retry === 'delivered')
     return { ...run_states.Completed, word: 'Delivered since' };
@@ -81,8 +84,8 @@ const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' 
 const rewrites = { erasure: 'erasure', repair: 'repair', rejected_rows: 'refused rows' } as const;
 
 /**
- * The word for the purpose of a run: a run that writes a delivery once more has its own, and so has
- * one of `run_now`, the ids of what "Run now" has started.
+ * Returns the word for the purpose of a run. A run that repeats a delivery has its own word, and so
+ * has a run of `run_now`, the ids of runs that "Run now" has started.
  */
 export function kindInWords(
   { kind, repeats, backfill }: Pick<ListedRun, 'kind' | 'repeats' | 'backfill'>,
@@ -92,7 +95,7 @@ export function kindInWords(
   return repeats === null || repeats === 'retry' ? kinds[kind] : rewrites[repeats];
 }
 
-/** Says what a run of an interval does again; undefined for the first. */
+/** Returns what a run of an interval repeats; undefined for the first run. */
 export function repeatOf(run: Pick<ListedRun, 'repeats'>): string | undefined {
   if (run.repeats === 'erasure') return 'rewritten by an erasure';
   if (run.repeats === 'rejected_rows') return 'refused rows sent again';
@@ -108,7 +111,7 @@ const retry_notes: Record<NonNullable<ListedRun['retry']>, string> = {
   changed: 'The export was changed since: start a backfill to deliver it there.',
 };
 
-/** Says why a failed run has no button to retry it; empty where it has one, or needs none. */
+/** Returns why a failed run has no retry button; empty if it has one, or needs none. */
 export function retryNoteOf({ retry }: Pick<ListedRun, 'retry'>): string {
   return retry === null ? '' : retry_notes[retry];
 }

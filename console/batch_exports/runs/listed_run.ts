@@ -1,6 +1,6 @@
 import type { BatchExportRun, RetryAnswer } from '../../../server/api/batch_exports/runs/schema.ts';
 
-/** A run, and what a retry of it would answer; null where it did not fail. */
+/** A run, and the answer to its retry; null if it did not fail. */
 export type ListedRun = BatchExportRun & { retry: RetryAnswer | null };
 
 /** Returns the runs of pages of the list, each with the answer to its retry. */

@@ -27,8 +27,8 @@ const words = {
 } as const;
 
 /**
- * The filters, and beside them what is done with all runs that match, also those that were never
- * read here: a retry or an end.
+ * The filters, with bulk actions on all matching runs, including those not read here: retry or
+ * cancel.
  */
 export function ManyRuns({ search, children }: { search: RunSearch; children: ReactNode }) {
   const [asked, ask] = useState<Action>();
@@ -161,7 +161,7 @@ function Progressing({ id }: { id: string }) {
   );
 }
 
-/** A run of the results, under the number of the one that took its place where there is one. */
+/** Shows a run in the results, by the id of the new run if it was retried. */
 function RunName({ item: { run, new_run } }: { item: BulkActionItem }) {
   const { row } = useExport();
   const run_id = new_run ?? run ?? '';

@@ -31,7 +31,7 @@ const secondsUntil = (at: string) => Math.ceil((Date.parse(at) - now()) / 1000);
 
 const exported = '/api/projects/:project_id/batch_exports/';
 
-/** Starts the next attempt of a run at once, or those of all waiting runs of the export. */
+/** Starts the next attempt of a run at once, or of all waiting runs of the export. */
 export function TryNow({
   run_id,
   size = 'compact-sm',

@@ -21,8 +21,8 @@ const choices: { value: Outcome | ''; label: string }[] = [
 ];
 
 /**
- * Results, however many: the refused ones first where there are some, and only those in
- * the window have elements and are read.
+ * The list of results: refused ones first if there are any. Only visible ones have elements and are
+ * read.
  */
 export function Results({
   action,
@@ -127,7 +127,7 @@ function Listed({
 
 const tones: Partial<Record<string, string>> = { refused: 'bad', succeeded: 'good' };
 
-/** The items of the pages that the rows from one to another are on, as far as they were read. */
+/** Returns the items of the pages of a range of rows, as far as they were read. */
 function useKnown(action: ActionIds, outcome: Outcome | undefined, from: number, to: number) {
   const first = Math.floor(from / items_at_once);
   const pages = Array.from(

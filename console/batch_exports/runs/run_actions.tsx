@@ -12,14 +12,14 @@ import { pathTo } from '../../http/path.ts';
 
 const one = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/:id/';
 
-/** The buttons of a run, each only where the server would accept it. */
+/** The buttons of a run, each only if the server would accept the action. */
 export function RunActions({
   run,
   retry,
   size = 'compact-xs',
 }: {
   run: BatchExportRun;
-  /** The server's answer to a retry; null where none can be. */
+  /** The server's answer to a retry; null if none is possible. */
   retry: ListedRun['retry'];
   size?: 'compact-xs' | 'compact-sm';
 }) {

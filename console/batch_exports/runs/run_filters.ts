@@ -2,13 +2,13 @@ import type { BatchExportRun } from '../../../server/api/batch_exports/runs/sche
 
 type Status = BatchExportRun['status'];
 
-/** Filters of the list of runs, as in the address. */
+/** Filters of the list of runs in the address. */
 export const run_filters = ['status', 'after', 'before', 'action'] as const;
 
 /** The filters of the list of runs. */
 export type RunSearch = { [Name in (typeof run_filters)[number]]?: string };
 
-/** The choices of the status filter, and the statuses that each means. */
+/** The choices of the status filter, and their statuses. */
 export const status_choices = {
   failed: { label: 'Failed', statuses: ['Failed', 'FailedRetryable', 'TimedOut', 'Terminated'] },
   open: { label: 'In progress', statuses: ['Starting', 'Running'] },
@@ -19,20 +19,20 @@ export const status_choices = {
 /** The name of a choice. */
 export type StatusChoice = keyof typeof status_choices;
 
-/** The choice that the address has; undefined: all. */
+/** Returns the choice in the address; undefined for all. */
 export function statusChoice(text: string | undefined): StatusChoice | undefined {
   return text !== undefined && Object.hasOwn(status_choices, text)
     ? (text as StatusChoice)
     : undefined;
 }
 
-/** An instant of the address, or undefined where it is none. */
+/** Returns an instant of the address, or undefined for an invalid one. */
 export function instantOfAddress(text: string | undefined): string | undefined {
   const at = Date.parse(text ?? '');
   return Number.isNaN(at) ? undefined : new Date(at).toISOString();
 }
 
-/** Returns the retry of the run: the first one that completed, else the latest. */
+/** Returns the retry of the run: the first completed one, or the latest. */
 export function retryOf<Run extends BatchExportRun>(
   run: BatchExportRun,
   others: Run[],
@@ -45,7 +45,7 @@ export function retryOf<Run extends BatchExportRun>(
   return later.find(({ status }) => status === 'Completed') ?? later.at(-1);
 }
 
-/** True when a run can be taken back. */
+/** Returns true if the run can be cancelled. */
 export function isCancellable(
   run: Pick<BatchExportRun, 'finished_at' | 'cancel_requested_at'>,
 ): boolean {

@@ -21,8 +21,7 @@ import { RunActions } from './run_actions.tsx';
 const row_height = 46;
 
 /**
- * Runs by interval, however many: only those in the window have elements. The next are read when
- * the end comes near.
+ * The list of runs by interval: only visible ones have elements. Scrolling near the end reads more.
  */
 export function RunList({
   runs,
@@ -105,7 +104,7 @@ function NoRuns({ is_narrowed }: { is_narrowed: boolean }) {
   );
 }
 
-/** The purpose of a run; "Run now" is told by the latest backfills. */
+/** Shows the purpose of a run; the latest backfills identify "Run now". */
 function Kind({ run }: { run: ListedRun }) {
   const { ids } = useExport();
   const { data } = useQuery(latestBackfills(ids));
@@ -113,7 +112,7 @@ function Kind({ run }: { run: ListedRun }) {
   return kindInWords(run, new Set(run_now));
 }
 
-/** The open lines: their elements come and go with the window. */
+/** The open lines, stored apart because their elements come and go with scrolling. */
 function useFolds() {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const turn = useCallback(
@@ -128,7 +127,7 @@ function useFolds() {
 
 const columns = ['Data of', 'Kind', 'State', 'Rows', 'Bytes', 'Ended', 'Actions'];
 
-/** Drawn once for each answer about the runs, however the window moves. */
+/** Rendered once for each answer about the runs, regardless of scrolling. */
 const Row = memo(function Row({
   interval,
   is_open,
@@ -190,7 +189,7 @@ const Row = memo(function Row({
   );
 });
 
-/** While a run is open, of how many rows. */
+/** Returns the rows of a run; while it is open, also their total. */
 function rowsOf(
   { finished_at, records_total_count: total }: ListedRun,
   records_completed: number | null,
@@ -202,11 +201,11 @@ function rowsOf(
     : `${completed} of ${total.toLocaleString('en')}`;
 }
 
-/** Says beside the state what was done again, and why it is not delivered. */
+/** Shows, beside the state, what was repeated and why it is not delivered. */
 function Notes({ interval: { told, runs } }: { interval: RunInterval }) {
   const inLabels = useInLabels(useExport().row.destination.type);
   const repeat = runs.findLast((run) => repeatOf(run) !== undefined);
-  // A worker that is at it again may well succeed.
+  // A worker may still succeed.
   const is_bad = told.status !== 'Completed' && (told.finished_at ?? told.next_try_at) !== null;
   return (
     <>

@@ -24,7 +24,7 @@ const limit_max = 500;
 /** Pause after typing before the search starts. */
 const rest_ms = 300;
 
-/** The log of a run, newest line first; while the run goes on it follows. */
+/** The log of a run, newest line first; updated while the run is in progress. */
 export function RunLog({ run }: { run: BatchExportRun }) {
   const { query, limit, setLimit, change, wanted, text, attempt } = useLines(run);
   return (
@@ -73,7 +73,7 @@ export function RunLog({ run }: { run: BatchExportRun }) {
   );
 }
 
-/** The lines that fit the filters of the address. */
+/** Returns the lines that match the filters of the address. */
 function useLines(run: BatchExportRun) {
   const { ids } = useExport();
   const { level, text, attempt } = route.useSearch();

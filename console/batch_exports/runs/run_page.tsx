@@ -32,7 +32,7 @@ import { outcomeOf, stepsOf } from './steps.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs/$run_id');
 
-/** One run: what came of it, its steps, what it wrote, its receipt and its log. */
+/** One run: its result, its steps, its files, its receipt and its log. */
 export function RunPage() {
   const params = route.useParams();
   const { ids } = useExport();
@@ -117,7 +117,7 @@ function Outcome({ run }: { run: BatchExportRun }) {
   );
 }
 
-/** Finds the run that repeats this one, if it did not deliver, and the answer to a retry. */
+/** Returns the run that retries this one, if this one failed, and the answer to a retry. */
 function useRetryOf(run: BatchExportRun): {
   retry: ListedRun | undefined;
   answer: ListedRun['retry'];
@@ -181,7 +181,7 @@ function ToTheSecond({ at }: { at: string }) {
   );
 }
 
-/** The slices with their files, by the receipt. */
+/** The slices with their files, from the receipt. */
 function Files({ run }: { run: BatchExportRun }) {
   const { ids } = useExport();
   const query = useQuery(receiptOf(ids, run.id));

@@ -9,7 +9,7 @@ import type { ExportIds } from '../export_context.ts';
 const runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/';
 const isOpen = ({ finished_at }: BatchExportRun) => finished_at === null;
 
-/** The runs of an export that fit, those of the latest data first. */
+/** The matching runs of an export, latest data first. */
 export function listedRuns(ids: ExportIds, { status, after, before }: RunSearch) {
   const choice = statusChoice(status);
   const from = instantOfAddress(after);
@@ -17,14 +17,14 @@ export function listedRuns(ids: ExportIds, { status, after, before }: RunSearch)
     ordering: '-data_interval_start',
     limit: 100,
     status: choice === undefined ? undefined : [...status_choices[choice].statuses],
-    // The list leaves out what lies at the instant itself; a slot that begins there is meant.
+    // The API excludes the instant itself, but a slot that starts there is included here.
     after: from === undefined ? undefined : new Date(Date.parse(from) - 1).toISOString(),
     before: instantOfAddress(before),
   } as const;
   return readingPages(pathTo(runs, ids, query), ({ results }) => results.some(isOpen));
 }
 
-/** The latest runs of an export by their data, as many as one answer has. */
+/** The latest runs of an export by their data, one page. */
 export function latestRuns(ids: ExportIds) {
   return reading(pathTo(runs, ids, { ordering: '-data_interval_start', limit: 100 }), {
     is_busy: ({ results }) => results.some(isOpen),
@@ -46,12 +46,12 @@ export function receiptOf(ids: ExportIds, run_id: string) {
   return reading(receiptPath(ids, run_id), { polls: false });
 }
 
-/** Its path. */
+/** The path of a receipt. */
 export function receiptPath(ids: ExportIds, run_id: string) {
   return pathTo(`${runs}:id/receipt/`, { ...ids, id: run_id });
 }
 
-/** Filters of a run's log; the instants lie around what is shown. */
+/** Filters of a run's log; the bounds are exclusive. */
 type LogFilter = {
   level: readonly string[] | undefined;
   text: string | undefined;
@@ -60,7 +60,7 @@ type LogFilter = {
   before?: string;
 };
 
-/** The lines of a run's log that fit, newest first. */
+/** The matching lines of a run's log, newest first. */
 export function logOf(ids: ExportIds, run_id: string, { level, text, ...more }: LogFilter) {
   const query = { ...more, level: level && [...level], search: text };
   return reading(pathTo(`${runs}:id/logs/`, { ...ids, id: run_id }, query), { is_busy: isOpen });

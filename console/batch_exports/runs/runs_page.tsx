@@ -15,7 +15,7 @@ import { listedRuns } from './runs.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs');
 
-/** The runs of an export, those of the latest data first, narrowed as the address says. */
+/** The runs of an export, latest data first, filtered by the address. */
 export function RunsPage() {
   const { ids } = useExport();
   const search = route.useSearch();
@@ -83,5 +83,5 @@ function Filters({ search }: { search: RunSearch }) {
   );
 }
 
-/** As it stands in the address, in which an empty text is none. */
+/** As in the address, where an empty text means none. */
 const textOf = (at: number | undefined) => (at === undefined ? '' : new Date(at).toISOString());

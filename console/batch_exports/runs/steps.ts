@@ -11,14 +11,14 @@ export type Attempt = Static<typeof AttemptSteps>;
 /** The steps of a worker, in order. */
 const work_steps = ['counted', 'read', 'sent', 'committed'] as const;
 
-/** A step of a run: what happened, when it began, and how long it took as far as that is known. */
+/** A step of a run: what happened, when it began, and how long it took, if known. */
 export type Step = { name: string; at: string | null; took: string | null; told: string };
 
-/** The steps of a run, with the times of its latest attempt. */
+/** Returns the steps of a run, with the times of its latest attempt. */
 export function stepsOf(run: BatchExportRun): Step[] {
   const attempt = run.steps.at(-1);
   const { records_total_count: total, records_completed: done } = run;
-  // Reading and sending take turns, so they begin together.
+  // Reading and sending alternate, so both begin here.
   const counted_at = attempt?.began_at ?? null;
   const written_at = later(counted_at, attempt?.counted_ms);
   const committed_at = later(written_at, sumOf(attempt?.read_ms, attempt?.sent_ms));
@@ -85,7 +85,7 @@ function ordinal(number: number): string {
   return `${number}${ends[new Intl.PluralRules('en', { type: 'ordinal' }).select(number)]}`;
 }
 
-/** The times of an attempt in words, as far as it came: `counted 40 ms, read 1.2 s`. */
+/** Returns the times of an attempt in words, as far as it got: `counted 40 ms, read 1.2 s`. */
 export function attemptInWords(attempt: Attempt): string {
   const told = work_steps.flatMap((step) => {
     const length = took(attempt[`${step}_ms`]);
@@ -116,14 +116,14 @@ function refusedIn({ records_rejected: refused }: BatchExportRun): string {
   );
 }
 
-/** Says which attempt failed, and why. */
+/** Returns which attempt failed, and why. */
 function failedAttempt({ steps, latest_error }: BatchExportRun): string {
   const attempt = steps.at(-1)?.attempt;
   const error = latest_error ?? 'its log says why.';
   return `${attempt === undefined ? 'An attempt' : `Attempt ${attempt}`} failed: ${error}`;
 }
 
-/** Says the outcome of a run in a sentence. */
+/** Returns the outcome of a run as a sentence. */
 export function outcomeOf(run: BatchExportRun): string {
   const rows = run.records_completed ?? 0;
   switch (run.status) {

@@ -46,7 +46,7 @@ export function SettingsPage() {
   );
 }
 
-/** The form of the export, with what is stored in it. */
+/** The form of the export, with its stored values. */
 function Change({ row, ids }: Own) {
   const { project_id, id } = ids;
   const navigate = useNavigate();
@@ -77,7 +77,7 @@ function Change({ row, ids }: Own) {
                   params: { project_id, export_id: id },
                 });
               }}
-              // Begins again with what is stored by now, which this tab may not know yet.
+              // Restarts with the currently stored values, which this tab may not know yet.
               discarded={async () => {
                 await queries.invalidateQueries({ queryKey: [exportPath(ids)], exact: true });
                 next();

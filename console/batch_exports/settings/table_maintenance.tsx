@@ -7,7 +7,7 @@ import { Shown } from '../../page/shown.tsx';
 import { useDone } from '../../page/section.tsx';
 import type { ExportIds } from '../export_context.ts';
 
-/** Shows when Sluice maintained the Delta table of an export, and begins a round now. */
+/** Shows Sluice's maintenance of an export's Delta table, and starts a round on demand. */
 export function TableMaintenance({ ids }: { ids: ExportIds }) {
   const done = useDone();
   const path = pathTo('/api/projects/:project_id/batch_exports/:id/maintenance/', ids);

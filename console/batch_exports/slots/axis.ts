@@ -1,7 +1,7 @@
 import { instantOf, instantsOf, wallClock } from '../../time/zone.ts';
 import type { Span } from './boundaries.ts';
 
-/** A line of the axis: where it is, and what stands there. */
+/** A line of the axis: its position and its label. */
 export type Tick = { at: number; text: string };
 
 const minute = 60_000;
@@ -22,7 +22,9 @@ const steps = [
 const month = 30 * day;
 const months = [1, 2, 3, 6, 12, 24, 60];
 
-/** The ticks of a view, at round hours, days and months of the zone, at most so many. */
+/**
+ * Returns the ticks of a view, at round hours, days and months in the time zone, at most so many.
+ */
 export function ticksOf({ from, to }: Span, zone: string, most: number): Tick[] {
   const wanted = (to - from) / Math.max(1, most);
   const step = steps.find((length) => length >= wanted);
@@ -33,7 +35,7 @@ export function ticksOf({ from, to }: Span, zone: string, most: number): Tick[] 
   const ticks = walls
     .flatMap((wall) => {
       const instants = instantsOf(wall, zone);
-      // A day begins also where its midnight is left out.
+      // A day also begins if the clocks skip its midnight.
       if (instants.length === 0 && wall % day === 0) instants.push(instantOf(wall, zone));
       return instants.map((at) => ({ at, text: textOf(wall, step) }));
     })
@@ -41,7 +43,7 @@ export function ticksOf({ from, to }: Span, zone: string, most: number): Tick[] 
   return ticks.filter(({ at }, index) => at >= from && at <= to && at !== ticks[index - 1]?.at);
 }
 
-/** With an hour around them: the clocks may have been put back in between. */
+/** Includes an hour around, because the clocks may change in between. */
 function roundWalls(from: number, to: number, step: number): number[] {
   const walls: number[] = [];
   for (let wall = Math.ceil((from - hour) / step) * step; wall <= to + hour; wall += step)

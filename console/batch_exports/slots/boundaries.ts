@@ -8,8 +8,8 @@ export type RhythmFields = Pick<
 >;
 
 /**
- * The rhythm of an export: its days and weeks turn so many minutes after midnight, of weeks after
- * Monday midnight, on the clocks of the zone.
+ * The rhythm of an export: days start so many minutes after midnight, weeks after Monday midnight,
+ * in the time zone.
  */
 export type Rhythm = {
   interval: BatchExport['interval'];
@@ -17,10 +17,10 @@ export type Rhythm = {
   offset_minutes: number;
 };
 
-/** The rhythm of an export as the API answers it. */
+/** Returns the rhythm of an export from the API's fields. */
 export function rhythmOf(row: RhythmFields): Rhythm {
   const { interval, timezone, offset_day, offset_hour, offset_minute } = row;
-  // Weeks are counted from Monday, 1.
+  // Weeks start on Monday, 1.
   const days = offset_day === null ? 0 : (offset_day + 6) % 7;
   const offset_minutes = days * 1_440 + (offset_hour ?? 0) * 60 + (offset_minute ?? 0);
   return { interval, timezone, offset_minutes };
@@ -50,7 +50,7 @@ export function slotLength({ interval }: Pick<Rhythm, 'interval'>): number {
   return lengths[interval];
 }
 
-/** The slot that has the instant, by the same boundaries as the server's. */
+/** Returns the slot that contains the instant, with the server's boundaries. */
 export function slotAt(rhythm: Rhythm, at: number): Span {
   const { interval, timezone } = rhythm;
   const length = slotLength(rhythm);
@@ -60,13 +60,13 @@ export function slotAt(rhythm: Rhythm, at: number): Span {
   }
   const first = rhythm.offset_minutes * minute_ms + (interval === 'week' ? first_monday : 0);
   let wall = Math.floor((wallClock(at, timezone) - first) / length) * length + first;
-  // Where the clocks change they do not say alone in which slot the instant is.
+  // When the clocks change, the local time alone does not identify the slot.
   while (instantOf(wall, timezone) > at) wall -= length;
   while (instantOf(wall + length, timezone) <= at) wall += length;
   return { from: instantOf(wall, timezone), to: instantOf(wall + length, timezone) };
 }
 
-/** The slots that a part of time touches, as one span. */
+/** Returns the slots that a time range touches, as one span. */
 export function slotsTouched(rhythm: Rhythm, { from, to }: Span): Span {
   return { from: slotAt(rhythm, from).from, to: slotAt(rhythm, to - 1).to };
 }

@@ -4,16 +4,16 @@ import type { Span } from './boundaries.ts';
 /** The clocks of slots: when rows were ingested, and when events happened. */
 export type Clock = Slots['by'];
 
-/** A part of time of one clock: the slot that is pointed at, or what is selected. */
+/** A time range by one clock: the slot under the pointer, or the selection. */
 export type Picked = Span & { by: Clock };
 
-/** Names of the clocks, as the map, its table and its selection say them. */
+/** Names of the clocks for the map, its table and its selection. */
 export const clock_names: Record<Clock, string> = {
   inserted_at: 'Ingested, by the schedule',
   timestamp: 'Happened, by backfills',
 };
 
-/** The clock that a text of the address names. */
+/** Returns the clock that a text of the address names. */
 export function clockOf(text: string | undefined): Clock {
   return text === 'timestamp' ? text : 'inserted_at';
 }

@@ -3,15 +3,15 @@ import type { Span } from './boundaries.ts';
 import { kindOf, kind_names } from './kinds.ts';
 import type { Clock, Picked } from './clocks.ts';
 
-/** The ranges as they are painted: where each begins and ends, and the number of its kind. */
+/** The ranges for painting: start and end of each, and the number of its kind. */
 export type Drawn = { ranges: SlotRange[]; from: Float64Array; to: Float64Array; kind: Uint8Array };
 
-/** Reads the ranges once, so that painting parses no text. */
+/** Converts the ranges once, so that painting parses no text. */
 export function drawnOf(ranges: SlotRange[]): Drawn {
   const from = new Float64Array(ranges.length);
   const to = new Float64Array(ranges.length);
   ranges.forEach(({ start_at, end_at }, index) => {
-    // Mostly it begins where the one before ended, and reading an instant takes its time.
+    // Usually it begins where the one before ended, and parsing an instant is slow.
     const is_next = index > 0 && ranges[index - 1]!.end_at === start_at;
     from[index] = is_next ? to[index - 1]! : Date.parse(start_at);
     to[index] = Date.parse(end_at);
@@ -20,7 +20,7 @@ export function drawnOf(ranges: SlotRange[]): Drawn {
   return { ranges, from, to, kind };
 }
 
-/** The number of the first range that ends after the instant. */
+/** Returns the index of the first range that ends after the instant. */
 export function firstEndingAfter({ to }: Pick<Drawn, 'to'>, at: number): number {
   let [low, high] = [0, to.length];
   while (low < high) {
@@ -31,15 +31,15 @@ export function firstEndingAfter({ to }: Pick<Drawn, 'to'>, at: number): number 
   return low;
 }
 
-/** The range that has the instant. */
+/** Returns the range that contains the instant. */
 export function rangeAt(drawn: Drawn, at: number): SlotRange | undefined {
   const index = firstEndingAfter(drawn, at);
   return drawn.from[index]! <= at ? drawn.ranges[index] : undefined;
 }
 
 /**
- * Returns the share of each kind in each column of the view, from 0 to 1: `kinds` numbers for a
- * column after those of the column before. One pass over the ranges, however many there are.
+ * Returns the share of each kind in each column of the view, from 0 to 1: `kinds` numbers per
+ * column. It passes over the ranges once.
  */
 export function columnShares(drawn: Drawn, view: Span, columns: number): Float32Array {
   const shares = new Float32Array(columns * kind_names.length);
@@ -57,12 +57,10 @@ export function columnShares(drawn: Drawn, view: Span, columns: number): Float32
   return shares;
 }
 
-/** The part of a range in a span of time, and its number of slots. */
+/** The part of a range in a time span, and its number of slots. */
 export type Part = Picked & { range: SlotRange; kind: number; slots: number; is_cut: boolean };
 
-/**
- * Returns the part of each range in the span, in their order; a cut range has its share of slots.
- */
+/** Returns the part of each range in the span, in order; a cut range has its share of slots. */
 export function partsIn({ by, drawn }: { by: Clock; drawn: Drawn }, span: Span): Part[] {
   const parts: Part[] = [];
   for (let index = firstEndingAfter(drawn, span.from); index < drawn.to.length; index += 1) {

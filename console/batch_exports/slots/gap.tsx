@@ -62,7 +62,7 @@ export const Gap = memo(function Gap({
   );
 });
 
-/** Both times, the day once where it is the same. */
+/** Returns both times, with the day once if it is the same. */
 function between(from: string, to: string): string {
   const [day, clock] = to.split(' ');
   return `${from} to ${from.startsWith(day!) ? clock : to}`;

@@ -1,11 +1,11 @@
 import type { Part } from './drawn.ts';
 
-/** The latest gap that a backfill repairs, and how many others are in view. */
+/** The latest gap that a backfill repairs, and the number of others in view. */
 export type GapFound = { gap: Part; others: number };
 
 /**
- * Finds the latest slots that are missing for good. Slots that no worker has planned yet are not
- * among them: a worker plans them by itself.
+ * Finds the latest slots that are missing for good. Slots that wait for their planning are not
+ * included.
  */
 export function gapIn(parts: Part[]): GapFound | undefined {
   const gaps = parts.filter(

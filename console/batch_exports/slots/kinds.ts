@@ -1,16 +1,16 @@
 import type { SlotRange } from '../../../server/api/batch_exports/slots/schema.ts';
 
-/** A kind of slot on the map: its name, and how it is drawn on the canvas and in the legend. */
+/** A kind of slot on the map: its name, and its drawing on the canvas and in the legend. */
 export type Kind = {
   label: string;
-  /** The variable of its colour; empty: it is not drawn. */
+  /** The variable of its colour; empty if it is not drawn. */
   colour: string;
   /** Lines over the colour, as an SVG path in a tile of 8 x 8, and the variable of their colour. */
   lines: string;
   ink: string;
-  /** It has the mark of a failure before its delivery. */
+  /** True if it has the mark of a failure before its delivery. */
   is_marked: boolean;
-  /** Somebody may want to do something about it. */
+  /** True if it may need action. */
   is_trouble: boolean;
 };
 
@@ -33,7 +33,7 @@ const kind = (label: string, colour: string, shown: Partial<Kind> = {}): Kind =>
 const gap = (label: string, lines: string, ink: string) =>
   kind(label, '--map-quiet', { lines, ink, is_trouble: true });
 
-/** The painted kinds, from the bottom of a column to its top; the names of `kindOf`. */
+/** The painted kinds, from the bottom of a column to its top, by the names of `kindOf`. */
 export const kinds = {
   not_asked: kind('No backfill', ''),
   outside: kind('Outside the schedule', '--map-quiet'),
@@ -65,7 +65,7 @@ export function kindOf({ state, reason, needed_retries }: Judged): KindName {
   return state === 'missing' && reason === 'paused' ? 'paused' : state;
 }
 
-/** True for slots that a backfill can be asked for. */
+/** Returns true for slots that a backfill can deliver. */
 export function isSelectable({ state, reason }: Pick<SlotRange, 'state' | 'reason'>): boolean {
   return state === 'outside' ? reason === 'made_later' : state !== 'waiting';
 }
@@ -74,22 +74,22 @@ const reason_words: Record<NonNullable<SlotRange['reason']>, string> = {
   paused: 'the export was paused',
   made_later: '',
   not_planned: 'not planned: the server was down or is behind',
-  earlier_revision: 'delivered before the export started anew',
+  earlier_revision: 'delivered before the export restarted',
   cancelled: 'its run was cancelled',
   left_by_another_run: 'another run gave it back',
-  schedule_changed: 'the schedule was moved past it',
+  schedule_changed: 'the schedule skipped it after a change',
   before_start: 'before the start of the export',
   after_end: 'after the end of the export',
   no_backfill: '',
 };
 
-/** Says why slots are missing or outside, as a sentence; empty where the state says it. */
+/** Returns why slots are missing or outside, as a sentence; empty if the state implies it. */
 export function reasonSentence({ reason }: Pick<SlotRange, 'reason'>): string {
   const words = reason === null ? '' : reason_words[reason];
   return words === '' ? '' : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
-/** Says the state of a range's slots in a few words. */
+/** Returns the state of a range's slots in a few words. */
 export function inWords(range: Judged): string {
   const { label } = kinds[kindOf(range)];
   const words = range.reason === null ? '' : reason_words[range.reason];

@@ -5,8 +5,8 @@ import { kind_names, kinds } from './kinds.ts';
 import { Sign } from './sign.tsx';
 
 /**
- * Explains each colour and shape, with the number of its visible slots. Kept while only the cursor
- * moves.
+ * Explains each colour and shape, with the number of its visible slots. Memoized, because the
+ * cursor moves often.
  */
 export const Legend = memo(function Legend({ parts }: { parts: Part[] }) {
   const counts = countsOf(parts);

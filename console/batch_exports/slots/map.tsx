@@ -16,7 +16,7 @@ type Given = {
   setView: (view: Span) => void;
   rhythm: Rhythm;
   lanes: readonly Lane[];
-  /** The slot that is pointed at, by whatever means. */
+  /** The slot under the pointer or keyboard cursor. */
   cursor: Picked | undefined;
   setCursor: (cursor: Picked) => void;
   selection: Picked | undefined;
@@ -29,8 +29,8 @@ type Given = {
 const zoom_step = 1.5;
 
 /**
- * The slots as a picture, a lane for each clock. The pointer and the arrow keys go from slot to
- * slot; dragging, or the arrows with shift, select; the wheel, plus and minus zoom.
+ * The slots as a picture, with a lane for each clock. The pointer and the arrow keys move between
+ * slots. Dragging, or the arrows with shift, selects. The wheel, plus and minus zoom.
  */
 export function SlotMap(given: Given) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -90,7 +90,7 @@ function usePainted(
       const colourOf = (name: string) => style.getPropertyValue(name);
       const ratio = devicePixelRatio;
       const picture = { ...shown, ratio };
-      // The marks move far more often than what is under them.
+      // The marks change far more often than the slots below.
       if (painted.current?.shown !== shown || painted.current.ratio !== ratio) {
         slots.current ??= document.createElement('canvas');
         paint(sized(slots.current, picture), picture, colourOf);
@@ -115,7 +115,10 @@ function usePainted(
   }, [canvas, width, shown, selection, cursor]);
 }
 
-/** The context of a canvas that is as large as the picture; to set a size takes time. */
+/**
+ * Returns the context of a canvas with the picture's size; setting a size is slow, so it is only
+ * done on a change.
+ */
 function sized(canvas: HTMLCanvasElement, picture: Picture) {
   const { width, ratio } = picture;
   const [wide, high] = [Math.round(width * ratio), Math.round(heightOf(picture) * ratio)];
@@ -124,7 +127,7 @@ function sized(canvas: HTMLCanvasElement, picture: Picture) {
   return canvas.getContext('2d')!;
 }
 
-/** React listens to the wheel in a way that cannot keep the page from scrolling. */
+/** React's wheel listener is passive, so it cannot prevent scrolling of the page. */
 function useWheel(canvas: RefObject<HTMLCanvasElement | null>, { view, setView, rhythm }: Given) {
   useEffect(() => {
     const element = canvas.current!;
@@ -144,7 +147,7 @@ function useWheel(canvas: RefObject<HTMLCanvasElement | null>, { view, setView, 
   }, [canvas, view, setView, rhythm]);
 }
 
-/** Both spans and what is between them. */
+/** Returns the span around both. */
 function around(one: Picked, other: Span): Picked {
   return { by: one.by, from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
 }
@@ -235,7 +238,7 @@ function go(given: Given, slot: Span, is_selecting: boolean): void {
   given.setCursor({ ...slot, by });
   if (showing(view, slot) !== view) given.setView(showing(view, slot));
   if (!is_selecting || cursor === undefined) return;
-  // The end at the cursor moves, unless nothing was selected.
+  // The end at the cursor moves, unless there was no selection.
   const own = selection?.by === by ? selection : undefined;
   const moves_end = own !== undefined && own.to === cursor.to;
   const moves_start = own !== undefined && own.from === cursor.from;

@@ -28,7 +28,7 @@ import { Toolbar } from './toolbar.tsx';
 import { askedFor, serves } from './view.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** The map of an export, once it is known which clocks it has. */
+/** The map of an export, after its clocks were read. */
 export function MapPage() {
   const { ids } = useExport();
   const { data, error } = useQuery(latestBackfills(ids));
@@ -41,9 +41,9 @@ export function MapPage() {
 }
 
 /**
- * The map of an export's slots, by the clock of its schedule and, where a backfill went by it, by
- * that of the events; and what can be done about slots that are missing. The map follows the hand;
- * what is read beside it may come a picture later.
+ * The map of an export's slots by the clock of its schedule, and by event time if a backfill used
+ * it; with actions for missing slots. The map follows the pointer at once; details beside it may
+ * follow a frame later.
  */
 function SlotsPage({ backfills, children }: { backfills: Backfill[]; children: ReactNode }) {
   const { row, ids } = useExport();
@@ -63,7 +63,7 @@ function SlotsPage({ backfills, children }: { backfills: Backfill[]; children: R
     () => [schedule.lane, events.lane].filter((lane) => lane !== undefined),
     [schedule.lane, events.lane],
   );
-  // One that comes later does not take the map away while it is read.
+  // A backfill that is created later must not remove the map while it is read.
   const [lanes_min] = useState(backfills.length > 0 ? 2 : 1);
   const lines = useLines(row.created_at, slotLength(row));
   const { rhythm } = schedule;
@@ -94,7 +94,7 @@ function SlotsPage({ backfills, children }: { backfills: Backfill[]; children: R
       </div>
       <Gap parts={parts} is_repairing={selection !== undefined} />
       <Repair
-        // One that is there already does not wait for its picture.
+        // An open selection does not wait for its picture.
         selection={beside.selection ?? selection}
         {...{ setSelection, close }}
       />
@@ -105,9 +105,9 @@ function SlotsPage({ backfills, children }: { backfills: Backfill[]; children: R
   );
 }
 
-/** The instants that a reader of the map looks for. */
+/** The instants marked on the map. */
 function useLines(created_at: string, slot_ms: number) {
-  // Less often than the clock moves, so that the picture is not painted for nothing.
+  // Less often than the clock, so that the picture is not repainted needlessly.
   const step = Math.max(60_000, slot_ms / 60);
   const at = Math.floor(useNow() / step) * step;
   return useMemo(
@@ -119,14 +119,14 @@ function useLines(created_at: string, slot_ms: number) {
   );
 }
 
-/** The latest delivered slot in view: what a page shows while nobody points at another. */
+/** Returns the latest delivered slot in view, which is shown while none is under the pointer. */
 function latestOf(parts: Part[], rhythm: Rhythm): Picked | undefined {
   const delivered = parts.filter(({ range }) => range.state === 'delivered');
   const [latest] = delivered.toSorted((one, other) => other.to - one.to);
   return latest && { ...slotAt(rhythm, latest.to - 1), by: latest.by };
 }
 
-/** Returns the visible part of each range, by whole slots. */
+/** Returns the visible part of each range, in whole slots. */
 function useParts(lanes: readonly Lane[], rhythm: Rhythm | undefined, view: Span): Part[] {
   return useMemo(
     () =>
@@ -137,7 +137,7 @@ function useParts(lanes: readonly Lane[], rhythm: Rhythm | undefined, view: Span
   );
 }
 
-/** The slots around the view by a clock; those of the last view stay until there are others. */
+/** Returns the slots around the view by a clock; the earlier ones stay until new ones arrive. */
 function useSlots(
   ids: ExportIds,
   view: Span,

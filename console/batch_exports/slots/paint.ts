@@ -11,16 +11,16 @@ import { fillsOf } from './tiles.ts';
 import type { ColourOf, Fills } from './tiles.ts';
 import { ticksOf } from './axis.ts';
 
-/** All that the picture of the slots is made of; sizes in pixels of CSS. */
+/** The input of the slots' picture; sizes in CSS pixels. */
 export type Picture = {
   width: number;
   ratio: number;
   view: Span;
   rhythm: Rhythm;
   lanes: readonly Lane[];
-  /** The zones whose clocks stand under it, each in a line of its own. */
+  /** The time zones of the axis below, one line each. */
   zones: readonly string[];
-  /** Instants that are lines through the lanes, with their names. */
+  /** Instants that are drawn as lines through the lanes, with their names. */
   lines: readonly { at: number; text: string }[];
 };
 
@@ -29,25 +29,27 @@ export type Marks = { selection: Picked | undefined; cursor: Picked | undefined 
 
 /** The height of a line of the axis. */
 const line = 20;
-/** A slot that is wider than this is a box of its own; else a column of pixels has several. */
+/** A wider slot is a box of its own; otherwise a pixel column contains several slots. */
 const box_width_min = 4;
-/** Height of trouble in pixels, however small its share of a column. */
+/** Least height of trouble in pixels, even for a small share of a column. */
 const trouble_height_min = 8;
-/** A mark of a column stands above the lane, so that it hides no trouble. */
+/** The mark of a column is above the lane, so that it hides no trouble. */
 const mark_height = 5;
-/** Slots that are wider than this have larger lines over their colour. */
+/** Wider slots have larger lines over their colour. */
 const fine_width_max = 24;
 const tick_width = 76;
-/** The label of a lane has the left of the row in which lines have their names. */
+/** Width of a lane's label at the left of the row with line names. */
 const labels_width = 170;
 const font = '12px Geist, system-ui, sans-serif';
 
-/** The height of the whole picture. */
+/** Returns the height of the whole picture. */
 export function heightOf({ lanes, zones }: Pick<Picture, 'lanes' | 'zones'>): number {
   return bottomOf(lanes.length) + zones.length * line + 6;
 }
 
-/** Paints slots and axis. Its time goes with the width and the ranges, not with the slots. */
+/**
+ * Paints slots and axis. Its time depends on the width and the ranges, not on the number of slots.
+ */
 export function paint(
   context: CanvasRenderingContext2D,
   picture: Picture,
@@ -75,7 +77,7 @@ export function paint(
   paintAxis(context, picture, colourOf);
 }
 
-/** A lane in its place. */
+/** A lane with its place. */
 type Placed = Place & { drawn: Drawn; mark: string };
 function paintBoxes(
   context: CanvasRenderingContext2D,
@@ -94,7 +96,7 @@ function paintBoxes(
     context.fillStyle = fill;
     const end = Math.min(to, view.to);
     for (let slot = slotAt(rhythm, Math.max(from, view.from)); slot.from < end;) {
-      // A backfill can begin and end within a slot.
+      // A backfill may begin and end within a slot.
       const left = xOf(Math.max(slot.from, from));
       const right = xOf(Math.min(slot.to, to));
       const gap = right - left > 12 ? 2 : 1;
@@ -137,7 +139,7 @@ function paintColumns(
   const heights = new Float32Array(shares.length);
   for (let column = 0; column < columns; column += 1)
     stack(shares, heights, column * kind_names.length, height);
-  // By kind and then by column: a canvas is slow to change its colour.
+  // By kind and then by column, because changing a canvas's colour is slow.
   kind_names.forEach((name, kind) => {
     const fill = fills[name];
     if (fill === undefined) return;
@@ -162,7 +164,7 @@ function paintColumns(
   context.globalAlpha = 1;
 }
 
-/** The heights of a column: its shares, but trouble is high enough to be seen. */
+/** Computes the heights of a column: its shares, with enough height for trouble. */
 function stack(shares: Float32Array, heights: Float32Array, first: number, band: number): void {
   let calm = 0;
   let trouble = 0;
@@ -185,7 +187,7 @@ function stack(shares: Float32Array, heights: Float32Array, first: number, band:
   });
 }
 
-/** Paints instants that matter as lines through all lanes, each with its name on top. */
+/** Paints important instants as lines through all lanes, each with its name on top. */
 function paintLines(context: CanvasRenderingContext2D, picture: Picture, colourOf: ColourOf): void {
   const { view, width, lanes, lines } = picture;
   const xOf = scaleOf(picture);
@@ -222,7 +224,7 @@ function paintAxis(context: CanvasRenderingContext2D, picture: Picture, colourOf
   });
 }
 
-/** Paints what is selected and pointed at over the slots. */
+/** Paints the selection and the cursor over the slots. */
 export function paintMarks(
   context: CanvasRenderingContext2D,
   picture: Picture,
@@ -255,7 +257,7 @@ export function paintMarks(
   if (cursor !== undefined) frame(cursor, 1);
 }
 
-/** From instants to pixels. */
+/** Returns the scale from instants to pixels. */
 function scaleOf({ view, width }: Picture): (at: number) => number {
   return (at) => ((at - view.from) / (view.to - view.from)) * width;
 }

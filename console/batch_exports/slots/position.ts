@@ -8,16 +8,16 @@ import { isoInstant } from './slots.ts';
 import { firstView, readView } from './view.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
-/** The address follows what is shown and selected once both rest. */
+/** Pause before the address is updated with view and selection. */
 const rest_ms = 250;
 
-/** The state ahead of the address. `selection` is null for none. */
+/** State that is newer than the address. `selection` is null for none. */
 type Ahead = { view?: Span; selection?: Picked | null };
 
 /** The search of the address. */
 type Search = Partial<Record<string, string>>;
 
-/** The part of time that is shown, and what of it is selected. */
+/** The visible time range, and its selection. */
 export type Position = {
   view: Span;
   setView: (view: Span) => void;
@@ -26,8 +26,8 @@ export type Position = {
 };
 
 /**
- * View and selection as the address has them, and while they move, ahead of that. `begun` is when
- * the export's first slot was.
+ * Returns view and selection from the address, or the newer state while they move. `begun` is the
+ * time of the export's first slot.
  */
 export function usePosition(slot_ms: number, begun: number): Position {
   const search = route.useSearch();
@@ -49,7 +49,7 @@ export function usePosition(slot_ms: number, begun: number): Position {
   const setSelection = useCallback(
     (selection: Picked | undefined) => {
       setAhead((before) => ({ ...before, selection: selection ?? null }));
-      // An earlier repair makes room at once; a later one stays.
+      // An earlier repair closes at once; a later one stays.
       if (is_followed)
         void navigate({ search: withoutBackfill, replace: true, resetScroll: false });
     },
@@ -72,7 +72,7 @@ function useAhead() {
     if (ahead === nothing) return;
     const timer = setTimeout(() => {
       const search = (before: Search) => searchWith(before, ahead);
-      // Changes that happen meanwhile stay ahead.
+      // Changes during the update stay as newer state.
       void navigate({ search, replace: true, resetScroll: false }).then(() =>
         setAhead((present) => (present === ahead ? nothing : present)),
       );

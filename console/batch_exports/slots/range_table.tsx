@@ -15,8 +15,8 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/')
 const rows_max = 25;
 
 /**
- * Shows the visible parts of ranges as a table: the map for readers. A selection in it is in view.
- * Kept while only the cursor moves.
+ * Shows the visible parts of ranges as a table: the map for screen readers. Selecting a row brings
+ * it into view. Memoized, because the cursor moves often.
  */
 export const RangeTable = memo(function RangeTable({
   parts,
@@ -87,7 +87,7 @@ function Parts({
   parts: Part[];
   setSelection: (selection: Picked) => void;
 }) {
-  // The server counts the rows of a range as a whole.
+  // The server only counts the rows of a whole range.
   const is_more = parts.some(({ is_cut, range }) => is_cut && range.records_completed > 0);
   const has_clocks = parts.some(({ by }) => by !== parts[0]?.by);
   const rows_heading = is_more ? 'Rows, also of slots out of view' : 'Rows';

@@ -2,7 +2,7 @@ import { kinds } from './kinds.ts';
 import type { KindName } from './kinds.ts';
 import { mark_path } from './tiles.ts';
 
-/** The sign of a kind of slot: a tile of what the map paints, colour, lines and mark. */
+/** The sign of a kind of slot: colour, lines and mark of the map in a tile. */
 export function Sign({ kind }: { kind: KindName }) {
   const { colour, lines, ink, is_marked } = kinds[kind];
   return (

@@ -23,7 +23,7 @@ import { isoInstant, runsOfSlot } from './slots.ts';
 import { counted } from '../../page/text/quantities.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** The pointer has to rest on a slot before the server is asked about it. */
+/** Time that the pointer rests on a slot before the server is asked about it. */
 const rest_ms = 150;
 
 /** Shows the slot under the pointer: its state and reason, its run, rows and receipt. */
@@ -83,7 +83,7 @@ function SlotRun({ slot }: { slot: Picked }) {
   const { data } = useQuery(runsOfSlot(ids, slot));
   const backfills = useQuery(latestBackfills(ids)).data?.results ?? [];
   if (data === undefined) return undefined;
-  // The interval of a run is of event time when its backfill is.
+  // The interval of a run is event time if its backfill goes by event time.
   const by_event_time = new Set(backfills.flatMap(({ id, by }) => (by === 'timestamp' ? id : [])));
   const own = data.results.filter(
     ({ backfill }) => by_event_time.has(backfill) === (slot.by === 'timestamp'),

@@ -5,12 +5,12 @@ import type { Clock } from './clocks.ts';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** An instant as the API and the address take it. */
+/** Returns an instant in the form of the API and the address. */
 export function isoInstant(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Reads the slots of a span of time by one clock, in as many answers as needed. */
+/** Reads the slots of a time span by one clock, in as many answers as needed. */
 export function slotsOf(ids: ExportIds, { from, to }: Span, by: Clock) {
   const query = { after: isoInstant(from), before: isoInstant(to), by };
   return readingPages(

@@ -22,7 +22,7 @@ export function fillsOf(
   return Object.fromEntries(drawn.map((name) => [name, tile(name)]));
 }
 
-/** The colour of a kind with its lines over it, so that no kind is told by its colour alone. */
+/** Returns a kind's colour with its lines, so that no kind depends on colour alone. */
 function tileOf(
   context: CanvasRenderingContext2D,
   name: KindName,

@@ -7,7 +7,7 @@ import { isoInstant } from './slots.ts';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { moved, zoomed } from './view.ts';
 
-/** Moves the view by pressing. */
+/** Buttons that move the view. */
 export const Toolbar = memo(function Toolbar({
   view,
   setView,

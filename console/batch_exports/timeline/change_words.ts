@@ -4,13 +4,13 @@ import { keysOf } from '../../destinations/config.ts';
 
 type Change = NonNullable<TimelineEntry['change']>['changes'][number];
 
-/** A change in words: a secret has no values to show. */
+/** A change in words; a secret shows no values. */
 export type ToldChange = { field: string; label: string; before: string; after: string };
 
-/** Replaces a secret in the log of changes. */
+/** Replaces a secret in the activity log. */
 const mask = '********';
 
-/** Names of an export's own fields, as its form has them. */
+/** Labels of an export's own fields, as in its form. */
 const labels: Record<string, string> = {
   allow_empty: 'Allow an empty result',
   columns: 'Properties',
@@ -42,7 +42,7 @@ const labels: Record<string, string> = {
 
 const config_prefix = 'destination.config.';
 
-/** A field of the log under its name on the page; an unknown one in words. */
+/** Returns the label of a field in the log; words for an unknown one. */
 function labelOf(field: string, type: DestinationType | undefined): string {
   const key = field.startsWith(config_prefix) ? field.slice(config_prefix.length) : undefined;
   const schemas = Object.fromEntries(type === undefined ? [] : keysOf(type));
@@ -53,7 +53,7 @@ function labelOf(field: string, type: DestinationType | undefined): string {
   );
 }
 
-/** A value of a change as a text: what is not a text as JSON; empty for nothing. */
+/** Returns a value of a change as text: other types than text as JSON; empty for null. */
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'boolean') return value ? 'on' : 'off';
@@ -63,8 +63,8 @@ function valueText(value: unknown): string {
 const became = { created: 'set', changed: 'changed', deleted: 'removed' } as const;
 
 /**
- * Tells changes of an export in the words of its form: a secret as that it was set, changed or
- * removed, and nothing of a field that shows the same as before.
+ * Describes changes of an export with the labels of its form. A secret shows that it was set,
+ * changed or removed; fields that look unchanged are left out.
  */
 export function changesInWords(
   changes: readonly Change[],

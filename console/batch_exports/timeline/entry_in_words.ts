@@ -6,7 +6,7 @@ import type { State } from '../state.ts';
 
 type Told = { title: string; tone: State['tone']; detail: string };
 
-/** An entry in a few words, and how much it asks for attention. Times are in the zone. */
+/** Returns an entry in a few words, and how much attention it needs. Times are in the time zone. */
 export function entryInWords(
   { runs, change, backfill, notice }: TimelineEntry,
   zone: string,
@@ -41,7 +41,7 @@ export function entryInWords(
   };
 }
 
-/** Returns the tone of a backfill's status, which has the words of a run. */
+/** Returns the tone of a backfill's status, which has a run's words. */
 function toneOf(status: string): State['tone'] {
   const states: Partial<Record<string, State>> = run_states;
   return states[status]?.tone ?? 'muted';
@@ -49,7 +49,7 @@ function toneOf(status: string): State['tone'] {
 
 type Runs = NonNullable<TimelineEntry['runs']>;
 
-/** An outage that is over: when, how many attempts, why, and what was delivered after all. */
+/** Describes an outage that has ended: when, how many attempts, why, and the later delivery. */
 function outageInWords(
   { count, records_completed }: Runs,
   { began_at, delivered_at, failed_attempts, cause }: NonNullable<Runs['outage']>,
@@ -57,7 +57,7 @@ function outageInWords(
 ): Told {
   const [began, delivered] = [began_at, delivered_at].map((at) => written(at, zone));
   const [day, clock] = delivered!.split(' ') as [string, string];
-  // The day once, where it is the same.
+  // The day once, if it is the same.
   const until = began!.startsWith(day) ? clock : delivered!;
   const failed = `${counted(failed_attempts, 'attempt')} failed`;
   const runs = count === 1 ? '' : ` in ${counted(count, 'run')}`;

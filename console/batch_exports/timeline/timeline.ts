@@ -3,7 +3,7 @@ import { readingPages } from '../../http/reading_pages.ts';
 import { pathTo } from '../../http/path.ts';
 import type { ExportIds } from '../export_context.ts';
 
-/** The filters of the stream, and their names. */
+/** The filters of the timeline, and their names. */
 export const entry_kinds = {
   runs: 'Runs',
   change: 'Changes',
@@ -12,7 +12,7 @@ export const entry_kinds = {
   notice: 'Notices',
 } as const satisfies Record<TimelineEntry['type'], string>;
 
-/** The kind that the address has; undefined: all. */
+/** Returns the kind in the address; undefined for all. */
 export function entryKind(text: string | undefined): TimelineEntry['type'] | undefined {
   return text !== undefined && Object.hasOwn(entry_kinds, text)
     ? (text as TimelineEntry['type'])

@@ -19,7 +19,7 @@ import { entryKind, entry_kinds, timelineOf } from './timeline.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/timeline');
 
-/** Runs, pauses, changes, backfills and notices of an export in one stream, newest first. */
+/** Runs, pauses, changes, backfills and notices of an export in one timeline, newest first. */
 export function TimelinePage() {
   const { ids } = useExport();
   const { type } = route.useSearch();
@@ -164,10 +164,10 @@ function BackfillRange({ backfill }: { backfill: NonNullable<TimelineEntry['back
   );
 }
 
-/** Number of fields that are read at a glance; more are behind a summary. */
+/** Fields that are shown at once; more are in a summary. */
 const changes_max = 5;
 
-/** Shows a change, field by field, in the words of the form. */
+/** Shows a change, field by field, with the form's labels. */
 function Changes({ changes }: { changes: NonNullable<TimelineEntry['change']>['changes'] }) {
   const { row } = useExport();
   const types = useQuery(destinationTypes).data?.results;

@@ -1,4 +1,4 @@
 import { createContext } from 'react';
 
-/** The surroundings of a page: nothing, the frame, or a page that contains it. */
+/** The surroundings of a page: none, the frame, or a containing page. */
 export const AroundContext = createContext<'nothing' | 'frame' | 'page'>('nothing');

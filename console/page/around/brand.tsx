@@ -1,4 +1,4 @@
-/** The name of the product, with its mark. */
+/** The name of the product, with its logo. */
 export function Brand() {
   return (
     <p className="brand">

@@ -1,4 +1,4 @@
-/** True when nothing has the focus, such as after the button that had it is gone. */
+/** Returns true if nothing has the focus, for example after the focused button was removed. */
 export function hasNoFocus(): boolean {
   const { activeElement: active } = document;
   return active === null || active === document.body;

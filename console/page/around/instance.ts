@@ -1,5 +1,5 @@
 import { reading } from '../../http/reading.ts';
 import { pathTo } from '../../http/path.ts';
 
-/** The server that the console belongs to. */
+/** The server of the console. */
 export const instance = { ...reading(pathTo('/api/instance/')), staleTime: Infinity };

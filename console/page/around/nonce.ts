@@ -1,6 +1,6 @@
 const nonce = document.querySelector<HTMLElement>('meta[property=csp-nonce]')?.nonce ?? '';
 
-/** The nonce of this page, without which the browser leaves its style elements out. */
+/** Returns the page's nonce, without which the browser ignores its style elements. */
 export function styleNonce(): string {
   return nonce;
 }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Number of printed rows on either side of the visible ones. */
+/** Printed rows on either side of the visible ones. */
 const printed_rows_max = 1_000;
 
 let is_printing = false;
@@ -19,8 +19,8 @@ function watch(changed: () => void): () => void {
 }
 
 /**
- * Returns the number of drawn rows on either side of the visible ones: the given number, and on
- * paper the larger one.
+ * Returns the number of rendered rows on either side of the visible ones: the given number, and
+ * more for printing.
  */
 export function useRowsAround(usual: number): number {
   return useSyncExternalStore(watch, () => is_printing) ? printed_rows_max : usual;

@@ -1,4 +1,4 @@
-/** Calls `changed` whenever the theme that is shown is another; gives what ends that. */
+/** Calls `changed` when the theme changes; returns the function that stops it. */
 export function watchTheme(changed: () => void): () => void {
   const observer = new MutationObserver(changed);
   observer.observe(document.documentElement, { attributeFilter: ['data-mantine-color-scheme'] });

@@ -1,7 +1,7 @@
 import { HighlightStyle, defaultHighlightStyle } from '@codemirror/language';
 import type { EditorView } from '@codemirror/view';
 
-/** The colours of the console instead of those that the package has for a light page. */
+/** The console's colours, which replace the package's colours for light pages. */
 const tones: Record<string, string> = {
   '#708': 'var(--mantine-color-anchor)',
   '#a11': 'var(--good)',
@@ -18,8 +18,8 @@ export const colours = HighlightStyle.define(
 );
 
 /**
- * Writes over what is selected. The browser would keep the colour of the selected text by a style
- * attribute, which the policy of the page forbids.
+ * Replaces the selection. The browser would keep the selected text's colour with a style attribute,
+ * which the page's policy forbids.
  */
 export function typeOver({ inputType, data }: InputEvent, editor: EditorView): boolean {
   const { state } = editor;
@@ -35,7 +35,9 @@ export function typeOver({ inputType, data }: InputEvent, editor: EditorView): b
   return true;
 }
 
-/** The selected span; undefined for none. The browser may know of one before the editor does. */
+/**
+ * Returns the selected span; undefined without one. The browser may know it before the editor does.
+ */
 function selectionOf(editor: EditorView): { from: number; to: number } | undefined {
   const { from, to, empty } = editor.state.selection.main;
   if (!empty) return { from, to };

@@ -16,8 +16,8 @@ type Edited = {
 };
 
 /**
- * Keeps an editor of the value in the element of `place`, from its first drawing on. `ownOf` makes
- * what only this kind of editor has; it reads the latest input where it is used.
+ * Keeps an editor for the value in the element `place`. `ownOf` returns this editor's own
+ * extensions; it reads the latest input when used.
  */
 export function useEditor<Given extends Edited>(
   given: Given,

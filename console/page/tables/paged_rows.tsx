@@ -5,7 +5,7 @@ import { Shown } from '../shown.tsx';
 
 type Listed<One> = { count: number; results: One[] };
 
-/** A table of records, a page at a time; `empty` stands in its place while there are none. */
+/** A table of records, a page at a time; `empty` replaces it if there are none. */
 export function PagedRows<One>({
   query,
   page,
@@ -21,7 +21,7 @@ export function PagedRows<One>({
   columns: string[];
   numbers?: string[];
   empty: ReactNode;
-  /** Draws the row of a record. */
+  /** Renders the row of a record. */
   children: (one: One) => ReactNode;
 }) {
   return (

@@ -2,8 +2,8 @@ import { Button, Pagination } from '@mantine/core';
 import { page_size } from '../../http/page_number.ts';
 
 /**
- * The way to the other pages of a list; nothing where one page has it all. Behind the last page,
- * where an old link or a removal leads, it says so.
+ * Links to the other pages of a list; nothing if there is only one page. After the last page, where
+ * an old link or a deletion leads, it says so.
  */
 export function Pages({
   count,

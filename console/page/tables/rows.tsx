@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react';
 import { Table } from './table.tsx';
 
-/** A table of records under the names of its columns; on narrow screens each row is a card. */
+/** A table of records with headings; on narrow screens, each row is a card. */
 export function Rows({
   columns,
   numbers = [],
   children,
 }: {
   columns: string[];
-  /** Those of the columns that stand at the right, as their numbers do. */
+  /** Columns that are aligned right, like numbers. */
   numbers?: string[];
   children: ReactNode;
 }) {

@@ -1,6 +1,6 @@
 import type { ComponentProps } from 'react';
 
-/** A table, and the names of its parts. On narrow screens each row of `cards` is a card. */
+/** A table, and its parts. On narrow screens, each row of `cards` is a card. */
 export const Table = Object.assign(
   ({ className, ...rest }: ComponentProps<'table'>) => (
     <table className={`table ${className ?? ''}`} {...rest} />

@@ -1,6 +1,6 @@
 const byte_units = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** A number of bytes for people: `512 bytes`, `1.2 MB`. */
+/** Formats bytes for people: `512 bytes`, `1.2 MB`. */
 export function inBytes(bytes: number): string {
   let [value, unit] = [Math.round(bytes), 0];
   while (value >= 999.5 && unit < byte_units.length - 1) [value, unit] = [value / 1000, unit + 1];
@@ -8,7 +8,7 @@ export function inBytes(bytes: number): string {
   return unit === 0 && value === 1 ? '1 byte' : `${text} ${byte_units[unit]}`;
 }
 
-/** A time for people: `0.3 s`, `45 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Formats a duration for people: `0.3 s`, `45 s`, `3 min 20 s`, `2 h 5 min`. */
 export function inTime(seconds: number): string {
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -24,13 +24,13 @@ function joined(one: number, unit: string, rest: number, rest_unit: string): str
   return rest === 0 ? `${one} ${unit}` : `${one} ${unit} ${rest} ${rest_unit}`;
 }
 
-/** A number with its noun: `1 row`, `2,000 rows`, `2 deliveries`. */
+/** Formats a number with its noun: `1 row`, `2,000 rows`, `2 deliveries`. */
 export function counted(count: number, thing: string): string {
   const things = count === 1 ? thing : `${thing.replace(/(?<![aeiou])y$/, 'ie')}s`;
   return `${count.toLocaleString('en')} ${things}`;
 }
 
-/** A number in a few characters, such as 1.2K, for the axis of a chart. */
+/** Formats a number briefly for a chart's axis, such as 1.2K. */
 export function inNumbers(value: number): string {
   return value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
 }

@@ -4,9 +4,9 @@ import { Coded } from './coded.tsx';
 import { partsOf } from './sentence_parts.ts';
 
 /**
- * A sentence of the API, with names in backticks as code, addresses of this server as links, and
- * instants as the page writes them: to the minute, in the zone of the project. With `is_short`,
- * instants of today are a clock with seconds, for what changes by the minute.
+ * A sentence of the API, with names in backticks as code and addresses of this server as links.
+ * Instants have the page's form: to the minute, in the project's time zone. With `is_short`,
+ * instants of today show only a time with seconds.
  */
 export function Sentence({ text, is_short = false }: { text: string; is_short?: boolean }) {
   let at = 0;

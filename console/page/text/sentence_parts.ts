@@ -4,7 +4,7 @@ export type Part = { kind: 'text' | 'address' | 'instant'; text: string };
 const address = String.raw`https?:\/\/\S+`;
 const instant = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)`;
 
-/** A sentence of the API with its addresses and instants taken out; the parts give all of it. */
+/** Splits a sentence of the API into addresses, instants and texts, without loss. */
 export function partsOf(sentence: string): Part[] {
   return sentence
     .split(new RegExp(`(${address}|${instant})`))

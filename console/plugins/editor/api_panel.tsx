@@ -3,7 +3,7 @@ import type { ApiName } from './plugin_api.ts';
 const kinds = [
   { kind: 'export', title: 'Functions that Sluice calls', hint: 'Export the ones that you need.' },
   { kind: 'meta', title: 'The last argument (meta)', hint: 'Every function gets it.' },
-  { kind: 'global', title: 'Names that are there', hint: 'You need no import for them.' },
+  { kind: 'global', title: 'Global names', hint: 'You can use them without an import.' },
 ] as const;
 
 /** The names that a plugin may export and use, with their signatures. */

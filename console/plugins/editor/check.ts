@@ -6,7 +6,7 @@ import type { Problem } from '../../http/problem.ts';
 import type { Collection } from '../plugins.ts';
 import type { Files } from './draft.ts';
 
-/** A person who pauses for so long has typed a word to its end. */
+/** Pause in typing after which the code is checked. */
 const pause_ms = 700;
 
 /** The path that tries code in a project. */
@@ -14,14 +14,14 @@ export function tryOutPath(project_id: string, query?: { validate_only: boolean 
   return pathTo('/api/projects/:project_id/plugin_configs/try_out/', { project_id }, query);
 }
 
-/** The server's word on the files: their settings and tasks, or their faults. */
+/** The server's check of the files: their settings and tasks, or their faults. */
 export type Checked =
   | { files: Files; seen: PluginTryOutResult; problem?: undefined }
   | { files: Files; seen?: undefined; problem: Problem };
 
 /**
- * Has the server compile and check the files whenever a person pauses. Gives the last answer, and
- * undefined before the first; an answer for older files is dropped.
+ * Lets the server compile and check the files after each pause in typing. Returns the latest
+ * answer, undefined before the first; drops answers about older files.
  */
 export function useCheck(
   project_id: string,
@@ -46,7 +46,7 @@ export function useCheck(
           : { files: source, problem: outcome.problem },
       );
     };
-    // It throws nothing but its own end.
+    // It only throws an abort.
     const timer = setTimeout(() => void check().catch(() => undefined), pause_ms);
     return () => {
       clearTimeout(timer);

@@ -125,7 +125,7 @@ function Code({ plugin, place, stored }: Given) {
   );
 }
 
-/** Faults of the files that have no place. */
+/** Faults of the files without a position. */
 function Unplaced({ checked }: { checked: ReturnType<typeof useCheck> }) {
   const unplaced = checked?.problem?.violations.filter(({ line }) => line === undefined) ?? [];
   return unplaced.map(({ detail }) => (
@@ -135,7 +135,7 @@ function Unplaced({ checked }: { checked: ReturnType<typeof useCheck> }) {
   ));
 }
 
-/** The functions of the plugin API, beside the trial where there may be one. */
+/** The functions of the plugin API, beside the trial if there is one. */
 function Beside({ names, children }: { names: ReturnType<typeof pluginApi>; children: ReactNode }) {
   const has_trial = children !== false;
   return (

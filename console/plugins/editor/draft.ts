@@ -4,7 +4,7 @@ import { TyperContext, forgetKept, keep, keptName, readKept } from '../../form/k
 /** The files of a plugin: name -> text. */
 export type Files = Record<string, string>;
 
-/** Files that a person changes; `base` are the stored ones from which they began. */
+/** Files in progress; `base` are the stored files that they started from. */
 type Draft = { base: Files; files: Files };
 
 const isSame = (one: Files, other: Files) =>
@@ -12,7 +12,7 @@ const isSame = (one: Files, other: Files) =>
   Object.entries(one).every(([name, text]) => other[name] === text);
 
 /**
- * The files as they are typed, kept in this tab over a reload until they are saved or discarded.
+ * The typed files, stored in this tab across reloads until they are saved or discarded.
  * `is_outdated`: other files were stored since.
  */
 export function useDraft(plugin_id: number, stored: Files) {

@@ -4,7 +4,7 @@ import type { Violation } from '../../../server/platform/http/errors.ts';
 /** A fault of a file; lines and columns count from 1. */
 export type CodeFault = { file: string; line: number; column: number; message: string };
 
-/** The faults that name a file and a line, without the place in their sentence. */
+/** Returns the faults with a file and a line, without the position in their sentence. */
 export function placedFaults(violations: readonly Violation[]): CodeFault[] {
   return violations.flatMap(({ file, line, column = 1, detail }) => {
     if (file === undefined || line === undefined) return [];
@@ -14,7 +14,7 @@ export function placedFaults(violations: readonly Violation[]): CodeFault[] {
   });
 }
 
-/** The place at which a trial failed, if it is in a file. */
+/** Returns the position at which a trial failed, if it is in a file. */
 export function thrownFaults({ calls }: Pick<PluginTryOutResult, 'calls'>): CodeFault[] {
   return calls.flatMap(({ error }) =>
     error === null || error.file === null || error.line === null

@@ -19,7 +19,7 @@ export function FilesEditor({
   files: Files;
   faults: readonly CodeFault[];
   names: readonly ApiName[];
-  /** Undefined where the files may only be read. */
+  /** Undefined if the files are read-only. */
   write: ((files: Files) => void) | undefined;
 }) {
   const all = Object.keys(files);
@@ -95,7 +95,7 @@ function OpenFile({
   );
 }
 
-/** Until the editor is there, and where it does not come. */
+/** A plain text field until the editor is loaded, or if it cannot be loaded. */
 function PlainEditor({ value, label, is_read_only, change }: Given) {
   return (
     <Textarea
@@ -109,7 +109,7 @@ function PlainEditor({ value, label, is_read_only, change }: Given) {
   );
 }
 
-/** Adds files, from this machine too, and removes the open one. */
+/** Adds files, also from this machine, and removes the open one. */
 function FileList({
   files,
   open,

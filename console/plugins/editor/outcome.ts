@@ -1,9 +1,9 @@
 import type { PluginTryOutResult } from '../../../server/api/plugin_configs/try_out/schema.ts';
 
-/** The outcome of a trial: a word with its colour, and a sentence. */
+/** The result of a trial: a word with its colour, and a sentence. */
 export type Outcome = { word: string; tone: 'good' | 'bad' | 'warn'; said: string };
 
-/** Returns the outcome of a trial in words. */
+/** Returns the result of a trial in words. */
 export function outcomeOf({ calls, requests, refused_hosts }: PluginTryOutResult): Outcome {
   const failed = calls.find(({ error }) => error !== null);
   if (failed?.error !== undefined && failed.error !== null) {

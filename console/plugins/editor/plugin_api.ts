@@ -1,8 +1,8 @@
 import type { Collection } from '../plugins.ts';
 
-/** A name that a plugin may export or use, as the editor explains it. */
+/** A name that a plugin may export or use, with its explanation in the editor. */
 export type ApiName = {
-  /** Exported for Sluice to call, a part of `meta`, or a global name. */
+  /** Exported for Sluice, a part of `meta`, or a global name. */
   kind: 'export' | 'meta' | 'global';
   name: string;
   signature: string;
@@ -33,9 +33,9 @@ const event_exports = [
   ],
 ] as const;
 const tasks = [
-  ['runEveryMinute', '(meta)', 'Runs once in each minute.'],
-  ['runEveryHour', '(meta)', 'Runs once in each hour.'],
-  ['runEveryDay', '(meta)', 'Runs once in each day of UTC.'],
+  ['runEveryMinute', '(meta)', 'Runs every minute.'],
+  ['runEveryHour', '(meta)', 'Runs every hour.'],
+  ['runEveryDay', '(meta)', 'Runs every day (UTC).'],
 ] as const;
 const common_exports = [
   ['setupPlugin', '(meta)', 'Runs when the plugin is loaded, and again after an error.'],
@@ -54,32 +54,32 @@ const meta = [
   ['storage.get', '(key, fallback?) => Promise<JSON>', 'Reads a stored value.'],
   ['storage.set', '(key, value) => Promise', 'Stores a value permanently.'],
   ['storage.del', '(key) => Promise', 'Deletes a stored value.'],
-  ['cache.get', '(key, fallback?) => Promise<JSON>', 'Reads a value that may be forgotten.'],
-  ['cache.set', '(key, value, seconds?) => Promise', 'Keeps a value for a while.'],
-  ['cache.incr', '(key) => Promise<number>', 'Counts, also when calls overlap.'],
-  ['cache.expire', '(key, seconds) => Promise<boolean>', 'Says how long a value is kept.'],
-  ['cache.lpush', '(key, values) => Promise<number>', 'Puts values at the head of a list.'],
+  ['cache.get', '(key, fallback?) => Promise<JSON>', 'Reads a value that may be missing.'],
+  ['cache.set', '(key, value, seconds?) => Promise', 'Stores a value for a while.'],
+  ['cache.incr', '(key) => Promise<number>', 'Increments a number, safely for overlapping calls.'],
+  ['cache.expire', '(key, seconds) => Promise<boolean>', 'Sets how long a value is kept.'],
+  ['cache.lpush', '(key, values) => Promise<number>', 'Prepends values to a list.'],
   ['cache.lrange', '(key, first, last) => Promise<JSON[]>', 'Reads a part of a list.'],
   ['cache.llen', '(key) => Promise<number>', 'Reads the length of a list.'],
   ['cache.lrem', '(key, count, value) => Promise<number>', 'Removes a value from a list.'],
-  ['cache.lpop', '(key, count?) => Promise<JSON[]>', 'Takes values from the head of a list.'],
-  ['utils.cursor.init', '(key, value?) => Promise', 'Begins a counter in the cache.'],
+  ['cache.lpop', '(key, count?) => Promise<JSON[]>', 'Takes values from the start of a list.'],
+  ['utils.cursor.init', '(key, value?) => Promise', 'Starts a counter in the cache.'],
   ['utils.cursor.increment', '(key, by?) => Promise<number>', 'Counts on.'],
 ] as const;
 
 const globals = [
-  ['fetch', '(url, init?) => Promise<Response>', 'Reaches the allowed hosts alone.'],
+  ['fetch', '(url, init?) => Promise<Response>', 'Can only reach the allowed hosts.'],
   ['sluice.capture', '(event, properties?) => Promise', 'Adds an event to the project.'],
-  ['sluice.api.get', '(path, options?) => Promise<Response>', 'Asks an API like this one.'],
+  ['sluice.api.get', '(path, options?) => Promise<Response>', 'Calls an API like this one.'],
   ['RetryError', 'new (message)', 'Throw it if the same call can succeed later.'],
   ['console.log', '(...values)', 'Writes to the log of the plugin.'],
-  ['setTimeout', '(then, milliseconds)', 'Waits within a call.'],
-  ['Buffer.from', '(text, encoding?) => Buffer', 'Bytes of a text.'],
+  ['setTimeout', '(then, milliseconds)', 'Waits during a call.'],
+  ['Buffer.from', '(text, encoding?) => Buffer', 'The bytes of a text.'],
   ['URL', 'new (url, base?)', 'Reads an address.'],
-  ['URLSearchParams', 'new (values?)', 'Reads and writes a query.'],
+  ['URLSearchParams', 'new (values?)', 'Parses and builds a query string.'],
 ] as const;
 
-/** The names that code of a collection may export and use. */
+/** Returns the names that code of a collection may export and use. */
 export function pluginApi(collection: Collection): ApiName[] {
   if (collection === 'pipeline_frontend_apps') return site_exports.map(named('export'));
   const first = collection === 'pipeline_destinations' ? [...event_exports, ...tasks] : tasks;

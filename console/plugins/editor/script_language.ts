@@ -1,7 +1,7 @@
 import { StreamLanguage } from '@codemirror/language';
 import type { StreamParser, StringStream } from '@codemirror/language';
 
-/** Where the reader is: in code, in a comment, or in the text of a template. */
+/** State of the parser: in code, in a comment, or in a template string. */
 type Reading = { inside: 'code' | 'comment' | 'template'; depth: number };
 
 const keywords = new Set(

@@ -1,6 +1,8 @@
 import type { CodeFault } from './fault_place.ts';
 
-/** The word at a place, or one character; the end of the text for a place behind it. */
+/**
+ * Returns the word at a position, or one character; the end of the text for a position behind it.
+ */
 export function spanInText(
   text: string,
   { line, column }: Pick<CodeFault, 'line' | 'column'>,

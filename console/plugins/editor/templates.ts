@@ -31,7 +31,7 @@ export async function runEveryHour({ config, storage }) {
   const response = await fetch(\`\${config.address}?since=\${encodeURIComponent(since)}\`);
   if (!response.ok) throw new RetryError(\`The address answered with \${response.status}.\`);
   const { rows = [], next = since } = await response.json();
-  // All at a time: Sluice stores them together. A repeated row is stored once.
+  // All at once, so that Sluice stores them together. A repeated row is stored once.
   await Promise.all(
     rows.map((row) =>
       sluice.capture('imported', { distinct_id: row.user, timestamp: row.time, ...row }),
@@ -72,7 +72,7 @@ const kinds: Record<Collection, { file: string; code: string; config: object[] }
   },
 };
 
-/** The files of a plugin that works as it stands, to be changed by a person. */
+/** Returns the files of a working plugin, for a person to change. */
 export function templateOf(collection: Collection, name: string): Record<string, string> {
   const { file, code, config } = kinds[collection];
   return {
@@ -81,7 +81,7 @@ export function templateOf(collection: Collection, name: string): Record<string,
   };
 }
 
-/** An event to try a plugin with, where a project has none. */
+/** An event for trials in a project without events. */
 export const sample_event = {
   event: 'signed up',
   distinct_id: 'ada',

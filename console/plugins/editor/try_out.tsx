@@ -30,11 +30,11 @@ type Given = {
   place: Place;
   files: Files;
   checked: Checked | undefined;
-  /** Hears what a trial did. */
+  /** Gets the result of a trial. */
   tried: (result: PluginTryOutResult) => void;
 };
 
-/** Runs the files once, with settings and an event that a person chooses, and shows what came. */
+/** Runs the files once with chosen settings and an event, and shows the result. */
 export function TryOut(given: Given) {
   const configs = useQuery(pluginConfigs(given.place.project_id));
   if (given.place.collection === 'pipeline_frontend_apps')
@@ -108,17 +108,17 @@ function Trial({
   );
 }
 
-/** The chosen task; none before the code was checked. */
+/** Returns the chosen task; none before the code was checked. */
 function taskOf(values: Values) {
   return { task: String(values['task'] ?? '') || undefined };
 }
 
-/** A stored event by its uuid, or the typed one. */
+/** Returns a stored event by its uuid, or the typed one. */
 function eventOf(chosen: string | undefined, typed: string) {
   return chosen === undefined ? { event: readEvent(typed) } : { event_uuid: chosen };
 }
 
-/** The reach of the trial, and whether it sends at all. */
+/** The hosts that a trial may reach, and whether it sends requests. */
 function Reach({ allowed, change }: { allowed: string; change: (hosts: string) => void }) {
   return (
     <>
@@ -142,7 +142,7 @@ function Reach({ allowed, change }: { allowed: string; change: (hosts: string) =
 
 type Attachments = Record<string, Attachment | null | undefined>;
 
-/** The settings for a trial; a stored secret takes no part in it. */
+/** The settings of a trial, without stored secrets. */
 function Settings({
   config_schema,
   config,
@@ -219,7 +219,9 @@ function TaskField({ tasks }: { tasks: string[] }) {
   return <NativeSelect name="task" label="Task" error={fault} data={tasks} />;
 }
 
-/** The fields of an event that may be sent; a text that is no JSON stays one, and is refused. */
+/**
+ * Reads the fields of a sent event; a text that is no JSON stays unchanged, and the API refuses it.
+ */
 function readEvent(text: string) {
   let read: unknown;
   try {
@@ -232,12 +234,12 @@ function readEvent(text: string) {
   return { event, distinct_id, uuid, timestamp, properties, person };
 }
 
-/** A setting without a value is left out: a trial takes nothing away. */
+/** A setting without a value is left out, because a trial removes nothing. */
 function textsOf(settings: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
 }
 
-/** The hosts of addresses among the defaults of the settings, as a first proposal. */
+/** Returns the hosts of addresses in the settings' defaults, as a first proposal. */
 function hostsOf(config_schema: unknown): string[] {
   return settingFields(config_schema).flatMap(({ initial }) => {
     const host = initial.includes('://') ? URL.parse(initial)?.hostname : undefined;

@@ -8,16 +8,16 @@ import { outcomeOf } from './outcome.ts';
 type Request = PluginTryOutResult['requests'][number];
 type Body = NonNullable<Request['body']>;
 
-/** The result of a trial: outcome, each request with its answer, log, and effects. */
+/** The result of a trial: result, each request with its answer, log, and effects. */
 export function TryOutResult({
   result,
   allow,
   take,
 }: {
   result: PluginTryOutResult;
-  /** Adds a host to those that the next trial may reach. */
+  /** Allows a host for the next trial. */
   allow: (host: string) => void;
-  /** Makes the event the sample, to be changed. */
+  /** Makes the event the editable sample. */
   take: (event: string) => void;
 }) {
   const { calls, requests, refused_hosts, effects, logs, omitted, event } = result;
@@ -44,7 +44,7 @@ export function TryOutResult({
           </li>
         ))}
       </Lines>
-      <Lines title="Asked of Sluice, and not kept">
+      <Lines title="Effects in Sluice, not stored">
         {effects.map(({ kind, name, value }, at) => (
           <li key={at}>
             {kind_words[kind]} <code>{name}</code> {value !== null && <code>{value}</code>}
@@ -58,7 +58,7 @@ export function TryOutResult({
   );
 }
 
-/** Lines under a title; nothing without any. */
+/** Lines with a title; nothing without lines. */
 function Lines({ title, children }: { title: string; children: ReactNode[] }) {
   if (children.length === 0) return undefined;
   return (
@@ -144,7 +144,7 @@ function Content({ label, body: { text, size_bytes } }: { label: string; body: B
   );
 }
 
-/** JSON on several lines; any other text as it is. */
+/** Returns JSON on several lines; any other text unchanged. */
 function laidOut(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2);

@@ -63,7 +63,7 @@ test('a destination of code has the filter and the delivery of a tool', { skip }
   await delivery.getByText('Refused of ada').first().waitFor();
   await delivery.getByText('Request and answer').first().click();
   await delivery.getByText('422').first().waitFor();
-  await page.getByText('Send an event, or look at what would be sent').waitFor();
+  await page.getByText('Send an event, or preview the request').waitFor();
   await checkEverywhere(page, 'code_delivery');
   target.answer = () => undefined;
   await delivery.getByRole('button', { name: 'Send 2 events again' }).click();

@@ -3,13 +3,13 @@ import type { State } from '../../batch_exports/state.ts';
 import { pathTo } from '../../http/path.ts';
 import { reading } from '../../http/reading.ts';
 
-/** A plugin as a project uses it. */
+/** A plugin config of a project. */
 export type Given = { project_id: string; config_id: number };
 
-/** Its address in the API. */
+/** Its path in the API. */
 export const of = '/api/projects/:project_id/plugin_configs/:id/';
 
-/** The parameters of its address. */
+/** The parameters of its path. */
 export const idsOf = ({ project_id, config_id }: Given) => ({ project_id, id: config_id });
 
 /** The progress of a delivery. */
@@ -41,7 +41,7 @@ export function replaysOf(given: Given) {
   });
 }
 
-/** The points of the last days: by ten minutes for a day, else by the hour. */
+/** The points of the last days: by ten minutes for one day, otherwise by hour. */
 export function pointsOf(given: Given, days: number, before: string) {
   const after = new Date(Date.parse(before) - days * 86_400_000).toISOString();
   const interval = days === 1 ? 'point' : days <= 30 ? 'hour' : 'day';

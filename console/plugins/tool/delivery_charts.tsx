@@ -33,7 +33,7 @@ export function DeliveryCharts(given: Given) {
   const range = useMemo(() => ({ from: end - length_ms, to: end }), [end, length_ms]);
   return (
     <>
-      <div className="toolbar" role="group" aria-label="Time of the charts">
+      <div className="toolbar" role="group" aria-label="Range of the charts">
         <Lengths
           lengths={lengths}
           shown_ms={length_ms}
@@ -43,7 +43,7 @@ export function DeliveryCharts(given: Given) {
       <Shown query={query}>
         {({ results }) =>
           results.length === 0 ? (
-            <p className="muted">Nothing was sent in this time.</p>
+            <p className="muted">No event was sent in this time.</p>
           ) : (
             <Charts points={results} {...{ range, zone }} />
           )
@@ -96,7 +96,7 @@ function Charts({
   );
 }
 
-/** The lines of the charts. */
+/** Returns the series of the charts. */
 function seriesOf(points: DeliveryPoint[]) {
   const series = (label: string, valueOf: (point: DeliveryPoint) => number | null) => ({
     label,

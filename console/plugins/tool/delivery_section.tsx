@@ -11,21 +11,19 @@ import type { Given } from './deliveries.ts';
 import { Replays } from './replays.tsx';
 import { SetAside } from './set_aside.tsx';
 
-// Charts come later: their library is a tenth of the page.
+// Loaded later, because the chart library is a tenth of the page's code.
 const DeliveryCharts = lazy(async () => ({
   default: (await import('./delivery_charts.tsx')).DeliveryCharts,
 }));
 
-/**
- * Shows the state of a tool and its charts, the events that were set aside, and what is sent again.
- */
+/** Shows the state of a tool and its charts, the events that were set aside, and the replays. */
 export function DeliverySection({
   error,
   ...given
 }: Given & { is_enabled: boolean; may_change: boolean; error: string | undefined }) {
   const query = useQuery(deliveryOf(given));
   const metrics = useQuery(pluginMetrics(given.project_id, given.config_id));
-  // Code counts what it exports, and its deliveries are in the charts alone.
+  // A destination with its own code only has charts.
   const counted = (label: string, name: string): [string, string][] => {
     const found = metrics.data?.results.find((one) => one.name === name);
     return found === undefined ? [] : [[label, found.value.toLocaleString('en')]];

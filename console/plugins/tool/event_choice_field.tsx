@@ -9,12 +9,12 @@ import type { ToolPlace } from './use_preview.ts';
 /** The filter of every event. */
 const every_event = 'type != ""';
 
-/** True if the choice leaves no event out. */
+/** Returns true if the choice selects every event. */
 function isEveryEvent({ subscribe, sample_percent, consent }: EventChoice): boolean {
   return subscribe === every_event && sample_percent === undefined && consent === undefined;
 }
 
-/** The events that a destination of code gets, with what the choice makes of an event. */
+/** The events that a destination with its own code gets, with the result for an event. */
 export function EventChoiceField({
   stored,
   place,
@@ -22,7 +22,7 @@ export function EventChoiceField({
 }: {
   stored: EventChoice | null;
   place: ToolPlace;
-  /** Hears of the choice; null: all events. */
+  /** Gets the choice; null for all events. */
   choose: (choice: EventChoice | null) => void;
 }) {
   const [choice, setChoice] = useState<EventChoice>(stored ?? { subscribe: every_event });

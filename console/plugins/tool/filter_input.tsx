@@ -4,7 +4,7 @@ import type { FilterGroup } from '../../../server/api/plugin_configs/preview/sch
 import { filterText, operators, rowsOf, wantsValue } from './filter_rows.ts';
 import type { FilterRow, FilterRows } from './filter_rows.ts';
 
-/** The filter of a mapping: conditions in rows, or its text where rows cannot show it. */
+/** The filter of a mapping: conditions in rows, or its text if rows cannot express it. */
 export function FilterInput({
   text,
   filter,
@@ -13,7 +13,7 @@ export function FilterInput({
   change,
 }: {
   text: string;
-  /** The filter of this very text; null: it cannot be read; undefined: it is not known yet. */
+  /** The filter of this text; null if it is invalid; undefined before the answer. */
   filter: FilterGroup | null | undefined;
   fault: string | null;
   /** The list of paths of the event. */
@@ -39,7 +39,7 @@ export function FilterInput({
           error={fault}
           readOnly={!is_text && !cannot_show}
           onChange={({ currentTarget }) => {
-            // Typed text stays a text: rows would come under the cursor.
+            // Typed text stays text, because switching to rows would disturb the person.
             setText(true);
             change(currentTarget.value);
           }}
@@ -78,7 +78,7 @@ function Rows({
     <>
       <NativeSelect
         label="Events"
-        description={rows.length === 0 ? 'Without a condition every event is sent.' : undefined}
+        description={rows.length === 0 ? 'Without a condition, every event is sent.' : undefined}
         error={fault}
         maw={260}
         value={match}

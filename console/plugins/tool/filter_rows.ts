@@ -5,12 +5,12 @@ import type {
   FilterOperator,
 } from '../../../server/api/plugin_configs/preview/schema.ts';
 
-/** A line of the form: a field of the event, and what its value has to be. */
+/** A row of the form: a field of the event, and the condition for its value. */
 export type FilterRow = { field: string; operator: FilterOperator | 'one_of'; value: string };
-/** A filter as the form shows it. */
+/** A filter in the form. */
 export type FilterRows = { match: 'all' | 'any'; rows: FilterRow[] };
 
-/** The operators with their words, in the order of the form. */
+/** The operators with their words, in the form's order. */
 export const operators: { value: FilterRow['operator']; label: string }[] = [
   { value: 'is', label: 'is' },
   { value: 'is_not', label: 'is not' },
@@ -18,7 +18,7 @@ export const operators: { value: FilterRow['operator']; label: string }[] = [
   { value: 'contains', label: 'contains' },
   { value: 'not_contains', label: 'does not contain' },
   { value: 'starts_with', label: 'begins with' },
-  { value: 'not_starts_with', label: 'does not begin with' },
+  { value: 'not_starts_with', label: 'does not start with' },
   { value: 'ends_with', label: 'ends with' },
   { value: 'not_ends_with', label: 'does not end with' },
   { value: 'exists', label: 'has a value' },
@@ -29,7 +29,7 @@ export const operators: { value: FilterRow['operator']; label: string }[] = [
   { value: '<=', label: 'is at most' },
 ];
 
-/** True for an operator that compares with a value. */
+/** Returns true if the operator compares with a value. */
 export function wantsValue(operator: FilterRow['operator']): boolean {
   return operator !== 'exists' && operator !== 'not_exists';
 }
@@ -37,7 +37,7 @@ export function wantsValue(operator: FilterRow['operator']): boolean {
 /** The filter of every event. */
 const every_event = 'type != ""';
 
-/** The rows of a filter; undefined for one whose groups the form cannot show. */
+/** Returns the rows of a filter; undefined if the form cannot show its groups. */
 export function rowsOf(group: FilterGroup): FilterRows | undefined {
   const whole = oneOf(group);
   if (whole !== undefined) return { match: 'all', rows: [whole] };
@@ -51,7 +51,7 @@ function isEveryEvent(one: Filter): boolean {
   return 'path' in one && one.path.join() === 'type' && one.operator === 'is_not' && !one.value;
 }
 
-/** Several values of one field, of which any is right. */
+/** Returns several values of one field if any may match. */
 function oneOf({ match, filters }: FilterGroup): FilterRow | undefined {
   const fields = new Set(filters.map((one) => ('path' in one ? fieldOf(one.path) : '')));
   const [field = ''] = fields;
@@ -75,7 +75,7 @@ function fieldOf(path: string[]): string {
   return path.map((name) => name.replaceAll(/[\\.\s()[\],=!<>"']/g, '\\$&')).join('.');
 }
 
-/** A text that could be taken for something else stands in quotes. */
+/** Returns a value as text; text that looks like another type is quoted. */
 function shownValue(value: FilterCondition['value']): string {
   if (typeof value !== 'string') return value === null ? '' : String(value);
   return isPlainText(value) ? value : JSON.stringify(value);
@@ -85,12 +85,12 @@ function isPlainText(text: string): boolean {
   return text !== '' && text.trim() === text && !isWord(text) && !/^["']|[\\]/.test(text);
 }
 
-/** True for a number, `true` or `false`. */
+/** Returns true for a number, `true` or `false`. */
 function isWord(text: string): boolean {
   return /^(?:[+-]?\d+(?:\.\d+)?|true|false)$/.test(text);
 }
 
-/** The FQL of the rows; a row without a field or a value is not there yet. */
+/** Returns the rows as FQL, without incomplete rows. */
 export function filterText({ match, rows }: FilterRows): string {
   const parts = rows.flatMap((row) => partsOf(row));
   if (parts.length === 0) return every_event;
@@ -119,7 +119,7 @@ function partsOf({ field, operator, value }: FilterRow): string[] {
   return [`${mark}match(${name}, ${quoted(pattern)})`];
 }
 
-/** A number, true and false stay; all else is a text in quotes. */
+/** Returns a number, true or false unchanged; everything else as quoted text. */
 function valueText(typed: string): string {
   const text = typed.trim();
   return isWord(text) ? text : quoted(plainText(text));

@@ -44,7 +44,7 @@ test(
     await here
       .getByLabel('Add a mapping')
       .selectOption({ label: 'Message for Slack, Mattermost or Google Chat' });
-    await here.getByText('Incomplete').waitFor();
+    await here.getByText('Cannot be sent').waitFor();
     await here.getByLabel('Address (required)').fill(`${target.url}/services/T/B/X`);
     await here.getByText('Would be sent').waitFor();
     await here.getByText('"text": "Signed up: ada"').waitFor();

@@ -20,13 +20,13 @@ type Given = {
   stored: string | undefined;
   place: ToolPlace;
   sends_dollar: boolean;
-  /** Hears of the hosts to which the mappings send. */
+  /** Gets the hosts to which the mappings send. */
   reaches: (hosts: string[]) => void;
 };
 
-/** The mappings of a tool: presets to begin with, a form for each, and the same as JSON. */
+/** The mappings of a tool: presets to start with, a form for each, and the same as JSON. */
 export function MappingField({ name, ...given }: Given & { name: string }) {
-  const { tool } = given;
+  const { tool, place } = given;
   const { text, mappings, put, change, resultOf, event, preview_with } = useMappings(given);
   const id = useId();
   const lists = { paths: `${id}paths`, values: `${id}values` };
@@ -45,6 +45,7 @@ export function MappingField({ name, ...given }: Given & { name: string }) {
           key={at}
           mapping={mapping}
           tool={tool}
+          place={place}
           result={resultOf(at)}
           lists={lists}
           change={(next) =>
@@ -65,7 +66,7 @@ export function MappingField({ name, ...given }: Given & { name: string }) {
   );
 }
 
-/** The text of the mappings, as it is typed, with the preview of an event. */
+/** The typed text of the mappings, with the preview of an event. */
 function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
   const { presets, templates } = tool;
   const first = presets.length === 0 ? templates.slice(0, 1) : presets;
@@ -86,7 +87,7 @@ function useMappings({ tool, stored, place, sends_dollar, reaches }: Given) {
   };
 }
 
-/** Previews an event that a person chooses, of the newest ones or a sample. */
+/** Previews a chosen event: one of the newest, or a sample. */
 export function usePreviewed(
   place: ToolPlace,
   mappings: readonly ToolMapping[],
@@ -111,7 +112,7 @@ export function usePreviewed(
   };
 }
 
-/** Paths that browsers offer while one is typed, with the value that the event has there. */
+/** A list of paths for the browser's completion, each with its value in the event. */
 export function Paths({
   lists,
   event,

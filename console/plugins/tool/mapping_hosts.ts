@@ -1,6 +1,6 @@
 import type { ToolMapping } from '../../../server/api/plugins/schema.ts';
 
-/** The hosts of addresses that mappings name: a tool cannot send to others. */
+/** Returns the hosts of addresses in mappings: a tool cannot send to others. */
 export function mappedHosts(mappings: readonly ToolMapping[]): string[] {
   const hosts = mappings.flatMap(({ mapping }) =>
     Object.entries(mapping).flatMap(([key, value]) =>
@@ -10,13 +10,13 @@ export function mappedHosts(mappings: readonly ToolMapping[]): string[] {
   return [...new Set(hosts)];
 }
 
-/** The host of a text or a template; none where an event decides. */
+/** Returns the host of a text or a template; none if the event decides. */
 function hostOf(value: unknown): string[] {
   const template = (value as { '@template'?: unknown } | null)?.['@template'];
   const text = typeof value === 'string' ? value : template;
   const [, host] = typeof text === 'string' ? (/^https?:\/\/([^/?#]*)/i.exec(text) ?? []) : [];
   const name = host === undefined ? undefined : URL.parse(`https://${host}/`)?.hostname;
-  // Half a name, as it is typed, is none yet.
+  // A partly typed name does not count.
   return name !== undefined && !host!.includes('{') && /\.\w{2,}$|^\[|^localhost$|\d$/.test(name)
     ? [name]
     : [];

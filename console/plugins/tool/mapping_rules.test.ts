@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pathsOf } from './event_paths.ts';
-import { isAsked } from './field_rules.ts';
+import { isAsked } from './fields/field_rules.ts';
 import { mappedHosts } from './mapping_hosts.ts';
 
 test('Paths reach each value of an event, but for names with a dot', () => {

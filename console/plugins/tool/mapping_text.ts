@@ -1,8 +1,8 @@
 import type { ToolMapping } from '../../../server/api/plugins/schema.ts';
 
 /**
- * A value of a mapping as people write it: `$.` and a path, a text with `{{...}}`, a plain text, or
- * JSON for all else.
+ * Returns a mapping's value in the form that people write: `$.` and a path, a text with `{{...}}`,
+ * a plain text, or JSON for everything else.
  */
 export function shownValue(value: unknown): string {
   if (value === undefined || value === null) return '';
@@ -17,7 +17,10 @@ export function shownValue(value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** The value that such a text means; undefined: none. `shownValue` of it gives the text again. */
+/**
+ * Reads such a text as a value; undefined for an empty text. `shownValue` of the result is the same
+ * text.
+ */
 export function readValue(text: string): unknown {
   if (text.trim() === '') return undefined;
   if (text.startsWith('$.')) return { '@path': text.trim() };
@@ -31,7 +34,7 @@ export function readValue(text: string): unknown {
   return text.includes('{{') ? { '@template': text } : text;
 }
 
-/** True for a text that is not JSON. */
+/** Returns true for a text that is not JSON. */
 function isPlain(text: string): boolean {
   try {
     JSON.parse(text);
@@ -45,7 +48,7 @@ function isSpecial(text: string): boolean {
   return text.startsWith('$.') || text.includes('{{') || text.trim() === '';
 }
 
-/** The mappings of a setting's text; undefined while it is no list of mappings. */
+/** Reads mappings from a setting's text; undefined while it is invalid. */
 export function readMappings(text: string): ToolMapping[] | undefined {
   try {
     const list: unknown = JSON.parse(text);
@@ -66,12 +69,12 @@ function isMapping(one: unknown): one is ToolMapping {
   );
 }
 
-/** The text of mappings, as an editor shows it. */
+/** Returns mappings as text for the editor. */
 export function mappingsText(mappings: readonly ToolMapping[]): string {
   return JSON.stringify(mappings, undefined, 2);
 }
 
-/** The mapping under a name that the others do not have. */
+/** Returns the mapping with a unique name. */
 export function withOwnName(mapping: ToolMapping, others: readonly ToolMapping[]): ToolMapping {
   const base = mapping.name ?? mapping.partnerAction;
   const names = new Set(others.map(({ name, partnerAction }) => name ?? partnerAction));

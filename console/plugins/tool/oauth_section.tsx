@@ -22,7 +22,7 @@ function oauthOf(project_id: string, config_id: number) {
   return reading(pathTo(of, { project_id, id: config_id }));
 }
 
-/** Shows the account that a tool with OAuth is connected with. */
+/** Shows the connected account of a tool with OAuth. */
 export function OauthSection(given: Given) {
   const query = useQuery(oauthOf(given.place.project_id, given.config_id));
   if (query.data === undefined || query.data.way === 'settings') return null;
@@ -105,7 +105,7 @@ function Buttons({ place: { project_id }, config_id, oauth: { connection } }: Kn
   );
 }
 
-/** The steps to an application, for a person who may register one. */
+/** The steps to register an application, for a person who may. */
 function Register({ place, config_id, may_change, oauth }: Known) {
   const done = useDone();
   const { organization_id, project_id } = place;
@@ -179,7 +179,7 @@ function AddressFields({ authorize_url, token_url, revoke_url, scopes }: PluginO
   );
 }
 
-/** The application of the organization, and its end. */
+/** The organization's application, with its deletion. */
 function Application({
   place,
   config_id,

@@ -1,6 +1,6 @@
 import type { PluginOauth } from '../../../server/api/plugin_configs/oauth/schema.ts';
 
-/** The state of a tool's connection: a word, its shape and its colour. */
+/** Returns the state of a tool's connection: a word, its shape and its colour. */
 export function connectionState({ application, connection }: PluginOauth): {
   word: string;
   shape: string;

@@ -6,27 +6,31 @@ import { Linked } from '../../page/text/linked.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
-import { isAsked } from './field_rules.ts';
+import { choicesFor } from './fields/choices.ts';
+import { FieldInput } from './fields/field_input.tsx';
+import { isAsked, labelOf } from './fields/field_rules.ts';
 import { FilterInput } from './filter_input.tsx';
 import { previewState, previewText } from './use_preview.ts';
-import { ValueInput } from './value_input.tsx';
+import type { ToolPlace } from './use_preview.ts';
 
 type Result = MappingPreviews['results'][number];
 type Change = (next: ToolMapping | undefined) => void;
-/** The events that a mapping takes, or a destination of code. */
+/** The events that a mapping or a destination with its own code selects. */
 export type EventChoice = Pick<ToolMapping, 'subscribe' | 'sample_percent' | 'consent'>;
 
-/** A mapping: the events that it takes, the fields that it sends, and what comes of an event. */
+/** A mapping: its events, its fields, and the result for an event. */
 export function OneMapping({
   mapping,
   tool,
+  place,
   result,
   lists,
   change,
 }: {
   mapping: ToolMapping;
   tool: ToolFile;
-  /** The result for this mapping, or for the mapping before the last key. */
+  place: ToolPlace;
+  /** The result for this mapping, or for the one before the last key press. */
   result: { of: ToolMapping; is: Result } | undefined;
   lists: { paths: string; values: string };
   change: Change;
@@ -40,7 +44,9 @@ export function OneMapping({
         <bdi>{title}</bdi>
       </h4>
       <p className="muted">
-        <Linked text={action?.description ?? `There is no action ${mapping.partnerAction}.`} />
+        <Linked
+          text={action?.description ?? `The action ${mapping.partnerAction} does not exist.`}
+        />
       </p>
       <div className="together">
         <TextInput
@@ -55,9 +61,9 @@ export function OneMapping({
           paths_id={lists.paths}
           change={(subscribe) => change({ ...mapping, subscribe })}
         />
-        <Fields {...{ mapping, tool, change }} values_id={lists.values} />
+        <Fields {...{ mapping, tool, place, change }} values_id={lists.values} />
         <PersonChoice mapping={mapping} change={change} />
-        {result !== undefined && <Preview result={result.is} />}
+        {result !== undefined && <Preview result={result.is} of={title} />}
       </div>
       <Button
         variant="default"
@@ -75,20 +81,23 @@ export function OneMapping({
 function Fields({
   mapping,
   tool,
+  place,
   values_id,
   change,
 }: {
   mapping: ToolMapping;
   tool: ToolFile;
+  place: ToolPlace;
   values_id: string;
   change: Change;
 }) {
   const values = mapping.mapping;
-  // A field that was just emptied stays where it is.
+  // A field that was just emptied stays visible.
   const [begun] = useState(() => new Set(Object.keys(values)));
   const fields = Object.entries(tool.actions[mapping.partnerAction]?.fields ?? {}).filter(
     ([, field]) => field.unsafe_hidden !== true && isAsked(field, values),
   );
+  const asking = choicesFor(place, mapping);
   const isFirst = ([key, { required }]: (typeof fields)[number]) =>
     required === true || begun.has(key);
   const put = (key: string, value: unknown) => {
@@ -96,12 +105,14 @@ function Fields({
     change({ ...mapping, mapping: value === undefined ? others : { ...others, [key]: value } });
   };
   const input = ([key, field]: (typeof fields)[number]) => (
-    <ValueInput
+    <FieldInput
       key={key}
-      label={`${field.label ?? key}${field.required === true ? ' (required)' : ''}`}
+      path={key}
+      label={labelOf(key, field)}
       field={field}
       value={values[key]}
       paths_id={values_id}
+      asking={asking}
       change={(value) => put(key, value)}
     />
   );
@@ -116,7 +127,7 @@ function Fields({
   );
 }
 
-/** The choice of persons: a share of them, and those who consented. */
+/** The choice of persons: a share, and those who consented. */
 export function PersonChoice<Chosen extends EventChoice>({
   mapping,
   change,
@@ -141,8 +152,8 @@ export function PersonChoice<Chosen extends EventChoice>({
         <TextInput
           label="Category of consent"
           description={
-            'If set, an event is sent if context.consent.categoryPreferences has true under ' +
-            'this name. Empty: consent is not asked for.'
+            'If set, an event is only sent if context.consent.categoryPreferences is true ' +
+            'under this name. If empty, consent is not checked.'
           }
           value={consent ?? ''}
           onChange={({ currentTarget: { value } }) =>
@@ -165,8 +176,8 @@ export function PersonChoice<Chosen extends EventChoice>({
   );
 }
 
-/** The fate of the event, with what would be sent. */
-export function Preview({ result }: { result: Result }) {
+/** The result of the event, with the request. */
+export function Preview({ result, of = '' }: { result: Result; of?: string }) {
   const { shape, word, tone } = previewState(result);
   const text = previewText(result);
   return (
@@ -178,7 +189,12 @@ export function Preview({ result }: { result: Result }) {
         {result.reason !== null && `: ${result.reason}`}
       </p>
       {text !== '' && (
-        <pre className="source" tabIndex={0} role="region" aria-label="What would be sent">
+        <pre
+          className="source"
+          tabIndex={0}
+          role="region"
+          aria-label={`What would be sent ${of}`.trim()}
+        >
           {text}
         </pre>
       )}

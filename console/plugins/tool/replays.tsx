@@ -16,7 +16,7 @@ import { typedAt } from '../../time/zone.ts';
 import { idsOf, of, replay_states, replaysOf } from './deliveries.ts';
 import type { Given } from './deliveries.ts';
 
-/** The replays with their progress, and the form of a new one. */
+/** The replays with their progress, and the form for a new one. */
 export function Replays({
   may_change,
   ...given
@@ -100,7 +100,7 @@ function Standing({
   );
 }
 
-/** A replay that may be started, with the number of its events. */
+/** A planned replay, with the number of its events. */
 type Plan = { asked: NewReplay; total: number; rate: number };
 
 function NewReplayForm({ given }: { given: Given }) {
@@ -132,14 +132,14 @@ function NewReplayForm({ given }: { given: Given }) {
         <MomentInput
           name="start_at"
           label="Stored from"
-          description="Empty: from the beginning."
+          description="If empty, from the beginning."
           value={start}
           set={change(setStart)}
         />
         <MomentInput
           name="end_at"
           label="Stored until"
-          description="Empty: until you switched it on, for it gets later events live."
+          description="If empty, until you switched it on, because it gets later events live."
           value={end}
           set={change(setEnd)}
         />
@@ -155,14 +155,14 @@ function NamesAndRate() {
     <>
       <TextField
         name="events"
-        label="Names of events, one after a comma"
+        label="Names of events, separated by commas"
         hint="Empty: all events."
         autoComplete="off"
       />
       <TextField
         name="rate"
         label="Events a second"
-        hint="At most. Live events go first."
+        hint="Maximum rate. Live events take precedence."
         value="50"
         autoComplete="off"
         inputMode="numeric"
@@ -208,7 +208,7 @@ function momentsOf(typed: { start_at: string; end_at: string }, zone: string) {
     Object.entries(typed).flatMap(([name, text]) => {
       if (text === '') return [];
       const at = typedAt(text, zone);
-      // The API says what is wrong with a text that is no time.
+      // The API reports a text that is no time.
       return [[name, at === undefined ? text : new Date(at).toISOString()]];
     }),
   );

@@ -14,7 +14,7 @@ import { Instant } from '../../time/instant.tsx';
 import { deliveryOf, idsOf, of, replaysOf, setAsideOf, setAsideRecord } from './deliveries.ts';
 import type { AsideFilter, Given } from './deliveries.ts';
 
-/** The events that the tool did not take, by a filter, with what may be done with them. */
+/** The events that the tool did not accept, with a filter and actions. */
 export function SetAside({
   is_enabled,
   may_change,

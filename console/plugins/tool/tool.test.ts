@@ -61,7 +61,7 @@ test(
     await here.getByRole('button', { name: 'Save the settings' }).click();
     await page.getByText('The settings were saved.').waitFor();
 
-    await page.getByText('Send an event, or look at what would be sent').click();
+    await page.getByText('Send an event, or preview the request').click();
     const trial = page.getByRole('region', { name: 'Test' });
     await trial.getByLabel('Event', { exact: true }).selectOption(uuid);
     await trial.getByRole('button', { name: 'Run' }).click();

@@ -3,14 +3,14 @@ import type { PluginRow, ToolFile } from '../../../server/api/plugins/schema.ts'
 import { sourceOf } from '../plugins.ts';
 import type { Place } from '../plugins.ts';
 
-/** True for a destination of the library of tools, and for the one that comes with the server. */
+/** Returns true for a destination of the tool library, and for the server's built-in one. */
 export function isTool({ url }: Pick<PluginRow, 'url'>): boolean {
   return url !== null && /^(?:npm|sluice):/.test(url);
 }
 
 /**
- * Reads what a tool offers. `is_read` is false while it is on its way; without a definition the
- * plugin is no tool, or one of another organization.
+ * Reads the definition of a tool. `is_read` is false while it is loading. Without a definition, the
+ * plugin is no tool, or a tool of another organization.
  */
 export function useTool(plugin: PluginRow, { organization_id, collection }: Place) {
   const wanted = isTool(plugin) && plugin.organization_id === organization_id;

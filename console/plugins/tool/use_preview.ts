@@ -3,23 +3,36 @@ import type { MappingPreviews } from '../../../server/api/plugin_configs/preview
 import type { ToolMapping } from '../../../server/api/plugins/schema.ts';
 import { ask } from '../../http/ask.ts';
 import { pathTo } from '../../http/path.ts';
+import type { Attachment } from '../config_fields.ts';
 import { sample_event } from '../editor/templates.ts';
 
-/**
- * The tool that mappings are for, in the project whose events it gets, and the hosts that it may
- * reach; a destination of code has none here.
- */
-export type ToolPlace = { project_id: string; plugin_id: number; allowed_hosts?: string[] };
+/** The settings of the form, as they would be saved. */
+type TypedSettings = {
+  config: Record<string, string | Attachment | null>;
+  allowed_hosts: string[];
+};
 
-/** The server's answer on mappings: the filter of each, and what becomes of the event. */
+/**
+ * The tool of mappings, its project, and its allowed hosts; none for a destination with its own
+ * code. `settings` reads what a form would save.
+ */
+export type ToolPlace = {
+  project_id: string;
+  plugin_id: number;
+  config_id?: number | undefined;
+  allowed_hosts?: string[];
+  settings?: (form: HTMLFormElement) => TypedSettings;
+};
+
+/** The server's preview of mappings: the filter of each, and the result for the event. */
 export type Previewed = MappingPreviews & { of: readonly ToolMapping[] };
 
-/** A person who pauses for so long has typed a word to its end. */
+/** Pause in typing after which the mappings are previewed. */
 const pause_ms = 400;
 
 /**
- * Has the server map an event whenever a person pauses; without `event_uuid` a sample. Gives the
- * last answer; undefined before the first one. Why there is none is `fault`.
+ * Lets the server map an event after each pause in typing; without `event_uuid`, a sample. Returns
+ * the latest answer; undefined before the first one. `fault` is the reason for a missing answer.
  */
 export function usePreview(
   { project_id, plugin_id, allowed_hosts }: ToolPlace,
@@ -54,7 +67,7 @@ export function usePreview(
       setFault(outcome.ok ? undefined : outcome.problem.message);
       if (outcome.ok) setPreviewed({ ...outcome.body, of });
     };
-    // It throws nothing but its own end.
+    // It only throws an abort.
     const timer = setTimeout(() => void preview().catch(() => undefined), pause_ms);
     return () => {
       clearTimeout(timer);
@@ -66,17 +79,17 @@ export function usePreview(
 
 type Result = MappingPreviews['results'][number];
 
-/** The outcome of a mapping for an event, as a state is shown. */
+/** Returns a mapping's result for an event as a state. */
 export function previewState({ outcome }: Pick<Result, 'outcome'>) {
   if (outcome === 'sent') return { shape: '●', word: 'Would be sent', tone: 'good' } as const;
   if (outcome === 'waits')
     return { shape: '◐', word: 'Would wait for an allowed host', tone: 'warn' } as const;
   return outcome === 'filtered'
     ? ({ shape: '○', word: 'Not sent', tone: 'muted' } as const)
-    : ({ shape: '▲', word: 'Incomplete', tone: 'warn' } as const);
+    : ({ shape: '▲', word: 'Cannot be sent', tone: 'warn' } as const);
 }
 
-/** The request, or the fields, as a text. */
+/** Returns the request, or the fields, as text. */
 export function previewText({ request, fields }: Pick<Result, 'request' | 'fields'>): string {
   if (request === null) return fields === null ? '' : laidOut(fields);
   const { method, url, headers, body } = request;
@@ -84,7 +97,7 @@ export function previewText({ request, fields }: Pick<Result, 'request' | 'field
   return [`${method} ${url}`, ...lines, ...(body === null ? [] : ['', laidOut(body)])].join('\n');
 }
 
-/** JSON on several lines; any other text as it is. */
+/** Returns JSON on several lines; any other text unchanged. */
 function laidOut(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2);

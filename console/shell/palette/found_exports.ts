@@ -6,10 +6,10 @@ import { pathTo } from '../../http/path.ts';
 
 const shown_max = 8;
 
-/** The exports that fit, with how each is. */
+/** The matching exports, with their states. */
 export type Overview = Listed<ExportOverview>;
 
-/** The exports of the project whose name has the text; none is asked for while it is empty. */
+/** The exports of the project whose name contains the text; no request for an empty text. */
 export function foundExports(project_id: string | undefined, typed: string) {
   const search = typed.trim();
   const of = { project_id: project_id ?? '' };

@@ -13,15 +13,15 @@ import { useSignOut } from '../sign_out.ts';
 import { themes } from '../themes.ts';
 import { matching } from './matches.ts';
 
-/** Something that the palette offers. */
+/** An entry of the palette. */
 export type Item = {
   group: 'This page' | 'Exports' | 'Pages' | 'Actions' | 'Projects';
   label: string;
-  /** Further names, which match after all labels. */
+  /** Other search words, which match after all labels. */
   also?: readonly string[];
-  /** The text beside it. */
+  /** The text beside the label. */
   hint?: string;
-  /** Runs it; a returned sentence is shown in the palette, which then stays open. */
+  /** Runs it; the palette then stays open and shows a returned sentence. */
   run: () => Promise<string | undefined> | string | undefined | Promise<void> | void;
 };
 
@@ -31,7 +31,7 @@ export type Item = {
  */
 export function useItems(typed: string): Item[] {
   const { project_id } = useHome();
-  // The actions of the page when the palette was opened.
+  // The actions of the page at the time of opening the palette.
   const [actions] = useState(() =>
     shownActions().map((action): Item => ({ group: 'This page', ...action })),
   );

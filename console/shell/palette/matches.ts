@@ -1,6 +1,6 @@
 /**
- * Ranks a text for the typed one: 0 begins with it, 1 has every word of it at the beginning of a
- * word, 2 has every word somewhere; undefined: no match.
+ * Ranks a text for the typed one; undefined without a match. 0: starts with it. 1: has every typed
+ * word at the start of a word. 2: has every word somewhere.
  */
 export function rankOf(text: string, typed: string): 0 | 1 | 2 | undefined {
   const [where, wanted] = [text.toLowerCase(), typed.trim().toLowerCase()];
@@ -10,17 +10,17 @@ export function rankOf(text: string, typed: string): 0 | 1 | 2 | undefined {
   return words.every((word) => where.includes(word)) ? 2 : undefined;
 }
 
-/** An item: its label, further names, and the text beside it. */
+/** An item: its label, other search words, and the text beside it. */
 export type Named = { label: string; also?: readonly string[]; hint?: string };
 
-/** The words that an item is known by beside its label which fit by a beginning. */
+/** Returns the item's other search words that start with the typed text. */
 function fittingWords({ also = [] }: Named, typed: string): string[] {
   return also.filter((words) => (rankOf(words, typed) ?? 2) < 2);
 }
 
 /**
- * Those that fit what was typed, the best first, else in their order. After all whose label fits
- * come those that are known by such a word too, which stands beside them.
+ * Returns the matching items, best first, otherwise in their order. Items that match by another
+ * search word come after all label matches, and show that word.
  */
 export function matching<Item extends Named>(items: Item[], typed: string): Item[] {
   return items

@@ -7,11 +7,13 @@ const Palette = loadedLater(() => import('./palette.tsx'), 'Palette', MissingDia
 
 const is_apple = /Mac|iP/.test(navigator.userAgent);
 
-/** Opens the command palette with Ctrl-K, or Cmd-K on machines of Apple; its code comes then. */
+/**
+ * Opens the command palette with Ctrl-K, or Cmd-K on Apple machines; its code is loaded on demand.
+ */
 export function usePalette(): { open: () => void; palette: React.ReactNode } {
   const [is_open, setOpen] = useState(false);
   const open = () => {
-    // Asked for again where it did not come the last time.
+    // Loads the code again if it failed before.
     void Palette.preload();
     setOpen(true);
   };
@@ -21,7 +23,7 @@ export function usePalette(): { open: () => void; palette: React.ReactNode } {
       const is_meant = is_apple ? event.metaKey : event.ctrlKey;
       if (!is_meant || event.altKey || event.shiftKey || event.key.toLowerCase() !== 'k') return;
       event.preventDefault();
-      // Something that has to be decided first stays in front.
+      // An open dialog stays in front.
       if (document.querySelector('dialog[open], [aria-modal=true]') === null) opens();
     };
     addEventListener('keydown', listen);
@@ -37,7 +39,7 @@ export function usePalette(): { open: () => void; palette: React.ReactNode } {
   };
 }
 
-/** The button for it in the navigation, for whoever does not know the keys. */
+/** A button for it in the navigation, for people who do not know the keys. */
 export function PaletteButton({ open }: { open: () => void }) {
   return (
     <button

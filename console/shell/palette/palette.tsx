@@ -6,8 +6,8 @@ import type { Item } from './items.ts';
 import './palette.css';
 
 /**
- * The command palette: what is typed narrows, arrows choose, Enter does it, Escape closes. Readers
- * hear it as a field with a list of proposals.
+ * The command palette: typing filters, arrows select, Enter runs, Escape closes. For screen readers
+ * it is a field with a list of proposals.
  */
 export function Palette({ close }: { close: () => void }) {
   const [typed, setTyped] = useState('');
@@ -19,7 +19,7 @@ export function Palette({ close }: { close: () => void }) {
   const run = async (item: Item | undefined) => {
     if (item === undefined) return;
     const said = item.run();
-    // An item without a message leads elsewhere; the palette closes first.
+    // An item without a message opens a page, so the palette closes first.
     if (!(said instanceof Promise) && said === undefined) return close();
     if (item.group !== 'This page') return close();
     const sentence = await said;
@@ -124,7 +124,7 @@ function Option({
   point: () => void;
 }) {
   return (
-    // The field has the focus all along; the keys are its.
+    // The field keeps the focus and handles the keys.
     <button
       type="button"
       id={id}

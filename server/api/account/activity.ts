@@ -7,8 +7,8 @@ import type { Identity } from '../users/store.ts';
 type Person = Pick<Identity, 'uuid' | 'email'>;
 
 /**
- * The log's entry for something that a person did with their account; it is theirs alone, so it
- * stands in their own chain.
+ * Returns the activity entry for an action of a person on their account, in the chain of their own
+ * log.
  */
 export function accountEntry(activity: string, { uuid, email }: Person, changes: Change[]): Entry {
   return {
@@ -21,7 +21,7 @@ export function accountEntry(activity: string, { uuid, email }: Person, changes:
   };
 }
 
-/** Returns the differences between two states of an account, without those of its organizations. */
+/** Returns the differences between two states of an account, without its organizations. */
 export function accountChanges(
   before: AccountRow | undefined,
   after: AccountRow | undefined,

@@ -5,16 +5,16 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { deleteLinks } from './links.ts';
 import { findUserByEmail, updateUser } from '../users/store.ts';
 
-/** Throws 400 when another account has the address, in any spelling. */
+/** Throws 400 if another account has the address, in any spelling. */
 export async function refuseTaken(tx: Transaction, user_id: number, email: string): Promise<void> {
   const other = await findUserByEmail(tx, email);
   if (other !== undefined && other.id !== user_id) throw taken('email');
 }
 
 /**
- * Gives the account the address. Links that went to another address are void from then on: who
- * reads that mailbox must not be able to come back. Throws 400 for `attr` when another account has
- * the address, also when both take it at once.
+ * Sets the address of the account. Links mailed to another address become invalid, so that a reader
+ * of the old mailbox cannot return. Throws 400 for `attr` if another account has the address, or
+ * takes it at the same time.
  */
 export async function changeEmail(
   tx: Transaction,

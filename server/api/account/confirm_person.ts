@@ -23,20 +23,16 @@ import type { Confirmation } from './schema.ts';
 import { findIdentityById, useCode } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 
-/**
- * A person who has proved themselves again, the checked body of the proof, and effects for the time
- * after the commit.
- */
+/** A person who has proved their identity again, the checked body, and effects after the commit. */
 type Confirmed<Given> = { user: Identity; given: Given; succeeded: Effect };
 
 /**
- * Lets pass whom a stolen session alone would not let pass: the person shows their password, or,
- * when their account has none, has shown what is their own less than ten minutes ago. Throws 400
- * that lists every violation of the body, a missing password among them, and a missing second
- * factor of those who need one, 400 for a wrong one, 403 for a session in which nothing was shown
- * lately, 429 after too many tries. A right password is no failure; it ends the series of
- * failures of an account without a second factor only, because for the others it is not all that it
- * takes.
+ * Requires more than a session, which may be stolen. The person sends their password; without one,
+ * the session needs a confirmation less than ten minutes old. Throws one 400 that lists every
+ * violation of the body, including a missing password or second factor. Also throws 400 for a wrong
+ * password, 403 for a session without a recent confirmation, and 429 after too many tries. A right
+ * password is no failure, but it only resets the count of failures if the account has no second
+ * factor.
  */
 export async function confirmPerson<
   Body extends TObject,
@@ -63,7 +59,7 @@ export async function confirmPerson<
   return countTry(request, user.address, async (held) => {
     if (!(await isPassword(given.current_password, password_hash)))
       throw notedAs(
-        invalid('current_password', 'invalid_input', 'This is not the present password.'),
+        invalid('current_password', 'invalid_input', 'This is not the current password.'),
         'confirmation_failed',
         'wrong_password',
       );
@@ -72,7 +68,10 @@ export async function confirmPerson<
   });
 }
 
-/** The checked body. Throws a 400 that lists every violation, also a missing second factor. */
+/**
+ * Returns the checked body. Throws one 400 that lists every violation, including a missing second
+ * factor.
+ */
 function readBody<Body extends TObject>(
   request: FastifyRequest,
   schema: Body,
@@ -89,7 +88,10 @@ const factor_missing: Violation = {
   detail: 'Send a code of your second factor as `code`, or a passkey of yours as `passkey`.',
 };
 
-/** The word of an organization's provider is no proof: whoever set it up would keep the account. */
+/**
+ * A confirmation by an organization's provider does not count: its administrators could take
+ * over the account.
+ */
 function refuseOldSession({ server, caller }: FastifyRequest): void {
   if (!isFactorRecent(server.context, caller))
     throw forbidden(
@@ -101,22 +103,21 @@ function refuseOldSession({ server, caller }: FastifyRequest): void {
 }
 
 /**
- * Holds the user as they were confirmed until the transaction ends. Throws 409 when their password
- * was changed meanwhile: who did that may have ended this very session.
+ * Locks the confirmed user until the transaction ends. Throws 409 if their password has changed
+ * meanwhile, because that may have ended this session.
  */
 export async function holdConfirmed(tx: Transaction, confirmed: Identity): Promise<Identity> {
   const user = await findIdentityById(tx, confirmed.id, 'lock');
   if (user === undefined || user.password_hash !== confirmed.password_hash)
     throw conflict(
-      'The account was changed at the same time: sign in again, then repeat it if it is still ' +
-        'wanted.',
+      'The account was changed at the same time: sign in again, then repeat the request.',
     );
   return user;
 }
 
 /**
- * Uses up the second factor that was shown, a code or else a passkey; asks for none where the user,
- * whom the caller holds, has none. Throws 400 for a wrong one and for one that was used before.
+ * Consumes the sent second factor, a code or a passkey. Requires none if the user, whom the caller
+ * has locked, has none. Throws 400 for a wrong or used factor.
  */
 export async function requireFactor(
   tx: Transaction,
@@ -141,8 +142,7 @@ function wrongCode(): ApiError {
     invalid(
       'code',
       'invalid_input',
-      'The code is wrong or was used before: send the one that the app shows now, or a ' +
-        'recovery code.',
+      'The code is wrong or was used before: send the current code of the app, or a recovery code.',
     ),
     'confirmation_failed',
     'wrong_code',

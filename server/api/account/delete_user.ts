@@ -2,9 +2,9 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
 
 /**
- * Locks all organizations that the user belongs to, in the order of their ids, until the
- * transaction ends. One that is busy for long (an apply) is waited for two seconds, then it throws
- * what is answered 503: the others would be locked as long.
+ * Locks all organizations of the user until the transaction ends, in the order of their ids. Waits
+ * two seconds for a busy organization (an apply), then throws a 503, because the other
+ * organizations would stay locked.
  */
 export async function lockHomes(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`SET LOCAL lock_timeout = '2s'`);
@@ -16,9 +16,9 @@ export async function lockHomes(tx: Transaction, user_id: number): Promise<void>
 }
 
 /**
- * The names of the organizations that would have no active owner without the user. Locks all that
- * they belong to, so that the answer holds: of the two last owners who go at once one is told to
- * stay, and nobody makes them an owner meanwhile and goes.
+ * Returns the names of the organizations that would have no active owner without the user. Locks
+ * all organizations of the user, so that the answer stays valid: if the last two owners leave at
+ * once, one of them is refused.
  */
 export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
   await lockHomes(tx, user_id);
@@ -31,7 +31,7 @@ export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<s
   return rows.map(({ name }) => name);
 }
 
-/** The organizations that the user belongs to, in the order of their ids. */
+/** Lists the organizations of the user, in the order of their ids. */
 export async function listHomes(tx: Transaction, user_id: number): Promise<string[]> {
   const rows = await tx.rows<{ organization_id: string }>(
     sql`SELECT organization_id FROM members WHERE user_id = ${user_id} ORDER BY organization_id`,
@@ -40,8 +40,8 @@ export async function listHomes(tx: Transaction, user_id: number): Promise<strin
 }
 
 /**
- * Deletes the user and by cascade their memberships, keys, sessions, links and codes. Their
- * creations stay, without their name.
+ * Deletes the user and by cascade their memberships, keys, sessions, links and codes. Objects that
+ * they created stay, without their name.
  */
 export async function deleteUser(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`DELETE FROM users WHERE id = ${user_id}`);

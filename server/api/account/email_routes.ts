@@ -25,8 +25,8 @@ import type { Identity } from '../users/store.ts';
 import { EmailChange } from './schema.ts';
 
 /**
- * Routes about the address of an account: change it, have a link sent that proves it, open that
- * link. An address is proved by who has the account and reads the mail: never by one of them alone.
+ * Routes for the address of an account: change it, request a link that verifies it, open that link.
+ * Verifying an address takes both the account and the mail.
  */
 export function emailRoutes(app: FastifyInstance, deps: Deps): void {
   changeRoute(app, deps);
@@ -91,8 +91,9 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * Gives the account the address; who leaves a domain with it that enforces single sign-on is no
- * longer a member of its organization. The caller holds the person and their organizations.
+ * Sets the address of the account. If the old address was in a domain that enforces single sign-on,
+ * the person leaves its organization. The caller holds the locks on the person and their
+ * organizations.
  */
 async function moveAddress(
   deps: Deps,
@@ -107,14 +108,14 @@ async function moveAddress(
   if (leaving !== undefined) await leave(deps, written, actorOf(request, undefined), user, leaving);
 }
 
-/** The logs of the organizations that know the person by their address. */
+/** Returns the chains of organizations that know the person by their address. */
 async function chainsOf(tx: Transaction, user_id: number): Promise<Chain[]> {
   return (await listHomes(tx, user_id)).map((organization_id) => ({ organization_id }));
 }
 
 /**
- * Throws 400 for an address that single sign-on could give to somebody else, who would then arrive
- * in this account.
+ * Throws 400 for an address that single sign-on could give to somebody else, who would then enter
+ * this account.
  */
 async function refuseProvedDomain(tx: Transaction, deps: Deps, email: string): Promise<void> {
   const domain = await findVerifiedDomain(tx, deps.config, email);
@@ -132,9 +133,7 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'user:write', own_account: true },
       schema: {
-        summary:
-          'Have a link mailed again that proves your address, or the one that it is being ' +
-          'changed to',
+        summary: 'Mail a new link that verifies your address, or your future address',
         operationId: 'users_me_verify_email_create',
         body: NoFields,
         response: { 202: LinkedEmail },
@@ -152,7 +151,7 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
       const user = await findIdentityById(db, personOf(request).user_id);
       if (user !== undefined) await countMail(request, 'mail', user.address);
       return write(request, reply, 202, async (tx, record, afterwards) => {
-        await refuseDeactivated(tx, request.caller.user_id, 'have a link mailed');
+        await refuseDeactivated(tx, request.caller.user_id, 'mail a link');
         const account = await findAccount(tx, request.caller, isoInstant(clock.now()), 'lock');
         const email =
           account?.pending_email ??
@@ -175,11 +174,11 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'user:write', own_account: true },
       schema: {
-        summary: 'Prove an address with the token of the link that was mailed to it',
+        summary: 'Verify an address with the token of the mailed link',
         description:
           'Only the account of the link may call this (otherwise 403). So the reader of the ' +
-          'mail must own the account. 400 `expired`: the link was used, is older than 3 days, ' +
-          'or was replaced by a newer one.',
+          'mail must own the account. 400 `expired`: the link was used, is older than 3 ' +
+          'days, or was replaced by a newer one.',
         body: GivenToken,
         response: { 200: LinkedEmail },
       },
@@ -189,15 +188,15 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
         const { token } = body(request, GivenToken);
         await lockHomes(tx, personOf(request).user_id);
         const { user, email } = await useLink(tx, deps, 'verify_email', token);
-        // Else a stranger's account would be taken for that of whoever opens a link in passing.
+        // Otherwise, a person who opens a stranger's link would verify the stranger's account.
         if (user.id !== request.caller.user_id)
           throw forbidden(
-            'This link is of another account: sign in with the one that asked for it, and open ' +
-              'the link again. If you asked for none, leave it alone.',
+            'This link belongs to another account: sign in with the account that requested ' +
+              'it, and open the link again. If you did not request a link, ignore it.',
           );
-        // They would leave the domain that keeps them out.
+        // Otherwise they could leave the domain that deactivated them.
         await refuseDeactivated(tx, user.id, 'prove an address');
-        // A CHECK of the table: a link of this purpose has an address.
+        // A CHECK of the table ensures that a link of this purpose has an address.
         const proved = email!;
         await moveAddress(deps, { tx, afterwards }, request, user, proved, true);
         const also = proved === user.email ? [] : await chainsOf(tx, user.id);

@@ -4,9 +4,9 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { Identity } from '../users/store.ts';
 
 /**
- * Says whether the user, whom the caller holds, keeps a second factor without codes of the app, or
- * without one passkey. Throws 409 that names the organizations which enforce a second factor when
- * they keep none, and 409 when nothing else would let them in at all.
+ * Returns whether the user, whom the caller has locked, keeps a second factor after removing the
+ * app's codes or one passkey. Throws 409 with the organizations that enforce a second factor if
+ * none is left, and 409 if no way to sign in is left.
  */
 export async function refuseLastFactor(
   tx: Transaction,

@@ -12,13 +12,14 @@ import { deleteMember, hasOtherOwner } from '../members/store.ts';
 import type { Identity } from '../users/store.ts';
 import { tellOwners } from '../organizations/store.ts';
 
-/** The membership that a change of address ends. */
+/** The membership that ends with a change of address. */
 export type Leaving = { organization_id: string; name: string; domain: string; level: number };
 
 /**
- * The organization that the person leaves with this new address: its verified domain enforces a
- * provider for their present one, and no owner exempted them. Undefined: they leave none. Throws
- * 409 for the only owner. The caller holds the organization's lock where the answer has to last.
+ * Returns the membership that ends with the new address: its verified domain enforces a provider
+ * for the current address, and no owner has exempted the person. Undefined if no membership ends.
+ * Throws 409 for the only owner. The caller holds the organization's lock if the answer must stay
+ * valid.
  */
 export async function findLeaving(
   tx: Transaction,
@@ -48,9 +49,9 @@ export async function findLeaving(
 }
 
 /**
- * Ends the membership of whose address left the domain: with it they would come in past the
- * provider. The organization's log has it, and its owners are told. The caller holds the locks of
- * the organization and of the person.
+ * Ends a membership after the address has left the domain; otherwise the person could sign in
+ * without the provider. Records it in the organization's log, and mails its owners. The caller
+ * holds the locks of the organization and the person.
  */
 export async function leave(
   deps: Deps,

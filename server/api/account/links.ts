@@ -25,14 +25,14 @@ const pages: Record<Purpose, string> = {
 type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 type Reader = Pick<Deps, 'secrets' | 'clock'>;
 
-/** A new link: its address, and how the outbox knows it. */
+/** A new link: its address, and its id in the outbox. */
 export type CreatedLink = MailedLink & { url: string };
 
 /**
- * Creates a link of the user; the last part of its address is a token of 256 random bits;
- * the one before it for the same purpose is void. `email` is the address that opening the link
- * proves, null when it does not go there by mail. It works once: for 1 hour to set a password, for
- * 3 days to verify an address.
+ * Creates a link of the user; the last part of its address is a token of 256 random bits. An
+ * earlier link for the same purpose becomes invalid. `email` is the address that opening the link
+ * verifies; null if the link is not mailed to it. A link works once: for 1 hour to set a password,
+ * for 3 days to verify an address.
  */
 export async function createLink(
   tx: Transaction,
@@ -60,8 +60,8 @@ export async function createLink(
 }
 
 /**
- * Returns the user of a link. Throws 400 `expired` for an unknown, used, expired or void link, and
- * for the link of an inactive user.
+ * Returns the user of a link. Throws 400 `expired` for an unknown, used, expired or replaced link,
+ * and for the link of an inactive user.
  */
 export async function readLink(
   db: Queryable,
@@ -79,8 +79,8 @@ export async function readLink(
 }
 
 /**
- * Uses the link up and holds its user until the transaction ends; of requests that race one gets
- * it. `email` is the address that it proves. Throws as `readLink`.
+ * Uses up the link and locks its user until the transaction ends; of concurrent requests, one
+ * succeeds. `email` is the address that it verifies. Throws like `readLink`.
  */
 export async function useLink(
   tx: Transaction,
@@ -89,7 +89,7 @@ export async function useLink(
   token: string,
 ): Promise<{ user: Identity; email: string | null }> {
   const { id } = await readLink(tx, reader, purpose, token);
-  // The user's lock comes first, as in every change of a user.
+  // The user is locked first, as in every change of a user.
   const user = await findIdentityById(tx, id, 'lock');
   const link = await tx.row<{ email: string | null }>(
     sql`DELETE FROM user_links WHERE user_id = ${id} AND purpose = ${purpose}
@@ -99,7 +99,7 @@ export async function useLink(
   return { user, email: link.email };
 }
 
-/** Makes the user's links void, all or those of one purpose. */
+/** Invalidates the user's links, all or one purpose. */
 export async function deleteLinks(
   tx: Transaction,
   user_id: number,
@@ -124,6 +124,6 @@ function voidLink(): ApiError {
   return invalid(
     'token',
     'expired',
-    'This link was used already, has expired, or was replaced by a newer one. Ask for a new one.',
+    'This link was used already, has expired, or was replaced by a newer one. Request a new one.',
   );
 }

@@ -9,9 +9,9 @@ import type { Identity } from '../users/store.ts';
 type Asked = Pick<FastifyRequest, 'ip' | 'id'>;
 
 /**
- * Creates a link to choose a new password, mails it to the user's address, and logs who asked:
- * anybody, of whom only the address is known. Never throws, because nobody waits for it; a fault
- * goes to the server's log.
+ * Creates a link to choose a new password, mails it to the user, and logs the address of the
+ * requester, who is not signed in. Never throws, because the answer does not wait for it; the
+ * server's log gets the error.
  */
 export async function mailResetLink(deps: Deps, user: Identity, asked: Asked): Promise<void> {
   try {

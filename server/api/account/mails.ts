@@ -4,8 +4,8 @@ import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { Leaving } from './leave_domain.ts';
 
 /**
- * The mail with the link that proves the address; `is_new` when the account has another address
- * until then; `leaving` is the membership that ends with it.
+ * Builds the mail with the link that verifies the address. `is_new`: the account has another
+ * address until then. `leaving`: the membership that then ends.
  */
 export function verificationMail(
   to: string,
@@ -21,8 +21,7 @@ export function verificationMail(
     ...endingOf(leaving),
   ];
   const footer =
-    'The link works once, for 3 days. If this was not you, nothing changes when you ignore ' +
-    'this mail.';
+    'The link works once, for 3 days. If this was not you, ignore this mail and nothing changes.';
   const heading = 'Confirm your e-mail address';
   return {
     to,
@@ -40,7 +39,7 @@ function endingOf(leaving: Leaving | undefined): string[] {
   ];
 }
 
-/** The mail with the link under which a new password can be chosen. */
+/** Builds the mail with the link to choose a new password. */
 export function resetMail(to: string, url: string): MailMessage {
   const heading = 'Choose a new password';
   const paragraphs = [
@@ -48,8 +47,8 @@ export function resetMail(to: string, url: string): MailMessage {
       'everywhere; a second factor stays, unless it was set up before this address was confirmed.',
   ];
   const footer =
-    'The link works once, for 1 hour. If this was not you, your password stays as it is when ' +
-    'you ignore this mail.';
+    'The link works once, for 1 hour. If this was not you, ignore this mail and your ' +
+    'password stays the same.';
   return {
     to,
     subject: heading,
@@ -86,7 +85,7 @@ const notices = {
   ],
   last_passkey_deleted: [
     'The last passkey was removed from your account',
-    'From now on, the password or your provider alone is enough to sign in to your account.',
+    'From now on, your password or your provider is enough to sign in to your account.',
   ],
   recovery_codes: [
     'You have new recovery codes',
@@ -94,20 +93,20 @@ const notices = {
   ],
 } as const;
 
-/** Tells the owner of an account of a change that they should know of if it was not their own. */
+/** Builds the mail to the owner of an account about a change, in case somebody else made it. */
 export function noticeMail(to: string, notice: keyof typeof notices): MailMessage {
   const [heading, sentence] = notices[notice];
   return warning(to, heading, sentence);
 }
 
 /**
- * Tells the owner of an account, at its present address, that `email` takes its place once the link
- * that was mailed there is opened.
+ * Builds the mail to the current address about a new address, `email`, which replaces it when the
+ * link mailed there is opened.
  */
 export function addressChangeMail(to: string, email: string, leaving?: Leaving): MailMessage {
   const sentence =
-    `Somebody who is signed in wants ${email} to be the address of your account. Until the link ` +
-    `that was mailed there is opened, ${to} stays its address.`;
+    `Somebody who is signed in wants ${email} to be the address of your account. Until the ` +
+    `link mailed there is opened, your address stays ${to}.`;
   const sentences = [sentence, ...endingOf(leaving)].join(' ');
   return warning(to, 'Your e-mail address is being changed', sentences);
 }

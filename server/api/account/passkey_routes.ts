@@ -44,7 +44,9 @@ const one = `${list}:id/`;
 const reading = { scope: 'user:read', session: true, own_account: true } as const;
 const config = { scope: 'user:write', session: true, own_account: true } as const;
 
-/** `/api/users/@me/passkeys/`: list, retrieve, begin and finish to create, rename, remove. */
+/**
+ * Routes of `/api/users/@me/passkeys/`: list, retrieve, begin and finish to create, rename, remove.
+ */
 export function passkeyRoutes(app: FastifyInstance, deps: Deps): void {
   listRoute(app, deps);
   retrieveRoute(app, deps);
@@ -93,9 +95,9 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Start to create a passkey and return the options for the browser',
         description:
-          'Takes the password and, where you have a second factor, a code or passkey. 400 ' +
-          '`feature_not_available` where browsers offer no passkeys under the address of the ' +
-          'server. 409 when you have 20.',
+          'Needs the password and, if you have a second factor, a code or passkey. 400 ' +
+          '`feature_not_available` if browsers support no passkeys at the address of the ' +
+          'server. 409 if you have 20.',
         operationId: 'users_me_passkeys_begin_create',
         body: ConfirmationWithFactor.any,
         response: { 200: CreateOptions },
@@ -129,10 +131,10 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { ...config, no_store: true },
       schema: {
-        summary: 'Finish creating a passkey with what the browser gave',
+        summary: "Finish creating a passkey with the browser's answer",
         description:
-          'From now on it signs you in without a password, and counts as a second factor beside ' +
-          'it. The first second factor brings the recovery codes, once.',
+          'From now on it signs you in without a password, and is a second factor for the ' +
+          'password. With the first second factor you get the recovery codes, once.',
         operationId: 'users_me_passkeys_create',
         body: PasskeyCreate,
         response: { 201: NewPasskey },
@@ -144,7 +146,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
         if (user === undefined)
           throw unauthenticated('authentication_failed', 'The account has been closed.');
         const created = await createPasskey(tx, deps, request, user, body(request, PasskeyCreate));
-        // Whoever creates one shows it.
+        // Creating a passkey proves that the person has it.
         await noteSecondFactor(tx, request.caller.session_id, deps.clock.now());
         await deps.outbox.post({ tx, afterwards }, [
           { message: noticeMail(user.email, 'passkey_created') },
@@ -213,7 +215,7 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
       return countTry(request, confirmed.user.address, (held) =>
         write(request, reply, 204, async (tx, record, afterwards) => {
           const user = await holdConfirmed(tx, confirmed.user);
-          // Before it may be the one that is shown, and so changes.
+          // Read before the proof, which may use and so change this passkey.
           const before = await getPasskey(tx, request, 'lock');
           await requireFactor(tx, deps, request, user, confirmed.given);
           held();
@@ -236,7 +238,7 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** The caller's passkey that the path names. Throws 404 for another's. */
+/** Returns the caller's passkey of the path. Throws 404 for the passkey of another user. */
 async function getPasskey(
   db: Queryable,
   request: FastifyRequest,
@@ -248,7 +250,7 @@ async function getPasskey(
   return passkey;
 }
 
-/** The entry of the person's own log. */
+/** Returns the entry for the person's own log. */
 function passkeyEntry(
   request: FastifyRequest,
   activity: string,

@@ -24,7 +24,7 @@ import type { Identity } from '../users/store.ts';
 import { PasswordChange, PasswordReset, ResetRequest } from './schema.ts';
 
 /**
- * Routes about the password of an account: change it, ask for a link to choose a new one (signed in
+ * Routes for the password of an account: change it, request a link to choose a new one (signed in
  * or not), choose it.
  */
 export function passwordRoutes(app: FastifyInstance, deps: Deps): void {
@@ -85,8 +85,8 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Mail a link to choose a new password',
         description:
-          'Answers the same, after the same time, whether there is an account or not. 400 ' +
-          '`sso_enforced`: the domain of the address asks for single sign-on.',
+          'The answer and its time are the same with and without an account. 400 ' +
+          '`sso_enforced`: the domain of the address enforces single sign-on.',
         body: ResetRequest,
         response: {
           202: Type.Object({ detail: Type.String() }),
@@ -106,8 +106,7 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
       await countMail(request, 'reset', address);
       return write(request, reply, 202, async (_tx, record, afterwards) => {
         record('nothing');
-        // Begun and not waited for, so that the answer takes no longer for an address that has an
-        // account.
+        // Not awaited, so that the answer takes the same time for an address with an account.
         if (user !== undefined && mail.is_configured)
           afterwards(async () => void mailResetLink(deps, user, request));
         return { detail };
@@ -117,9 +116,8 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * A person who signed in through a provider needs something of their own for other organizations,
- * also where their domain lets nobody in by a password: the link proves the mailbox, which the
- * provider does not read.
+ * A person of a provider needs a password or passkey for other organizations, even if their domain
+ * allows no password. The link proves that they own the mailbox, which the provider cannot read.
  */
 function ownRequestRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
@@ -129,7 +127,7 @@ function ownRequestRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Mail a link to your own address to choose a password',
         description:
-          'With the password you confirm a session that a provider opened. 400 ' +
+          'You need a password to confirm a session that a provider opened. 400 ' +
           '`feature_not_available`: the server sends no mail.',
         operationId: 'users_me_reset_password_create',
         body: NoFields,
@@ -164,9 +162,9 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Choose a new password with the token of a link; ends all sessions of the account',
         description:
-          'Does not sign in. Keys and the second factor stay, unless the link is the first ' +
-          'proof of the address: then they are deleted. 400 `expired`: the link was used, is ' +
-          'older than an hour, or was replaced by a newer one.',
+          'Does not sign in. Keys and the second factor stay, unless the link verifies the ' +
+          'address for the first time: then they are deleted. 400 `expired`: the link was ' +
+          'used, is older than an hour, or was replaced by a newer one.',
         body: PasswordReset,
         response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
       },

@@ -21,7 +21,7 @@ import { AccountPatch, Confirmation } from './schema.ts';
 const url = '/api/users/@me/';
 const mascot_config_length_max = 10_000;
 
-/** `/api/users/@me/`: retrieve, change, delete. */
+/** Routes of `/api/users/@me/`: retrieve, change, delete. */
 export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   const { clock, db } = deps;
   app.get(
@@ -73,7 +73,8 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * The checked body. Throws a 400 that lists every violation, also those that no schema can tell.
+ * Returns the checked body. Throws one 400 that lists every violation, including those that no
+ * schema can express.
  */
 function readChanges(request: FastifyRequest): Static<typeof AccountPatch> {
   const { sent, endWith } = beginBody(request, AccountPatch);
@@ -119,8 +120,8 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         ifMatch(request, before);
         if (owned.length > 0)
           throw conflict(
-            `You are the only owner of ${owned.join(', ')}: first delete organizations that ` +
-              'nobody needs, or make somebody else an owner.',
+            `You are the only owner of ${owned.join(', ')}: first delete unused ` +
+              'organizations, or make another person an owner.',
           );
         const also = (await listHomes(tx, user.id)).map((organization_id) => ({ organization_id }));
         await deleteUser(tx, user.id);
@@ -132,7 +133,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** Throws 401 when the account was deleted since the request came in. */
+/** Throws 401 if the account was deleted after the request arrived. */
 async function getAccount(
   db: Queryable,
   request: FastifyRequest,

@@ -7,8 +7,8 @@ import { recordRoutes } from './record_routes.ts';
 import { secondFactorRoutes } from './second_factor_routes.ts';
 
 /**
- * `/api/users/`: the caller's own account, its address, password, second factor and passkeys, and
- * the links that go out by mail.
+ * Routes of `/api/users/`: the caller's own account, its address, password, second factor and
+ * passkeys, and mailed links.
  */
 export function accountRoutes(app: FastifyInstance, deps: Deps): void {
   recordRoutes(app, deps);

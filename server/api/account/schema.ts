@@ -6,7 +6,7 @@ import { GivenAddress, GivenToken, NewPassword, SecondFactorCode } from '../user
 
 const name = (description: string) => Type.Optional(lineOfText({ maxLength: 150, description }));
 
-/** Body of PATCH and PUT of the caller's account: what is left out keeps its value. */
+/** Body of PATCH and PUT of the caller's account: absent fields keep their values. */
 export const AccountPatch = Type.Object({
   first_name: name('At most 150 characters; may be blank.'),
   last_name: name('At most 150 characters; may be blank.'),
@@ -22,13 +22,13 @@ const current_password = Type.String({
   minLength: 1,
   maxLength: 1000,
   description:
-    'The present password. An account without a password leaves it out, and needs a ' +
+    'The current password. An account without a password leaves it out, and needs a ' +
     'confirmation from the last ten minutes.',
 });
 
 /**
- * Bodies by which a person proves anew that it is them: `any` is what the API describes,
- * `with_password` what an account with a password has to send.
+ * Builds bodies that prove a person's identity again: the API describes `any`, and an account with
+ * a password must send `with_password`.
  */
 function confirmed<Fields extends TProperties>(fields: Fields) {
   return {
@@ -37,10 +37,10 @@ function confirmed<Fields extends TProperties>(fields: Fields) {
   };
 }
 
-/** Body of what the person has to prove anew that it is them for. */
+/** Body that proves the person's identity again. */
 export const Confirmation = confirmed({});
 
-/** As `Confirmation`, with a second factor: a code, or a passkey. */
+/** The same with a second factor: a code, or a passkey. */
 export const ConfirmationWithFactor = confirmed({
   code: Type.Optional(SecondFactorCode),
   passkey: Type.Optional(ShownPasskey),
@@ -59,10 +59,10 @@ export const EmailChange = confirmed({
   }),
 });
 
-/** Body that asks for a link to choose a new password. */
+/** Body that requests a link to choose a new password. */
 export const ResetRequest = Type.Object({ email: GivenAddress });
 
-/** Body of the choice of a new password by a link. */
+/** Body that chooses a new password with a link. */
 export const PasswordReset = Type.Object({ ...GivenToken.properties, password: NewPassword });
 
 /** The seed of a second factor that is being set up. */
@@ -73,7 +73,7 @@ export const TotpSecret = Type.Object({
         'The seed in base 32, for typing it in; `validate_only` creates none and shows none.',
     }),
   ),
-  otpauth_url: Type.Optional(Type.String({ description: 'What a QR code for the app holds.' })),
+  otpauth_url: Type.Optional(Type.String({ description: 'The content of a QR code for the app.' })),
 });
 
 /** Body that finishes setting up a second factor. */

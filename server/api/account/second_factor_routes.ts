@@ -24,8 +24,8 @@ const url = '/api/users/@me/totp/';
 const config = { scope: 'user:write', session: true, own_account: true, no_store: true } as const;
 
 /**
- * Routes about codes of an app as the second factor of an account: begin and finish setting them
- * up, remove them, new recovery codes.
+ * Routes for an app's codes as the second factor of an account: begin and finish the setup, remove
+ * them, new recovery codes.
  */
 export function secondFactorRoutes(app: FastifyInstance, deps: Deps): void {
   beginRoute(app, deps);
@@ -42,9 +42,10 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Start to set up an authenticator app and return its seed',
         description:
-          'The app counts after you send one of its codes to `totp/confirm/`. Until then ' +
-          'another call replaces the seed. Needs the password and, if you have a passkey, the ' +
-          'passkey or a recovery code. 409 if an app is set up: remove it first.',
+          'The app becomes a second factor after you send one of its codes to ' +
+          '`totp/confirm/`. Until then another call replaces the seed. Needs the password ' +
+          'and, if you have a passkey, the passkey or a recovery code. 409 if an app is set ' +
+          'up: remove it first.',
         operationId: 'users_me_totp_create',
         body: ConfirmationWithFactor.any,
         response: { 200: TotpSecret },
@@ -112,7 +113,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
           throw invalid(
             'code',
             'invalid_input',
-            'This is not the code that the app shows now: check the clocks of both devices.',
+            'This is not the current code of the app: check the clocks of both devices.',
           );
         await confirmTotp(tx, user.id, step, isoInstant(now));
         await noteSecondFactor(tx, request.caller.session_id, now);
@@ -157,7 +158,7 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
         write(request, reply, 204, async (tx, record, afterwards) => {
           const user = await holdConfirmed(tx, confirmed.user);
           if (!user.has_totp) {
-            // There is no code to try.
+            // There is no code to check.
             held();
             throw notFound();
           }
@@ -204,7 +205,7 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
         write(request, reply, 200, async (tx, record, afterwards) => {
           const user = await holdConfirmed(tx, confirmed.user);
           if (!user.has_second_factor) {
-            // There is no code to try.
+            // There is no code to check.
             held();
             throw conflict('Recovery codes go with a second factor: set one up first.');
           }

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
 
-/** Keeps a sealed seed that does not count yet. */
+/** Stores a sealed seed that is not yet active. */
 export async function setTotpSecret(
   tx: Transaction,
   user_id: number,
@@ -13,9 +13,7 @@ export async function setTotpSecret(
   );
 }
 
-/**
- * Makes the kept seed count from now on; the step whose code showed that the app has it is used.
- */
+/** Activates the stored seed; the time step of the confirming code counts as used. */
 export async function confirmTotp(
   tx: Transaction,
   user_id: number,

@@ -62,7 +62,7 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** `chain/` of both logs: is what they say what was written? */
+/** Routes `chain/` of both logs: whether the entries are unchanged. */
 function chainRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
   const response = { 200: ActivityChain };
   app.get(

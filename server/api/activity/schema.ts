@@ -27,22 +27,23 @@ export const ActivityEntry = Type.Object(
   {
     id: uuid('Id of the entry.'),
     number: Type.Integer({
-      description: 'Its place in the log of the organization or person: 1, 2, 3, ... without gaps.',
+      description:
+        'Its number in the log of the organization or person: 1, 2, 3, ... without gaps.',
     }),
     activity: Type.String({
       description: 'The action, such as `created`, `updated`, `deleted`.',
     }),
-    scope: Type.String({ description: 'To what kind of thing, such as `project`.' }),
-    item_id: Type.String({ description: 'Id of the thing.' }),
+    scope: Type.String({ description: 'Kind of the object, such as `project`.' }),
+    item_id: Type.String({ description: 'Id of the object.' }),
     item_name: nullable(Type.String({ description: 'Its name at that time.' })),
     changes: Type.Array(Change),
     user: nullable(
       Type.Object(
         {
           uuid: uuid('Who did it.'),
-          email: Type.String({ description: 'The address at that time.' }),
+          email: Type.String({ description: 'Email address of the person at that time.' }),
         },
-        { description: 'Null: a service key, a setup link, or the server itself.' },
+        { description: 'Null: a service key, a setup link, or the server.' },
       ),
     ),
     key: nullable(
@@ -65,13 +66,13 @@ export const ActivityEntry = Type.Object(
     ),
     created_at: instant(),
     hash: Type.String({
-      description: 'HMAC-SHA-256 over the entry and all entries before it, as hexadecimal digits.',
+      description: 'HMAC-SHA-256 over this and all earlier entries, in hexadecimal digits.',
     }),
   },
   { title: 'ActivityEntry' },
 );
 
-/** An entry as the lists and files of a log show it. */
+/** An entry in the list or file of a log. */
 export const LoggedEntry = Type.Object(
   {
     ...ActivityEntry.properties,
@@ -84,21 +85,19 @@ export const LoggedEntry = Type.Object(
   { title: 'LoggedActivityEntry' },
 );
 
-/** An entry's row as SELECT gives it. */
 export type ActivityRow = Static<typeof ActivityEntry>;
-/** The same in the list of a log. */
 export type LoggedRow = Static<typeof LoggedEntry>;
 
 /** The state of a chain of the log. */
 export const ActivityChain = Type.Object(
   {
     number: Type.Integer({ description: 'Number of its latest entry; 0 without entries.' }),
-    hash: Type.String({ description: 'The hash of that entry, which is over all before it.' }),
+    hash: Type.String({ description: 'The hash of that entry, which covers all entries before.' }),
     check: nullable(
       Type.Object(
         {
           checked_at: instant(),
-          number: Type.Integer({ description: 'The latest entry then.' }),
+          number: Type.Integer({ description: 'The latest entry at that time.' }),
           hash: Type.String({ description: 'Its hash then.' }),
           faults_found: Type.Integer({
             description: 'Number of missing or changed entries.',
@@ -121,9 +120,9 @@ export const ActivityChain = Type.Object(
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
-/** Filters of the log; filters that are sent together must all match. */
+/** Filters of the log. An entry must match all of them. */
 export const ActivityFilter = Type.Object({
-  user: Type.Optional(uuid('Only what this person did.')),
+  user: Type.Optional(uuid('Only changes by this person.')),
   key: Type.Optional(uuid('Only changes made with this API key.')),
   scope: name('Only changes of this kind of object.'),
   activity: name('Only this action.'),
@@ -131,17 +130,15 @@ export const ActivityFilter = Type.Object({
   after: Type.Optional(queryInstant('Only from this instant on.')),
   before: Type.Optional(queryInstant('Only before this instant.')),
   after_number: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Only entries with a greater number than this one.' }),
+    Type.Integer({ minimum: 0, description: 'Only entries with a greater number.' }),
   ),
 });
 
-/** The filters that a request brought. */
 export type ActivityWanted = Static<typeof ActivityFilter>;
 
 /** Orders of the log. */
 export const activity_orders = ['number'] as const;
 
-/** The query parameters of the log. */
 export const ActivityQuery = Type.Object({
   ...cursorQuery(activity_orders).properties,
   ...ActivityFilter.properties,

@@ -7,13 +7,13 @@ import type { Keyset } from '../../platform/http/lists/cursor.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { LoggedRow, ActivityWanted } from './schema.ts';
 
-/** From this level on a member sees the addresses that others came from. */
+/** Members from this level on see the IP addresses of others. */
 export const level_of_addresses = 8;
 
-/** The chain to read, and its reader: only administrators see the addresses of others. */
+/** The chain to read, and its reader: only administrators see the IP addresses of others. */
 export type ActivityView = { chain_id: string; caller: Caller; sees_addresses: boolean };
 
-/** The wire fields of entry `a` of the log, for this reader. */
+/** Selects the fields of entry `a` for this reader. */
 export const activityColumns = ({ caller, sees_addresses }: Omit<ActivityView, 'chain_id'>) => sql`
   a.id, a.number, a.activity, a.scope, a.item_id, a.item_name, a.changes,
   CASE WHEN a.user_uuid IS NOT NULL THEN json_build_object('uuid', a.user_uuid, 'email',
@@ -24,7 +24,7 @@ export const activityColumns = ({ caller, sees_addresses }: Omit<ActivityView, '
     OR a.user_uuid = ${caller.user_uuid}::uuid THEN a.ip END AS ip, a.request_id, a.created_at,
   encode(a.hash, 'hex') AS hash`;
 
-/** One page that is read at once, and the keyset of it: see `fittingRows`. */
+/** Returns a page that is read at once, and its keyset: see `fittingRows`. */
 export async function listedActivity(
   db: Queryable,
   view: ActivityView,
@@ -37,10 +37,10 @@ export async function listedActivity(
 }
 
 /**
- * The entries of one page and one more, in the order of their numbers. Leans on
- * activity_number_unique, and on activity_by_user, activity_by_key, activity_by_scope,
- * activity_by_item and activity_by_instant where the filter makes the rows few. Only what is asked
- * stands in the statement, so that the planner sees which index fits.
+ * Lists the entries of one page and one more, in the order of their numbers. Uses
+ * activity_number_unique, and for selective filters activity_by_user, activity_by_key,
+ * activity_by_scope, activity_by_item or activity_by_instant. The statement only contains the
+ * requested filters, so that the planner can choose the right index.
  */
 export function listActivity(
   db: Queryable,
@@ -51,7 +51,7 @@ export function listActivity(
   return db.rows<LoggedRow>(selectActivity(view, keyset, wanted));
 }
 
-/** A service key or link has a name in the entries about it, also after it was revoked. */
+/** A service key or link keeps its name in entries, also after it was revoked. */
 const key_name = sql`CASE WHEN a.user_uuid IS NULL AND a.key_id IS NOT NULL THEN (
   SELECT about.item_name FROM activity about WHERE about.chain_id = a.chain_id
     AND about.item_id = a.key_id::text AND about.scope IN ('service_key', 'setup_link')

@@ -4,7 +4,7 @@ import { personOf } from '../../platform/http/caller/access.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { ApiKeyRow } from './schema.ts';
 
-/** A key is its owner's alone, so what is done to it is kept in their chain. */
+/** A key belongs to its owner alone, so its changes are in the owner's chain. */
 export function entryOf(
   request: FastifyRequest,
   activity: string,

@@ -8,9 +8,9 @@ import { takeExpiryWarning } from './store.ts';
 import type { ExpiringKey } from './store.ts';
 
 /**
- * Warns the owner of every personal API key 14 days and 1 day before it expires: a mail, and an
- * entry in their own activity log, once for each of the two, whatever number of processes does
- * this. Gives how many warnings there were.
+ * Warns the owner of every personal API key 14 days and 1 day before it expires, by a mail and an
+ * entry in their activity log. With any number of processes, each warning is sent once. Returns the
+ * number of warnings.
  */
 export function warnOfExpiringKeys(deps: Deps, signal?: AbortSignal): Promise<number> {
   return tellOfEach(deps, signal, async (place) => {
@@ -40,9 +40,9 @@ function expiryMail(
       heading,
       paragraphs: [
         `Your API key "${oneLine(label)}" (${mask_value}) expires at ${expires_at}. ${used}`,
-        'Requests with it are refused from then on. If a program needs it, rotate the key: you ' +
-          'get a new one, and the old one keeps working for the time that you choose, up to its ' +
-          'end.',
+        'After that, requests with it are refused. If a program needs it, rotate the key: ' +
+          'you get a new one, and the old one keeps working for a time that you choose, but ' +
+          'not beyond its end.',
       ],
       action: { label: 'See your API keys', url: `${public_url}/account` },
       footer: 'You get this mail because the key belongs to your account.',

@@ -12,18 +12,18 @@ import { listReachingKeys, lockOwner, takeOutOfKeys } from './store.ts';
 
 const list = '/api/organizations/:organization_id/personal_api_keys/';
 
-/** Registers the list of the keys that open an organization, and the end of a grant there. */
+/** Routes that list the keys with access to an organization, and end a grant there. */
 export function organizationKeyRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   app.get(
     list,
     {
       config: { scope: 'organization_member:read', within: 'organization', level: 8 },
       schema: {
-        summary: 'List the keys of members that open the organization, newest first',
+        summary: 'List the keys of members with access to the organization, newest first',
         description:
-          'For administrators. Keys that have expired, and keys that are limited to other ' +
-          'organizations or projects, are left out. A key can do at most what its owner may. To ' +
-          'end all keys of a person here, remove the member.',
+          'For administrators. Expired keys, and keys limited to other organizations or ' +
+          'projects, are left out. A key can do at most what its owner may do. To end all ' +
+          'keys of a person here, remove the member.',
         querystring: PageQuery,
         response: { 200: pageOf(OrganizationApiKey) },
       },
@@ -41,7 +41,7 @@ export function organizationKeyRoutes(app: FastifyInstance, { db, clock }: Deps)
     {
       config: { scope: 'organization_member:write', within: 'organization', level: 8 },
       schema: {
-        summary: 'Close the organization to an assistant that a member let in',
+        summary: "Remove the organization from the access of a member's assistant",
         description:
           'For administrators. The grant ends if it opens nothing else; otherwise it opens the ' +
           'rest. 404 for a key that no assistant has: to end those, remove the member.',

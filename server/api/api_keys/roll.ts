@@ -8,10 +8,10 @@ import type { Owner } from './store.ts';
 import { countLiveApiKeys, findApiKey, insertApiKey, isRolled, markRolled } from './store.ts';
 
 /**
- * Creates the successor of a key, with all of its fields, and lets the key itself expire after the
- * overlap or when it would have. Gives both records and the successor's value, the only time that
- * it is seen. The caller holds the lock on the person. Throws 409 for a key that has expired or has
- * a successor, and 400 when the person has too many.
+ * Creates the successor of a key with the same fields, and ends the old key after the overlap, or
+ * at its own end if that is earlier. Returns both records and the successor's value, which is never
+ * shown again. The caller holds the lock on the person. Throws 409 for a key that has expired or
+ * has a successor, and 400 if the person has too many keys.
  */
 export async function rollApiKey(
   tx: Transaction,

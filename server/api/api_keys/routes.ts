@@ -42,13 +42,14 @@ import {
 
 const list = '/api/personal_api_keys/';
 const one = `${list}:id/`;
-// A key that creates keys would outlive its own end.
+// A key that could create keys would outlive its own end.
 const reading = { scope: 'user:read', session: true } as const;
 const writing = { scope: 'user:write', session: true } as const;
 
 /**
- * `/api/personal_api_keys/`: the caller's own keys; list, create, retrieve, change, roll, delete,
- * and what a key is told about itself. Administrators list the keys that open an organization.
+ * Routes of `/api/personal_api_keys/`: list, create, retrieve, change, rotate and delete the
+ * caller's own keys, and a key's view of itself. Administrators list the keys with access to an
+ * organization.
  */
 export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
   currentRoute(app, deps);
@@ -62,14 +63,14 @@ export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function currentRoute(app: FastifyInstance, { db }: Deps): void {
-  const missing = { ...Problem, description: 'The request carries no personal API key.' };
+  const missing = { ...Problem, description: 'The request has no personal API key.' };
   app.get(
     `${list}@current/`,
     {
       config: { scope: 'any', service_keys: true },
       schema: {
         operationId: 'personal_api_keys_current_retrieve',
-        summary: 'Retrieve the key that the request carries, with its owner',
+        summary: 'Retrieve the key of the request, with its owner',
         response: { 200: CurrentApiKey, 404: missing },
       },
     },
@@ -195,8 +196,8 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
     409: {
       ...Problem,
       description:
-        'The key has expired and cannot be restored, was rotated and cannot be extended, or is ' +
-        'the grant of an assistant.',
+        'The key has expired and cannot be restored, was rotated and cannot be extended, or ' +
+        'is the grant of an assistant.',
     },
   };
   app.patch(
@@ -221,19 +222,21 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
   );
 }
 
-/** The key of the path when it is the caller's; throws 404 otherwise. */
+/** Returns the key of the path if it belongs to the caller; otherwise throws 404. */
 async function getOwnKey(db: Queryable, request: FastifyRequest): Promise<ApiKeyRow> {
   return (await findApiKey(db, personOf(request), uuidParameter(request, 'id'))) ?? missing();
 }
 
-/** As `getOwnKey`, with the lock under which a person's keys are changed. */
+/** Like `getOwnKey`, with the lock for changes to a person's keys. */
 async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<ApiKeyRow> {
   await lockOwner(tx, personOf(request).user_id);
   await confirmCaller(tx, request);
   return getOwnKey(tx, request);
 }
 
-/** The answer to whoever created a key. With `validate_only` there is no key, so none is shown. */
+/**
+ * Returns the answer that creates a key. With `validate_only` there is no key, so none is shown.
+ */
 function shownOnce(
   request: FastifyRequest,
   created: ApiKeyRow,

@@ -15,10 +15,10 @@ import { ownOrganizations, ownProjects } from './store.ts';
 import type { Owner } from './store.ts';
 import { counted } from '../../platform/counted.ts';
 
-/** Keys that work at a time, per person. */
+/** Most working keys of a person. */
 const keys_max = 100;
 
-/** Throws 400 when the person has as many working keys as one may have. */
+/** Throws 400 if the person has the most working keys. */
 export function refuseTooMany(live: number): void {
   if (live >= keys_max)
     throw invalid(
@@ -29,15 +29,18 @@ export function refuseTooMany(live: number): void {
     );
 }
 
-/** Throws 409 for the grant of an assistant: what it may do, its person said in the sign-in. */
+/** Throws 409 for the grant of an assistant, whose scopes were chosen in the sign-in. */
 export function refuseGrant({ agent }: Pick<ApiKeyRow, 'agent'>): void {
   if (agent !== null)
     throw conflict(
-      'An assistant got this by signing in. Revoke it, and let the assistant sign in again.',
+      'An assistant got this key by signing in. Revoke it, and let the assistant sign in again.',
     );
 }
 
-/** The checked body of a key, whose limits name organizations and projects of the person. */
+/**
+ * Returns the checked body of a key, whose limits may only name organizations and projects of the
+ * person.
+ */
 export function keyBody<Schema extends TObject>(
   request: FastifyRequest,
   schema: Schema,
@@ -53,21 +56,21 @@ export function keyBody<Schema extends TObject>(
         'scoped_organizations',
         organizations,
         (ids) => ownOrganizations(db, owner, ids),
-        'You belong to no such organization.',
+        'You do not belong to this organization.',
       )),
       ...(await foreignEntries(
         'scoped_teams',
         teamsIn(sent),
         (ids) => ownProjects(db, owner, ids),
-        'None of your organizations has such a project.',
+        'Your organizations have no such project.',
       )),
     ];
   });
 }
 
 /**
- * The limits of a key as it is stored: one that is created in a session which a provider opened is
- * kept to the organizations that the session reaches. Throws 403 where it reaches none.
+ * Returns the limits to store. A key created in a session of a provider is limited to the
+ * organizations that the session reaches. Throws 403 if the session reaches none.
  */
 export function keptToReach<Fields extends { scoped_organizations?: string[] }>(
   { scoped_organizations: reach }: Owner,

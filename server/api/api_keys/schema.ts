@@ -7,15 +7,15 @@ import { all_scopes } from '../../platform/http/caller/scopes.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { User } from '../users/schema.ts';
 
-/** The longest time for which a rolled key goes on to work beside its successor: a week. */
+/** The longest time for which a rotated key keeps working beside its successor: a week. */
 const overlap_seconds_max = 604_800;
 
 const record = {
   id: uuid(),
   label: Type.String({ description: 'Purpose.' }),
-  mask_value: Type.String({ description: 'The first and the last four characters of the key.' }),
+  mask_value: Type.String({ description: 'The first and last four characters of the key.' }),
   scopes: Type.Array(Type.String(), {
-    description: 'What the key may do. `*` is everything that its owner may do.',
+    description: 'The rights of the key. `*` is every right of its owner.',
   }),
   scoped_organizations: Type.Array(uuid(), {
     description: 'It opens only these organizations; empty: no such limit.',
@@ -32,7 +32,7 @@ const record = {
   }),
   expires_at: nullable(instant('From then on it is refused; null: never.')),
   last_used_at: nullable(instant('Exact to the minute; null: never used.')),
-  last_used_ip: nullable(Type.String({ description: 'The address that it was used from then.' })),
+  last_used_ip: nullable(Type.String({ description: 'The IP address of the latest use.' })),
   last_used_user_agent: nullable(
     Type.String({
       description: 'What the client called itself then; at most 400 characters.',
@@ -49,17 +49,19 @@ const record = {
               'so nothing proves who it is.',
           }),
         ),
-        returns_to: Type.String({ description: 'Where the sign-in led the browser.' }),
+        returns_to: Type.String({
+          description: 'Address to which the browser was sent after the sign-in.',
+        }),
       },
       { title: 'KeyAgent' },
     ),
   ),
 };
 
-/** A personal API key as lists and records show it. The key itself is not kept. */
+/** A personal API key in lists and records. The key itself is not stored. */
 export const ApiKey = Type.Object(record, { title: 'PersonalApiKey' });
 
-/** The answer that created a key: the only one that shows it. */
+/** The answer that creates a key, the only one that shows it. */
 export const NewApiKey = Type.Object(
   {
     ...record,
@@ -108,16 +110,14 @@ export const OrganizationApiKey = Type.Object(
   { title: 'OrganizationApiKey' },
 );
 
-/** Such a key's row as SELECT gives it. */
 export type OrganizationApiKeyRow = Static<typeof OrganizationApiKey>;
 
-/** A key's row as SELECT gives it. */
 export type ApiKeyRow = Static<typeof ApiKey>;
 
-/** Printable ASCII, as OAuth has it (RFC 6749, appendix A). */
+/** Printable ASCII, as OAuth requires (RFC 6749, appendix A). */
 const visible = (maxLength: number) => Type.String({ maxLength, pattern: '^[\\x20-\\x7e]*$' });
 
-/** The parameters of an authorization request (RFC 6749, 7636 and 8707) as a client sent them. */
+/** The parameters of an authorization request as a client sends them (RFC 6749, 7636 and 8707). */
 const asked = {
   client_id: visible(2_000),
   redirect_uri: Type.Optional(visible(500)),
@@ -137,11 +137,13 @@ export const AgentPreview = Type.Object(
   {
     name: Type.String({ description: 'What the client calls itself; nothing proves it.' }),
     client_host: nullable(Type.String()),
-    returns_to: Type.String({ description: 'Where the browser is led afterwards.' }),
-    is_local: Type.Boolean({ description: 'Is that a program on the computer of the person?' }),
+    returns_to: Type.String({ description: 'Address to which the browser is sent afterwards.' }),
+    is_local: Type.Boolean({ description: "Whether that is a program on the person's computer." }),
     scopes: Type.Array(Type.String()),
     fault: nullable(Type.String({ description: 'Why the request cannot be granted.' })),
-    refusal_url: Type.String({ description: 'Leads back to the client without a grant.' }),
+    refusal_url: Type.String({
+      description: 'Address that returns to the client without a grant.',
+    }),
   },
   { title: 'AgentPreview' },
 );
@@ -182,13 +184,13 @@ const limits = {
   expires_at: Type.Optional(nullable(instant('In the future; default null: it does not expire.'))),
 };
 
-/** Body of `agents/`: what the client asked for, and what the person grants of it. */
+/** Body of `agents/`: the request of the client, and the person's decisions. */
 export const AgentGrant = Type.Object({
   ...asked,
   scopes,
   scoped_organizations: limits.scoped_organizations,
   scoped_teams: limits.scoped_teams,
-  expires_at: instant('In the future, a year at most.'),
+  expires_at: instant('In the future, at most a year from now.'),
 });
 
 /** The answer to a grant. */
@@ -204,11 +206,10 @@ export const AgentGranted = Type.Object(
   { title: 'AgentGranted' },
 );
 
-/** Body of POST. */
 export const ApiKeyCreate = Type.Object({ label, scopes, ...limits });
-/** Body of PUT: what may be left out keeps its value. */
+/** Body of PUT: absent optional fields keep their values. */
 export const ApiKeyPut = Type.Object({ label, scopes, ...limits });
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const ApiKeyPatch = Type.Object({
   label: Type.Optional(label),
   scopes: Type.Optional(scopes),
@@ -225,5 +226,4 @@ export const ApiKeyRoll = Type.Object({
   ),
 });
 
-/** The fields that a PATCH or PUT brought. */
 export type ApiKeyChanges = Static<typeof ApiKeyPatch>;

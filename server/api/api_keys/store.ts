@@ -11,7 +11,7 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { user_json } from '../users/store.ts';
 import type { ApiKeyChanges, ApiKeyRow, CurrentApiKey } from './schema.ts';
 
-/** The fields of a new key; absent or empty limits do not limit. */
+/** The fields of a new key; an absent or empty limit means no limit. */
 export type ApiKeyFields = {
   user_id: number;
   label: string;
@@ -34,12 +34,12 @@ const columns = sql`
 /** The owner of keys, with the organizations that their session reaches. */
 export type Owner = Pick<Person, 'user_id' | 'scoped_organizations'>;
 
-/** Keeps keys `k` of the person that open nothing which their session does not. */
+/** The condition for keys `k` of the person that do not exceed the reach of their session. */
 const own = ({ user_id, scoped_organizations: reach }: Owner) => sql`
   k.user_id = ${user_id} AND (${reach}::uuid[] IS NULL
     OR k.scoped_organizations <@ ${reach}::uuid[])`;
 
-/** The person's keys, newest first (ties by id). Leans on personal_api_keys_by_user. */
+/** Lists the person's keys, newest first (ties by id). Uses personal_api_keys_by_user. */
 export function listApiKeys(owner: Owner): List {
   return {
     rows: (page) => sql`
@@ -49,7 +49,7 @@ export function listApiKeys(owner: Owner): List {
   };
 }
 
-/** The person's key. */
+/** Returns the person's key. */
 export function findApiKey(
   db: Queryable,
   owner: Owner,
@@ -61,8 +61,8 @@ export function findApiKey(
 }
 
 /**
- * Lists the unexpired keys of active members that open the organization or one of its projects,
- * newest first (ties by id). Of a key's limits it shows the organization's own projects alone.
+ * Lists the unexpired keys of active members with access to the organization or one of its
+ * projects, newest first (ties by id). It shows only the limits within the organization.
  */
 export function listReachingKeys(organization_id: string, now_ms: number): List {
   const id = sql`${organization_id}::uuid`;
@@ -84,7 +84,7 @@ export function listReachingKeys(organization_id: string, now_ms: number): List 
   };
 }
 
-/** The key with its owner. */
+/** Returns the key with its owner. */
 export function findCurrentApiKey(
   db: Queryable,
   id: string,
@@ -96,15 +96,15 @@ export function findCurrentApiKey(
 }
 
 /**
- * Locks the person until the transaction ends; every change of their keys begins with it. So of two
- * keys that are created at once the second one sees the first, and a removal from an organization,
- * which takes the same lock before it cuts the limits of keys, sees limits that nobody is changing.
+ * Locks the person until the transaction ends; every change of their keys starts with it. So
+ * creating two keys at once counts both. A removal from an organization takes the same lock before
+ * it reduces the limits of keys.
  */
 export async function lockOwner(tx: Transaction, user_id: number): Promise<void> {
   await tx.row(sql`SELECT 1 FROM users WHERE id = ${user_id} FOR NO KEY UPDATE`);
 }
 
-/** The number of the person's keys that still work. */
+/** Counts the person's working keys. */
 export async function countLiveApiKeys(
   tx: Transaction,
   user_id: number,
@@ -116,7 +116,7 @@ export async function countLiveApiKeys(
   return row!.count;
 }
 
-/** Finds the organizations of these that the person belongs to and their session reaches. */
+/** Returns those organizations that the person belongs to and their session reaches. */
 export async function ownOrganizations(
   db: Queryable,
   { user_id, scoped_organizations: reach }: Owner,
@@ -130,7 +130,7 @@ export async function ownOrganizations(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Finds the projects of these that lie in organizations which the person's session reaches. */
+/** Returns those projects that are in organizations which the person's session reaches. */
 export async function ownProjects(
   db: Queryable,
   { user_id, scoped_organizations: reach }: Owner,
@@ -144,8 +144,8 @@ export async function ownProjects(
 }
 
 /**
- * Stores the HMAC of a key (a new one unless `value` is given) and gives the row with the key in
- * `value`: the only time that it can be shown.
+ * Stores the HMAC of a key (a new one unless `value` is given), and returns the row with the key in
+ * `value`, which is never shown again.
  */
 export async function insertApiKey(
   db: Queryable,
@@ -185,8 +185,8 @@ export async function updateApiKey(
 }
 
 /**
- * Was a successor created for the key? The caller holds the lock on the person, so the answer holds
- * until the transaction ends.
+ * Returns true if the key has a successor. The caller holds the lock on the person, so the answer
+ * stays valid until the transaction ends.
  */
 export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
   return (
@@ -197,8 +197,8 @@ export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
 }
 
 /**
- * Notes that a successor is created, and lets the key expire at the end of the overlap, or when it
- * would have, whichever comes first. The caller holds the lock on the person.
+ * Records the creation of a successor, and ends the key after the overlap, or at its own end if
+ * that is earlier. The caller holds the lock on the person.
  */
 export async function markRolled(
   tx: Transaction,
@@ -206,7 +206,7 @@ export async function markRolled(
   now_ms: number,
   overlap_seconds: number,
 ): Promise<void> {
-  // least() passes over a null.
+  // least() ignores a null.
   await tx.run(sql`
     UPDATE personal_api_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
       expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
@@ -221,10 +221,10 @@ export type ExpiringKey = Pick<ApiKeyRow, 'id' | 'label' | 'mask_value' | 'last_
 };
 
 /**
- * Takes the key that expires soonest and for which the warning of 14 days or 1 day is due at `now`
- * (ms), and notes that warning as sent; undefined when none is due. A step that lay behind when the
- * key was created is not made up for, and one with a successor is let go. Rows that another process
- * is taking are passed over. Leans on personal_api_keys_by_expiry.
+ * Returns the key that expires soonest among those whose warning of 14 days or 1 day is due at
+ * `now` (ms); undefined if none is due. Records the warning as sent. Skips a warning that was
+ * already past when the key was created, and keys with a successor. Skips rows that another process
+ * has locked. Uses personal_api_keys_by_expiry.
  */
 export function takeExpiryWarning(tx: Transaction, now: number): Promise<ExpiringKey | undefined> {
   const moment = isoInstant(now);
@@ -249,20 +249,20 @@ export async function deleteApiKey(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM personal_api_keys WHERE id = ${id}::uuid`);
 }
 
-/** A limit without entries would let nothing pass; on the wire it means that there is none. */
+/** In the table, an empty limit would allow nothing; in the API it means no limit. */
 function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
   return values === undefined || values === null || values.length === 0 ? null : values;
 }
 
-/** Deletes all keys of the person; gives how many there were. */
+/** Deletes all keys of the person; returns their number. */
 export function deleteKeysOf(tx: Transaction, user_id: number): Promise<number> {
   return tx.run(sql`DELETE FROM personal_api_keys WHERE user_id = ${user_id}`);
 }
 
 /**
- * Takes the organization out of what limited keys of the person open, or of one of them; gives how
- * many opened nothing else and were deleted. That comes before the limits of the others are cut,
- * because a limit without entries must not come to mean no limit.
+ * Removes the organization from the limits of the person's keys, or of one key. Deletes keys
+ * without another limit, and returns their number. Keys are deleted before limits are reduced,
+ * because an empty limit must not come to mean no limit.
  */
 export async function takeOutOfKeys(
   tx: Transaction,

@@ -13,7 +13,7 @@ import { tryNow } from './runs/try_now.ts';
 import { updateBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';
 
-/** `pause/`, `unpause/` and `try_now/` of an export under one mount. */
+/** Routes `pause/`, `unpause/` and `try_now/` of an export. */
 export function actionRoutes(app: FastifyInstance, mount: Mount): void {
   pauseRoute(app, mount);
   unpauseRoute(app, mount);
@@ -82,8 +82,9 @@ function tryNowRoute(app: FastifyInstance, { base, within }: Mount): void {
       schema: {
         summary: 'Start the next attempts of all waiting runs of a batch export',
         description:
-          'A run whose attempt failed waits up to two minutes before the next one. After you ' +
-          'have removed the cause, this ends the waiting. Answers 409 if no run waits.',
+          'A run whose attempt failed waits up to two minutes before the next one. Use this ' +
+          'after you have removed the cause: the next attempt then starts at once. Answers ' +
+          '409 if no run waits.',
         response: { 200: BatchExport },
       },
     },

@@ -8,8 +8,8 @@ import type { Entry } from '../../platform/http/write.ts';
 import { alias_names } from './aliases.ts';
 import type { BatchExport } from './schema.ts';
 
-// A field with two names is told under its own. The next run follows from the schedule: nobody
-// changes it.
+// A field with two names appears under the product's own name. The next run is left out, because it
+// follows from the schedule.
 const not_its_own = [
   'last_updated_at',
   'latest_runs',
@@ -23,8 +23,8 @@ const not_its_own = [
 ];
 
 /**
- * The log's entry for a change of an export: what its answers showed before and after, and which
- * secrets became others.
+ * Returns the activity entry for a change of an export: its answers before and after, and the keys
+ * of changed secrets.
  */
 export function exportEntry(
   activity: string,
@@ -43,8 +43,8 @@ export function exportEntry(
 }
 
 /**
- * The log's entry for something done with an export: a run, a backfill. `changes` says to which one
- * and how.
+ * Returns the activity entry for an action on an export, such as a run or a backfill. `changes`
+ * says which run or backfill, and what happened to it.
  */
 export function exportActionEntry(
   activity: string,

@@ -5,20 +5,20 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { incremental_mode, write_columns } from './write_mode.ts';
 
-// Fields that clients of the field's living interface send and read. Their meaning is fixed here:
-// each is answered, and accepted with the value of its answer.
+// Fields that clients of a similar API send and read. Sluice answers each field, and accepts it
+// only with the value of its answer.
 
 const about = {
   hogql_query: 'The same as `custom_query`, under the name that other clients use.',
 };
 
-/** The fields as every answer has them. */
+/** The fields in answers. */
 export const alias_answers = {
   hogql_query: nullable(Type.String({ description: about.hogql_query })),
   incremental_mode,
 };
 
-/** The fields as a body may have them. */
+/** The fields in bodies. */
 export const alias_inputs = {
   hogql_query: Type.Optional(
     nullable(Type.String({ maxLength: 65_536, description: about.hogql_query })),
@@ -29,10 +29,10 @@ export const alias_inputs = {
 /** Names of the fields that repeat other fields. */
 export const alias_names = Object.keys(alias_inputs);
 
-/** The fields of an export `e` as they are on the wire. */
+/** Selects the fields of an export `e`, in their wire form. */
 export const alias_columns = sql`e.custom_query AS hogql_query, ${write_columns}`;
 
-/** A body with `hogql_query` under its own name, where that is not there. */
+/** Returns the body with `hogql_query` renamed to `custom_query`, unless it has both. */
 export function withOwnNames(raw: unknown): unknown {
   if (!isFields(raw) || raw['hogql_query'] === undefined || raw['custom_query'] !== undefined)
     return raw;
@@ -40,9 +40,9 @@ export function withOwnNames(raw: unknown): unknown {
 }
 
 /**
- * The violations of a query that is sent under both names with different texts, and of filters,
- * without which the export would deliver more rows than its sender wants. A query that stands
- * (`before`) is what was read and is sent back.
+ * Returns a violation if both names of the query have different texts. Also refuses filters,
+ * because Sluice would deliver more rows than the filters allow. The stored query (`before`) may be
+ * sent back unchanged.
  */
 export function aliasViolations(
   raw: unknown,

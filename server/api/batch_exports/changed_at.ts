@@ -26,7 +26,7 @@ const delivery_fields = [
   'rejected_percent_max',
 ];
 
-/** Assignments of the instants of the latest changes, where the export `e` becomes like `n`. */
+/** Sets the times of the latest changes, for fields in which export `e` will differ from `n`. */
 export const changed_at = sql`
   schedule_changed_at = ${whenDiffer(schedule_fields, sql`e.schedule_changed_at`)},
   delivery_changed_at = ${whenDiffer(delivery_fields, sql`e.delivery_changed_at`)}`;

@@ -19,9 +19,9 @@ import { insertBatchExport } from './store.ts';
 import type { NewRow, TargetProject } from './store.ts';
 
 /**
- * Adds an export that was checked to its project, and gives it on the wire and as it is stored. It
- * begins with the interval in which now, or its `start_at` when that is later, lies. `soon` is
- * called when its last statement has been sent.
+ * Adds a checked export to its project; returns its wire form and its stored form. The schedule
+ * starts with the interval that contains now, or `start_at` if that is later. Calls `soon` after
+ * its last statement was sent.
  */
 export async function createBatchExport(
   engine: Engine,
@@ -78,8 +78,8 @@ function withDefaults({
 }
 
 /**
- * Says the next step of the schedule. Instants in milliseconds; without a next run the whole
- * interval would have to end after `end_at`.
+ * Describes the next run of the schedule. Instants are in milliseconds. If there is no next run, no
+ * interval ends before `end_at`.
  */
 function scheduleMessage({ planned_until, next_run_at }: Schedule): string {
   if (next_run_at !== null)

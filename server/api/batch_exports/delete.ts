@@ -6,8 +6,8 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { listOpenBackfills } from './backfills/store.ts';
 
 /**
- * Deletes an export under the caller's lock: nothing is planned any more, open backfills end, and
- * workers take back the runs under way that have not begun to commit.
+ * Deletes an export under the caller's lock. Planning stops, open backfills end, and workers cancel
+ * runs whose commit has not begun.
  */
 export async function deleteBatchExport(tx: Transaction, id: string): Promise<void> {
   for (const backfill of await listOpenBackfills(tx, id)) await cancelBackfill(tx, backfill.id);
@@ -21,7 +21,7 @@ export async function deleteBatchExport(tx: Transaction, id: string): Promise<vo
   });
 }
 
-/** Marks the export as deleted; no statement here finds it any more. */
+/** Marks the export as deleted; later statements do not find it. */
 async function markDeleted(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now(),
     connection_id = NULL WHERE id = ${id}`);

@@ -38,7 +38,7 @@ const new_revision =
   'that decides the place or the layout of the data. Earlier deliveries then no longer ' +
   'count, and Sluice plans scheduled runs in progress again.';
 
-/** List, create, retrieve, change and delete under one mount. */
+/** Routes to list, create, retrieve, change and delete exports. */
 export function exportRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   readingRoutes(app, engine, mount);
   makingRoute(app, engine, mount);
@@ -155,7 +155,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
       body,
       response: {
         200: BatchExport,
-        409: { ...Problem, description: 'It waits since a restore and cannot be unpaused yet.' },
+        409: { ...Problem, description: 'It waits since a restore, so you cannot unpause it yet.' },
       },
     },
   });
@@ -165,8 +165,8 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
       'Change the sent fields of a batch export',
       BatchExportPatch,
       'The config is merged key by key: an absent secret is kept, a secret sent as null is ' +
-        'removed. Where a key that says where the data go has changed, each kept secret has to ' +
-        'be sent again (400 `required`). Another type starts from an empty config.',
+        'removed. If you change a key of the address, send each stored secret again (400 ' +
+        '`required`). If you change the type, the config starts empty.',
     ),
     change('patch'),
   );
@@ -203,9 +203,9 @@ function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
 }
 
 /**
- * The check of the query of a change, made while no lock is held; undefined where nothing is sent
- * that decides on it. An unknown export, a stale one and a body that is no JSON are told by the
- * change itself, in its order.
+ * Checks the query of a change before the export is locked; undefined if the body does not affect
+ * the query. The change reports an unknown export, an outdated ETag or invalid JSON, in its own
+ * order.
  */
 async function checkAhead(
   engine: Engine,

@@ -11,7 +11,7 @@ import type { LockedExport } from './store.ts';
 
 type Name = 'id' | 'batch_export_id';
 
-/** The export that the path names, as it is on the wire; throws 404 without one. */
+/** Returns the export of the path in its wire form; throws 404 if it does not exist. */
 export async function getExport(
   request: FastifyRequest,
   db: Queryable,
@@ -20,7 +20,7 @@ export async function getExport(
   return (await findBatchExport(db, request.access, uuidParameter(request, name))) ?? missing();
 }
 
-/** Finds the creation time of the path's export; throws 404 without one. */
+/** Returns the creation time of the path's export; throws 404 if it does not exist. */
 export async function getPresence(
   request: FastifyRequest,
   db: Queryable,
@@ -30,8 +30,8 @@ export async function getPresence(
 }
 
 /**
- * The export that the path names, locked for the transaction, and unchanged since the ETag in
- * `If-Match`; throws 404 and 412.
+ * Locks and returns the export of the path for the transaction; throws 404 if it does not exist,
+ * and 412 if it has changed since the ETag in `If-Match`.
  */
 export async function getLockedExport(
   request: FastifyRequest,
@@ -44,7 +44,10 @@ export async function getLockedExport(
   return row;
 }
 
-/** The export and the run that the path names, locked in this order; throws 404 without one. */
+/**
+ * Locks and returns the export and the run of the path, in this order; throws 404 if one does not
+ * exist.
+ */
 export async function getLockedRun(
   request: FastifyRequest,
   tx: Transaction,

@@ -16,12 +16,11 @@ import { updateBatchExport } from './store.ts';
 import type { ExportFields, LockedExport } from './store.ts';
 
 /**
- * Changes an export under the caller's lock; gives it on the wire (undefined when nothing differs)
- * and as it is stored. Guarantees: what is not sent stays; a change that changes what lies where
- * starts a new revision, whose schedule begins with the earliest scheduled run that this takes
- * back, so that no row is missed; a change of rhythm leaves no gap. Throws 400 for a wrong body.
- * `now` is the control store's clock, read under the lock; `soon` is called when the last statement
- * has been sent.
+ * Changes an export under the caller's lock; returns its wire form (undefined if nothing differs)
+ * and its stored form. Guarantees: absent fields keep their values. A change of the delivered data
+ * or their place starts a new revision; its schedule begins with the earliest cancelled run, so no
+ * row is missed. A change of the rhythm leaves no gap. Throws 400 for an invalid body. `now` is the
+ * clock of the control store, read under the lock. Calls `soon` after the last statement was sent.
  */
 export async function changeBatchExport(
   engine: Engine,
@@ -60,7 +59,7 @@ async function withPause(
   return { ...row, ...change?.fields };
 }
 
-/** Puts the sent fields and the rhythm into `next`. */
+/** Copies the sent fields and the rhythm into `next`. */
 function applyFields(next: ExportFields, change: CheckedChange): void {
   const { fields, rhythm, query, write_rule, typed } = change;
   const { name, last_paused_at, start_at, end_at, freshness_seconds, tags } = fields;
@@ -81,7 +80,7 @@ function applyFields(next: ExportFields, change: CheckedChange): void {
   Object.assign(next, Object.fromEntries(sent), rhythm, content);
 }
 
-/** Puts the sent destination into `next`. */
+/** Copies the sent destination into `next`. */
 function applyDestination(
   engine: Engine,
   next: ExportFields,
@@ -90,8 +89,7 @@ function applyDestination(
   next.connection_id = connection.used?.id ?? null;
   if (sink === undefined) return;
   const { definition, destination } = sink;
-  // An equal config is not sealed again: the seal is different each time, and the row would look
-  // changed.
+  // An equal config is not sealed again, because each seal differs and the row would seem changed.
   if (destination.type !== before.type || !isDeepStrictEqual(destination.config, before.config)) {
     Object.assign(next, {
       destination_type: destination.type,

@@ -12,7 +12,7 @@ import { resumed } from './schedule.ts';
 import type { BoundedRhythm } from './schedule.ts';
 import type { ExportFields } from './store.ts';
 
-/** Fields that a pause or its end changes, and the line for the export's log. */
+/** The changed fields at the start or end of a pause, and the line for the export's log. */
 export type PauseChange = {
   fields: Pick<
     ExportFields,
@@ -21,7 +21,7 @@ export type PauseChange = {
   message: string;
 };
 
-/** The schedule of a row, in milliseconds. */
+/** Returns the schedule of a row, in milliseconds. */
 export function scheduleOf(row: Pick<ExportFields, 'planned_until' | 'next_run_at'>): Schedule {
   return {
     planned_until: milliseconds(row.planned_until),
@@ -29,7 +29,7 @@ export function scheduleOf(row: Pick<ExportFields, 'planned_until' | 'next_run_a
   };
 }
 
-/** The rhythm of a row, in milliseconds. */
+/** Returns the rhythm of a row, in milliseconds. */
 export function rhythmOf(row: Rhythm & Pick<ExportFields, 'start_at' | 'end_at'>): BoundedRhythm {
   return {
     interval: row.interval,
@@ -40,7 +40,7 @@ export function rhythmOf(row: Rhythm & Pick<ExportFields, 'start_at' | 'end_at'>
   };
 }
 
-/** The schedule as it is stored. */
+/** Returns the schedule in its stored form. */
 export function storedSchedule(
   schedule: Schedule,
 ): Pick<ExportFields, 'planned_until' | 'next_run_at'> {
@@ -51,8 +51,8 @@ export function storedSchedule(
 }
 
 /**
- * Returns the changes of a pause: no further runs are planned; planned runs continue. Undefined if
- * the export is already paused, by a person or by the server: then it keeps its reason.
+ * Returns the changes of a pause: planning stops, planned runs continue. Undefined if a person or
+ * the server has already paused the export; the reason then stays.
  */
 export function paused(row: ExportFields, now: number): PauseChange | undefined {
   if (row.paused) return undefined;
@@ -70,9 +70,9 @@ export function paused(row: ExportFields, now: number): PauseChange | undefined 
 }
 
 /**
- * Returns the changes at the end of a pause; undefined for an active export. With `backfill` the
- * schedule stays where it was, so every missed interval is delivered once; otherwise, and where
- * each run replaces the table, it continues with the current interval.
+ * Returns the changes at the end of a pause; undefined for an active export. With `backfill`, the
+ * schedule keeps its position, so every missed interval is delivered once. Otherwise, and if each
+ * run replaces the table, it continues with the current interval.
  */
 export function unpaused(
   row: ExportFields,
@@ -105,15 +105,15 @@ export function unpaused(
       fields,
       message:
         'Unpaused. No run follows, because no further interval ends before end_at: move ' +
-        'end_at to go on.',
+        'end_at to continue.',
     };
   return { fields, message: `Unpaused. The next run starts with ${is_whole ? to : from}.` };
 }
 
 /**
- * Records a pause or its end beside the export's row: a line in the log and, at the end of a pause,
- * a new count of failures. The caller holds the lock on the export. Refuses (409) to end the pause
- * of an export that waits since a restore: its runs would wait on.
+ * Records the start or end of a pause: a line in the log and, at the end, a reset of the count of
+ * failures. The caller holds the lock on the export. Throws 409 if an export that waits since a
+ * restore would be unpaused: its runs would still wait.
  */
 export async function recordPause(
   tx: Transaction,

@@ -5,11 +5,11 @@ import { liesIn } from '../../platform/http/caller/mount.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 
-/** The condition that the export `e` lies in the place and was not deleted. */
+/** The condition that the export `e` is in the place and not deleted. */
 export const isInPlace = (place: Place): Sql =>
   sql`e.deleted_at IS NULL AND ${liesIn(place, sql`e.team_id`)}`;
 
-/** The interval of the next run of export `e`, as JSON; null while none is to come. */
+/** The interval of the next run of export `e` as JSON; null if there is none. */
 export const next_run = sql`CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
   THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
     'data_interval_end', wire_instant(e.next_run_at)) END`;
@@ -18,12 +18,12 @@ const connection_keys = destinations.map(({ type, connection = [] }) =>
   raw(`WHEN '${type}' THEN '{${connection.join(',')}}'::text[]`),
 );
 
-/** The config of export `e` without the part of its connection. */
+/** The config of export `e` without the keys of its connection. */
 export const own_config = sql`CASE WHEN e.connection_id IS NULL THEN e.destination_config
   ELSE e.destination_config
     - CASE e.destination_type ${join(connection_keys, ' ')} ELSE '{}' END END`;
 
-/** The columns, the order and the exports `e` of a place's page. */
+/** The columns, order and filters of a page of exports `e`. */
 type Wanted = {
   fields: Sql;
   joined: Sql;
@@ -34,8 +34,8 @@ type Wanted = {
 };
 
 /**
- * One page of the exports of a place. Each project is read by itself, as far as the page goes: with
- * an index in this order a page costs what it shows, of however many exports.
+ * Selects one page of the exports of a place. Reads each project apart, only as far as the page
+ * needs. With an index in this order, the cost depends on the page, not on the number of exports.
  */
 export function pageOfPlace(place: Place, wanted: Wanted, { limit, offset }: Page): Sql {
   const { fields, joined, condition, order, order_of_fields } = wanted;
@@ -49,7 +49,7 @@ export function pageOfPlace(place: Place, wanted: Wanted, { limit, offset }: Pag
     ORDER BY ${order_of_fields} LIMIT ${limit} OFFSET ${offset}`;
 }
 
-/** The number of the exports of a place: of each project by batch_exports_by_project alone. */
+/** Counts the exports of a place, by batch_exports_by_project alone. */
 export function countBatchExports(place: Place): Sql {
   const ofProject = (id: Sql) => sql`(SELECT count(*) FROM batch_exports e
     WHERE e.deleted_at IS NULL AND e.team_id = ${id})`;

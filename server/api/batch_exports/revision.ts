@@ -7,8 +7,8 @@ import type { CheckedChange } from './body/changed_export.ts';
 import type { Destination } from './body/destination_body.ts';
 
 /**
- * Config keys that say neither where the data lies nor how it is laid out: how a reader unpacks a
- * file, who writes, and over what kind of connection.
+ * Config keys that affect neither the place nor the layout of the data: compression, credentials,
+ * and the kind of connection.
  */
 const keys_of_access = new Set([
   'compression',
@@ -29,7 +29,7 @@ const keys_of_access = new Set([
 ]);
 
 /**
- * True when a change of this config key means other data: everything that is neither secret nor
+ * Returns true if a change of this config key affects the data: the key is not secret, and is not
  * about compression, credentials or the connection.
  */
 export function placesData(
@@ -43,7 +43,7 @@ export function placesData(
   );
 }
 
-/** The fields of an export that decide where its data lies. */
+/** The fields that decide the place and content of an export's data. */
 type Delivered = {
   model: string;
   custom_query: string | null;
@@ -53,8 +53,8 @@ type Delivered = {
 };
 
 /**
- * True when an export after the change delivers other rows, or to another place, or laid out
- * otherwise: then nothing that was delivered before counts for it.
+ * Returns true if the changed export delivers other rows, to another place, or in another layout.
+ * Its earlier deliveries then no longer count.
  */
 export function startsRevision(
   definition: Pick<DestinationDefinition, 'secrets' | 'place' | 'ways'>,
@@ -73,7 +73,7 @@ export function startsRevision(
     definition.place?.(before.destination.config) !== definition.place?.(after.destination.config)
   )
     return true;
-  // Compared by what they mean: the same names in another order are the same rows.
+  // Compared by meaning: the same names in another order select the same rows.
   if (
     !isDeepStrictEqual(
       eventFilterOf(before.destination.config),
@@ -92,14 +92,14 @@ export function startsRevision(
   );
 }
 
-/** The part of a rule that decides about rows; whether there may be none does not. */
+/** Returns the part of a write rule that affects rows; `allow_empty` does not. */
 function rowsOf(rule: WriteRule | null | undefined) {
   if (rule === null || rule === undefined) return null;
   const { allow_empty: _allow_empty, ...rest } = rule;
   return rest;
 }
 
-/** True when the change makes the export deliver something else, or elsewhere, from then on. */
+/** Returns true if later runs of the export deliver other data, or to another place. */
 export function changesDelivery(change: CheckedChange): boolean {
   const { row, before, sink, query, write_rule, typed } = change;
   const { model, custom_query } = query.content;

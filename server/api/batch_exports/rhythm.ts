@@ -17,8 +17,7 @@ import { nullable } from '../../platform/nullable.ts';
 import { isTimezone } from '../../platform/timezone.ts';
 
 const zone =
-  'Time zone in which days and weeks turn and `{local_day}` is filled in: a name of the IANA ' +
-  'database.';
+  'Time zone of day and week boundaries and of `{local_day}`: a name of the IANA database.';
 const about = {
   offset_day: 'Day of the week on which weeks begin: 0 (Sunday) to 6; only with `week`.',
   offset_hour: 'Hour of the time zone at which days and weeks turn; only with `day` and `week`.',
@@ -26,7 +25,7 @@ const about = {
 };
 const resets = ' PUT without it resets it.';
 
-/** The fields as every answer has them. */
+/** The fields in answers. */
 export const rhythm_answers = {
   timezone: Type.String({ description: zone }),
   offset_day: nullable(
@@ -43,14 +42,14 @@ export const rhythm_answers = {
 const part = (maximum: number, description: string) =>
   Type.Optional(nullable(Type.Integer({ minimum: 0, maximum, description })));
 
-/** The fields as a body may have them. */
+/** The fields in bodies. */
 export const rhythm_inputs = {
   timezone: Type.Optional(
     nullable(
       lineOfText({
         minLength: 1,
         maxLength: 100,
-        description: `${zone} Null: the zone that the project has now.${resets}`,
+        description: `${zone} Null: the current zone of the project.${resets}`,
       }),
     ),
   ),
@@ -59,19 +58,19 @@ export const rhythm_inputs = {
   offset_minute: part(59, `${about.offset_minute} Null: 0.${resets}`),
 };
 
-/** The fields of an export `e` as they are on the wire. */
+/** Selects the fields of an export `e`, in their wire form. */
 export const rhythm_columns = sql`e.timezone,
   CASE e."interval" WHEN 'week' THEN (e.offset_minutes / 1440 + 1) % 7 END AS offset_day,
   CASE WHEN e."interval" IN ('day', 'week') THEN e.offset_minutes % 1440 / 60 END AS offset_hour,
   CASE WHEN e."interval" IN ('day', 'week') THEN e.offset_minutes % 60 END AS offset_minute`;
 
-/** The fields that a body may have sent. */
+/** The fields that a body may contain. */
 type Sent = { interval?: Interval; timezone?: string | null } & Partial<Offset>;
 
-/** The rhythm of an export as it is stored; `has_own_timezone`: somebody chose the zone. */
+/** The stored rhythm of an export; `has_own_timezone`: a person chose the zone. */
 export type OwnRhythm = Rhythm & { has_own_timezone: boolean };
 
-/** The rhythm of a new export, in the project's zone unless the body has one. */
+/** Returns the rhythm of a new export, in the project's zone unless the body names one. */
 export function newRhythm(
   { interval, timezone, ...offset }: Sent & { interval: Interval },
   project_timezone: string,
@@ -85,8 +84,8 @@ export function newRhythm(
 }
 
 /**
- * The rhythm of an export after a change. A part that is not sent stays, in a PUT it is reset. A
- * zone that nobody chose is that of the project, as it was when the interval was set.
+ * Returns the rhythm of an export after a change. An absent field keeps its value; in a PUT it is
+ * reset. If nobody chose a zone, it is the project's zone at the time when the interval was set.
  */
 export function changedRhythm(
   sent: Sent,
@@ -124,8 +123,8 @@ function withoutAbsent(sent: Sent): Partial<Offset> {
 }
 
 /**
- * Lists what is wrong with the fields of a body: a zone that does not exist, a time that means
- * nothing with the interval. Values that stand (`before`) are what was read and is sent back.
+ * Lists faults of a body's rhythm: an unknown zone, or a time that the interval does not use. The
+ * stored values (`before`) may be sent back unchanged.
  */
 export function rhythmViolations(raw: unknown, before: Rhythm | undefined): Violation[] {
   const sent: Fields = isFields(raw) ? raw : {};
@@ -143,7 +142,7 @@ export function rhythmViolations(raw: unknown, before: Rhythm | undefined): Viol
         `Only ${name === 'offset_day' ? meant.offset_day : meant.other} can have it: leave it ` +
         'out, or send null.',
     }));
-  // A blank one is told by the schema.
+  // The schema already reports a blank zone.
   const zone_sent = typeof timezone === 'string' ? timezone.trim() : '';
   if (zone_sent !== '' && zone_sent !== before?.timezone && !isTimezone(zone_sent))
     violations.push({

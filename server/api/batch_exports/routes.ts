@@ -24,7 +24,9 @@ import { timelineRoutes } from './timeline/routes.ts';
 import { verificationRoutes } from './verifications/routes.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 
-/** Batch exports with their runs, backfills and logs, under organizations and under projects. */
+/**
+ * Routes of batch exports with their runs, backfills and logs, under organizations and projects.
+ */
 export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
   const { engine } = deps;
   findRoutes(app, engine);

@@ -7,11 +7,10 @@ import type { Schedule } from '../../engine/exports/planning/plan.ts';
 export type BoundedRhythm = Rhythm & { start_at: number | null; end_at: number | null };
 
 /**
- * Returns the schedule after a change of the rhythm. Guarantee: no gap and no overlap. Planned
- * runs stay planned and the next run begins behind them, whatever the new rhythm, so one interval
- * may be short or long; only a
- * `start_at` that was moved beyond leaves a gap, as intended, and an export that still waits for
- * its `start_at` waits for the new one.
+ * Returns the schedule after a change of the rhythm. Guarantee: no gap and no overlap. Planned runs
+ * stay planned and the next run begins after them, so one interval may be short or long. Only a
+ * `start_at` that was moved later leaves a gap, as intended. An export that still waits for its
+ * `start_at` waits for the new one.
  */
 export function rescheduled(
   schedule: Schedule,
@@ -31,8 +30,9 @@ function startedAt(schedule: Schedule, after: BoundedRhythm, now: number): numbe
 }
 
 /**
- * The schedule of an export that goes on after a pause without making up for it: from the interval
- * in which `now` lies, or from where it stands when that is later.
+ * Returns the schedule of an export that continues after a pause without delivering the missed
+ * intervals. It starts with the interval that contains `now`, or at its current position if that is
+ * later.
  */
 export function resumed(schedule: Schedule, rhythm: BoundedRhythm, now: number): Schedule {
   const planned_until = Math.max(schedule.planned_until, firstSchedule(rhythm, now).planned_until);

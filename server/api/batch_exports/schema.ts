@@ -40,8 +40,8 @@ const fields = {
   }),
   model: Type.Enum([...model_names], {
     description:
-      'What is exported: `events`, `persons`, `person_distinct_ids` (maps distinct ids to ' +
-      'persons), `sessions`, or `groups` (companies and the like, from `$groupidentify`).',
+      'The exported records: `events`, `persons`, `person_distinct_ids` (maps distinct ids ' +
+      'to persons), `sessions`, or `groups` (companies and the like, from `$groupidentify`).',
   }),
   connection_id: nullable(
     uuid(
@@ -51,14 +51,14 @@ const fields = {
   ),
   interval: Type.Enum([...intervals], {
     description:
-      'Rhythm of the scheduled runs. Minutes and hours turn on the UTC clock, days and weeks as ' +
-      '`timezone` and the offsets say.',
+      'Interval of the scheduled runs. Minutes and hours start on the UTC clock, days and ' +
+      'weeks by `timezone` and the offsets.',
   }),
   paused: Type.Boolean({
     description:
       'A paused export plans no scheduled runs; backfills and runs in progress continue.',
   }),
-  last_paused_at: nullable(instant('When it was paused last.')),
+  last_paused_at: nullable(instant('Time of the latest pause.')),
   start_at: nullable(instant('No scheduled run covers an interval that ends before this.')),
   end_at: nullable(instant('No scheduled run covers an interval that ends after this.')),
   freshness_seconds: nullable(
@@ -101,7 +101,7 @@ const fields = {
   ),
 };
 
-/** The interval of the scheduled run that comes next. */
+/** The interval of the next scheduled run. */
 export const NextRun = Type.Object({
   data_interval_start: instant('Start of its data interval (inclusive).'),
   data_interval_end: instant(
@@ -109,7 +109,7 @@ export const NextRun = Type.Object({
   ),
 });
 
-/** The batch export as it is on the wire. */
+/** The batch export in answers. */
 export const BatchExport = Type.Object(
   {
     id: uuid(),
@@ -131,7 +131,9 @@ export const BatchExport = Type.Object(
       Type.Object(
         {
           code: Type.Enum(['repeated_failures', 'not_reconciled']),
-          detail: Type.String({ description: 'What happened and what to do, for people.' }),
+          detail: Type.String({
+            description: 'A sentence that says what happened and what to do.',
+          }),
           at: instant('When the server paused it.'),
         },
         {
@@ -162,14 +164,14 @@ export const BatchExport = Type.Object(
           fields: Type.Array(
             Type.Object({
               expression: Type.String({
-                description: 'What the column is made of, as the analytics store is asked for it.',
+                description: 'The expression that the analytics store evaluates for the column.',
               }),
               alias: Type.String({ description: 'The name of the column.' }),
             }),
           ),
           values: Type.Unsafe<QuerySchema['values']>({
             type: 'object',
-            description: 'The contents of the placeholders in the expressions, by name.',
+            description: 'The values of the placeholders in the expressions, by name.',
           }),
           custom_query: Type.String({ description: 'The query as it was sent.' }),
         },
@@ -214,8 +216,8 @@ export const BatchExportSettings = Type.Object({
 });
 
 /**
- * The body of PUT: `name`, `destination` and `interval` must be there; other fields that are absent
- * keep their values, but for the time zone and the offsets.
+ * The body of PUT: `name`, `destination` and `interval` are required. Other absent fields keep
+ * their values, except the time zone and the offsets.
  */
 export const BatchExportReplacement = Type.Object({
   ...BatchExportSettings.properties,
@@ -223,7 +225,6 @@ export const BatchExportReplacement = Type.Object({
   ...alias_inputs,
 });
 
-/** The body of POST. */
 export const NewBatchExport = Type.Object({
   ...BatchExportReplacement.properties,
   team_id: Type.Optional(
@@ -235,7 +236,7 @@ export const NewBatchExport = Type.Object({
   ),
 });
 
-/** The body of PATCH: what is absent stays as it is; the config is merged key by key. */
+/** The body of PATCH: absent fields keep their values, and the config is merged key by key. */
 export const BatchExportPatch = Type.Object({
   name: Type.Optional(fields.name),
   destination: Type.Optional(
@@ -248,11 +249,10 @@ export const BatchExportPatch = Type.Object({
 });
 export type BatchExportPatch = Static<typeof BatchExportPatch>;
 
-/** The body of `unpause/`. */
 export const Unpause = Type.Object({
   backfill: Type.Optional(
     Type.Boolean({
-      description: 'Deliver the intervals that were missed during the pause. Default false.',
+      description: 'Deliver the intervals missed during the pause. Default false.',
     }),
   ),
 });

@@ -23,12 +23,12 @@ import type { ModelName } from '../../engine/model/models/model.ts';
 
 const selectExports = wireOf(sql`batch_exports`);
 
-/** An export of a list: its runs are the text of their JSON. */
+/** An export in a list; its runs are JSON text. */
 export type ListedExport = Omit<BatchExport, 'latest_runs'> & { latest_runs: string };
 
 /**
- * One page of the exports of a place, newest first (ties by id): `ListedExport`. It is chosen by
- * batch_exports_by_project first: only of its exports the runs are looked at.
+ * Selects one page of the exports of a place, newest first (ties by id): `ListedExport`. It first
+ * chooses the page by batch_exports_by_project, then reads the runs of these exports only.
  */
 export function listBatchExports(place: Place, page: Page): Sql {
   const order = sql`e.created_at DESC, e.id DESC`;
@@ -40,14 +40,14 @@ export function listBatchExports(place: Place, page: Page): Sql {
   return sql`${wireOf(sql`(${chosen})`, sql`latest.runs`)} ORDER BY ${order}`;
 }
 
-/** The export of the place as it is on the wire: of the project, where there is one. */
+/** Selects the wire form of an export in an organization or project. */
 export function selectBatchExport({ organization_id, team_id, id }: RecordPlace): Sql {
   return sql`${selectExports} JOIN projects p ON p.id = e.team_id
     WHERE e.id = ${id} AND e.deleted_at IS NULL AND p.organization_id = ${organization_id}
       AND (${team_id} IS NULL OR e.team_id = ${team_id})`;
 }
 
-/** The export as it is on the wire. */
+/** Returns the export in its wire form. */
 export function findBatchExport(
   db: Queryable,
   place: Place,
@@ -56,7 +56,7 @@ export function findBatchExport(
   return db.row<BatchExport>(sql`${selectExports} WHERE e.id = ${id} AND ${isInPlace(place)}`);
 }
 
-/** Finds the creation time of the export, without its fields and runs. */
+/** Returns the creation time of the export, without its fields and runs. */
 export function findPresence(
   db: Queryable,
   place: Place,
@@ -91,7 +91,7 @@ export type ExportFields = StoredConfig &
     next_run_at: string | null;
   };
 
-/** The columns of `ExportFields` with their types, for every statement that names them all. */
+/** The columns of `ExportFields` with their types, for statements that name all of them. */
 const field_types = {
   name: 'text',
   model: 'text',
@@ -128,7 +128,7 @@ const fields = Object.keys(field_types) as (keyof ExportFields)[];
 const listed = (prefix: 'e.' | 'n.' | '') =>
   raw(fields.map((name) => `${prefix}"${name}"`).join(', '));
 
-/** The values of the fields, in their order and each of its type. */
+/** Returns the values of the fields, in order and each with its type. */
 function valuesOf(row: ExportFields): Sql {
   const values = fields.map((name) => {
     const [value, type] = [row[name], field_types[name]];
@@ -138,18 +138,18 @@ function valuesOf(row: ExportFields): Sql {
   return join(values, ', ');
 }
 
-/** A statement that writes rows of `e`, and gives them as they are on the wire. */
+/** A statement that writes rows of `e` and returns their wire form. */
 const writtenOnWire = (statement: Sql, also: Sql = empty) => sql`
   WITH written AS (${statement}
     RETURNING e.id, e.team_id, e.created_at, e.last_updated_at, ${listed('e.')})${also}
   ${wireOf(sql`written`)}`;
 
-/** An export as the actions on it see it. */
+/** An export, as actions read it. */
 export type LockedExport = ExportFields & OfProject & { id: string; team_id: number };
 
 /**
- * The export, locked until the transaction ends: plans, ledger and runs of an export change only
- * under this lock, which is taken before any other of its rows.
+ * Locks the export until the transaction ends. Plans, ledger and runs of an export change only
+ * under this lock. Take it before any other lock on its rows.
  */
 export function lockBatchExport(
   tx: Transaction,
@@ -174,7 +174,7 @@ export type ExportSettings = Omit<
   | 'next_run_at'
 > & { id: string; team_id: number };
 
-/** The settings of all exports of an organization, the oldest first. */
+/** Lists the settings of all exports of an organization, oldest first. */
 export function listExportSettings(
   db: Queryable,
   organization_id: string,
@@ -188,7 +188,7 @@ export function listExportSettings(
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }
 
-/** Counts of the deliveries that count; `revisions` is the sum over the exports. */
+/** Counts of deliveries in current revisions; `revisions` is the sum over the exports. */
 export type Delivered = Record<'exports' | 'revisions' | 'delivered_records' | 'open_runs', number>;
 
 /** Counts the deliveries of these exports in their current revisions. */
@@ -206,7 +206,7 @@ export async function countDelivered(db: Queryable, ids: readonly string[]): Pro
   return counts!;
 }
 
-/** The ids of the exports of a project. */
+/** Returns the ids of a project's exports. */
 export async function listExportIds(db: Queryable, team_id: number): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(
     sql`SELECT id FROM batch_exports WHERE team_id = ${team_id} AND deleted_at IS NULL`,
@@ -214,10 +214,10 @@ export async function listExportIds(db: Queryable, team_id: number): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** An export that is not stored yet. */
+/** An export before it is stored. */
 export type NewRow = ExportFields & { id: string; team_id: number; created_by: number | null };
 
-/** Adds an export with the first line of its log, and gives it as it is on the wire. */
+/** Adds an export with the first line of its log, and returns its wire form. */
 export async function insertBatchExport(
   tx: Transaction,
   row: NewRow,
@@ -235,8 +235,8 @@ export async function insertBatchExport(
 }
 
 /**
- * Stores changed fields under the caller's lock, and returns the export as it then is on the wire.
- * If nothing differs it returns undefined, and the row stays unchanged, `last_updated_at` too.
+ * Stores changed fields under the caller's lock, and returns the new wire form of the export. If
+ * nothing differs, returns undefined and changes no row, so `last_updated_at` stays.
  */
 export function updateBatchExport(
   tx: Transaction,
@@ -252,13 +252,13 @@ export function updateBatchExport(
   );
 }
 
-/** A project that an export goes to, and the control store's clock in milliseconds. */
+/** The project of a new export, and the clock of the control store in milliseconds. */
 export type TargetProject = { id: number; timezone: string; instant: number };
 
 /**
- * The project that a new export goes to: the wanted one, else the oldest; undefined when the
- * organization has no such project, and the control store's clock in milliseconds. With `lock` it
- * cannot be deleted until the transaction ends.
+ * Returns the wanted project, or the oldest one, and the control store's clock in milliseconds. The
+ * project is undefined if the organization has none or not this one. With `lock`, nobody can delete
+ * the project until the transaction ends.
  */
 export function findTargetProject(
   db: Queryable,
@@ -267,7 +267,7 @@ export function findTargetProject(
   lock?: 'lock',
 ): Promise<TargetProject | undefined> {
   const team = place.team_id ?? wanted ?? null;
-  // PostgreSQL would refuse the number as a text that is none.
+  // PostgreSQL would refuse such a number as invalid input.
   if (team !== null && !Number.isSafeInteger(team)) return Promise.resolve(undefined);
   return db.row(sql`
     SELECT p.id, p.timezone, ${instant_column} FROM projects p

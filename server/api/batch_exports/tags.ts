@@ -8,7 +8,7 @@ const tags_max = 20;
 /** Most tags that an overview counts. */
 const counted_max = 100;
 
-/** The words of people on an export. */
+/** The tags that people give to an export. */
 export const Tags = Type.Array(lineOfText({ minLength: 1, maxLength: 50 }), {
   maxItems: tags_max,
   uniqueItems: true,
@@ -17,18 +17,21 @@ export const Tags = Type.Array(lineOfText({ minLength: 1, maxLength: 50 }), {
     'deliveries. No commas; default none.',
 });
 
-/** The words of an export in an answer. */
+/** The tags of an export in an answer. */
 export const StoredTags = Type.Array(Type.String(), {
-  description: 'Words of people to find the export by.',
+  description: 'Words by which people find the export.',
 });
 
-/** The query parameter for exports with a tag. */
+/** The query parameter that selects exports with a tag. */
 export const TagAsked = Type.String({
   maxLength: 50,
-  description: 'Only exports with this tag, as it is written.',
+  description: 'Only exports with exactly this tag.',
 });
 
-/** Tells the tags with a comma, which separates tags in forms and in the command line. */
+/**
+ * Returns the violations of tags with a comma, because the comma separates tags in forms and in the
+ * command line.
+ */
 export function tagViolations(tags: unknown): Violation[] {
   if (!Array.isArray(tags)) return [];
   return tags.flatMap((tag, index) =>
@@ -38,11 +41,11 @@ export function tagViolations(tags: unknown): Violation[] {
   );
 }
 
-/** The condition that an export `e` has the tag; empty for no tag. */
+/** The condition that an export `e` has the tag; empty without a tag. */
 export const hasTag = (tag: string | undefined): Sql =>
   tag === undefined ? empty : sql`${tag} = ANY (e.tags)`;
 
-/** Counts the tags of the exports that fit the condition, by name; at most 100 of them. */
+/** Counts the tags of matching exports, by name; at most 100 tags. */
 export const countTags = (condition: Sql): Sql => sql`
   SELECT tag, count(*) AS count FROM batch_exports e CROSS JOIN LATERAL unnest(e.tags) AS t (tag)
   WHERE ${condition} GROUP BY tag ORDER BY lower(tag), tag LIMIT ${counted_max}`;

@@ -10,23 +10,23 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { nullable } from '../../platform/nullable.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 
-/** The treatment of properties that come into the schema of the project later. */
+/** Ways to treat properties that the project's schema gets later. */
 export const new_columns_modes = ['add', 'wait'] as const;
 
 const columns = nullable(
   Type.Enum(['typed'], {
     description:
-      'How properties are exported. Null: as one column of JSON. `typed`: each property of the ' +
-      "project's schema is a column of its own, and `properties_rest` has the others and every " +
-      'value that does not fit (docs/typed_columns.md). Only for `events` and `persons`, without ' +
-      'a query. A change starts the export anew.',
+      'How properties are exported. Null: as one column of JSON. `typed`: each property of ' +
+      "the project's schema is a column of its own, and `properties_rest` has the others and " +
+      'every value that does not fit (docs/typed_columns.md). Only for `events` and ' +
+      '`persons`, without a query. A change restarts the export.',
   }),
 );
 const new_columns = Type.Enum([...new_columns_modes], {
   description:
-    'Treatment of properties that come into the schema later. `add` (default): the next run ' +
-    'has them, and adds their columns to the table. `wait`: they stay in `properties_rest` until ' +
-    'somebody sets `schema_number`. Used with `columns` `typed`.',
+    'Treatment of properties that the schema gets later. `add` (default): the next run ' +
+    'exports them, and adds their columns to the table. `wait`: they stay in ' +
+    '`properties_rest` until somebody sets `schema_number`. Used with `columns` `typed`.',
 });
 const schema_number = nullable(
   Type.Integer({
@@ -53,39 +53,40 @@ const waiting_schema = nullable(
     },
     {
       description:
-        "The newest schema of the project, if its columns differ from the export's and wait: to " +
-        'take it, PATCH `schema_number` to its number. Null: nothing waits.',
+        "The newest schema of the project, if its columns differ from the export's and have " +
+        'not been adopted: to adopt it, PATCH `schema_number` to its number. Null: the ' +
+        'export has the columns of the newest schema.',
     },
   ),
 );
 
-/** The fields of an export that say which columns its properties have, as answers have them. */
+/** The fields of typed columns in answers. */
 export const typed_answers = { columns, new_columns, schema_number, waiting_schema };
 
-/** These fields of an export `e`. */
+/** Selects these fields of an export `e`. */
 export const typed_columns = sql`e.columns, e.new_columns, e.schema_number,
   CASE WHEN e.columns = 'typed' AND e.new_columns = 'wait' THEN (
     SELECT schema_changes(e.team_id, e.model, e.schema_number, own.schema_number)
     FROM projects own WHERE own.id = e.team_id AND own.schema_number > e.schema_number
   ) END AS waiting_schema`;
 
-/** The fields that a configuration has too. */
+/** The fields that are also settings of a configuration. */
 export const typed_settings = {
   columns: Type.Optional(columns),
   new_columns: Type.Optional(new_columns),
 };
 
-/** The rest of what a body may have. */
+/** Fields of a body beyond the settings. */
 export const typed_inputs = { schema_number: Type.Optional(schema_number) };
 
-/** The fields as they are stored. */
+/** The fields in their stored form. */
 export type TypedFields = {
   columns: 'typed' | null;
   new_columns: (typeof new_columns_modes)[number];
   schema_number: number | null;
 };
 
-/** The fields of an export that says nothing of them. */
+/** The fields of an export without typed columns. */
 const no_typed_fields: TypedFields = {
   columns: null,
   new_columns: 'add',
@@ -95,10 +96,10 @@ const no_typed_fields: TypedFields = {
 /** The newest schema of an export's project. */
 export type NewestSchema = { schema_number: number; events: TypedColumn[]; persons: TypedColumn[] };
 
-/** The fields of its project that an export is checked with. */
+/** The project's fields that the checks of an export need. */
 export type OfProject = { project_timezone: string; project_schema: NewestSchema };
 
-/** The schema of a project that has none. */
+/** The schema number of a project without a schema. */
 export const no_schema: NewestSchema = { schema_number: 0, events: [], persons: [] };
 
 /** The newest schema of a project `p` as JSON. */
@@ -106,7 +107,7 @@ export const newest_schema = sql`jsonb_build_object('schema_number', p.schema_nu
   'events', schema_columns_at(p.id, 'events', p.schema_number),
   'persons', schema_columns_at(p.id, 'persons', p.schema_number))`;
 
-/** The newest schema of a project; the empty one where there is no such project. */
+/** Returns the newest schema of a project, or the empty schema if there is no such project. */
 export async function findNewestSchema(db: Queryable, team_id: number): Promise<NewestSchema> {
   const row = await db.row<{ schema: NewestSchema }>(
     sql`SELECT ${newest_schema} AS schema FROM projects p WHERE p.id = ${team_id}`,
@@ -115,8 +116,8 @@ export async function findNewestSchema(db: Queryable, team_id: number): Promise<
 }
 
 /**
- * Finds the fields after a body was applied, and what is wrong with them. Fields that are absent
- * stay as they are; the number is the newest one where the columns begin to wait.
+ * Returns the fields after a body was applied, and their violations. Absent fields keep their
+ * values. With `wait`, the number starts as the newest one.
  */
 export function checkTypedFields(
   raw: unknown,
@@ -161,7 +162,7 @@ export function checkTypedFields(
   return { fields: { columns, new_columns, schema_number }, violations };
 }
 
-/** The columns of the newest schema that an export with these fields may name. */
+/** Returns the columns of the newest schema that an export with these fields may name. */
 export function typedOf(
   { columns }: TypedFields,
   model: ModelName,

@@ -5,12 +5,13 @@ import { nullable } from '../../platform/nullable.ts';
 
 const states = ['waiting', 'verified', 'differing', 'standing_still', 'not_verifiable'] as const;
 
-/** The fields of an export that say up to when it is verified. */
+/** The fields of an export that report its verification. */
 export const verified_answers = {
   verified_through: nullable(
     instant(
-      'All rows ingested before it, since the first interval of the schedule, were found as ' +
-        'delivered within the latest cycle. Null: none yet, or the first ones differ.',
+      'All rows ingested before this time, since the first interval of the schedule, were ' +
+        'found as delivered within the latest cycle. Null: no row yet, or the first ones ' +
+        'differ.',
     ),
   ),
   verification: nullable(
@@ -22,7 +23,9 @@ export const verified_answers = {
             'accepted; `standing_still`: the destination could not be asked; `not_verifiable`: ' +
             'it never can. `reason` says why.',
         }),
-        reason: nullable(Type.String({ description: 'Why it stands still, as a sentence.' })),
+        reason: nullable(
+          Type.String({ description: 'Why `verified_through` does not advance, as a sentence.' }),
+        ),
         asks: nullable(
           Type.Enum(['seals', 'contents'], {
             description:
@@ -31,10 +34,10 @@ export const verified_answers = {
               'the export says. Null: none has ended.',
           }),
         ),
-        verified_at: nullable(instant('When the latest look ended that could compare everything.')),
-        cycle_started_at: nullable(instant('When the latest look at all deliveries began.')),
-        cycle_ended_at: nullable(instant('When the latest look at all deliveries ended.')),
-        cycles: Type.Integer({ description: 'Looks at all deliveries that ended.' }),
+        verified_at: nullable(instant('End of the latest check that could compare everything.')),
+        cycle_started_at: nullable(instant('Start of the latest check of all deliveries.')),
+        cycle_ended_at: nullable(instant('End of the latest check of all deliveries.')),
+        cycles: Type.Integer({ description: 'How many checks of all deliveries have ended.' }),
         deviations: Type.Integer({ description: 'Findings that are open and not accepted.' }),
         accepted: Type.Integer({ description: 'Findings that are open and accepted.' }),
       },
@@ -48,7 +51,7 @@ const open_count = sql`(SELECT count(*) FROM batch_export_deviations d
     AND d.resolved_at IS NULL`;
 const deviations = sql`${open_count} AND d.accepted_at IS NULL)`;
 
-/** These fields of an export `e`. */
+/** Selects these fields of an export `e`. */
 export const verified_columns = sql`
   (SELECT w.verified_through FROM batch_export_watches w
     WHERE w.batch_export_id = e.id AND w.revision = e.revision) AS verified_through,

@@ -12,9 +12,9 @@ import { verified_columns } from './verified.ts';
 const latest_runs_max = 10;
 
 /**
- * The exports of a table `e` as they are on the wire. Columns are named: nothing secret can slip
- * in. The lateral join reads the newest runs of every export of a page in the one statement, from
- * batch_export_runs_by_export; `runs` selects what they are together, which is JSON as a text.
+ * Selects the exports of a table `e` in their wire form. It names each column, so no secret can
+ * slip in. The lateral join reads the newest runs of all exports of a page in one statement, from
+ * batch_export_runs_by_export. `runs` aggregates them to JSON text.
  */
 export const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
   SELECT e.id, e.team_id, e.name, e.model, e.connection_id, e."interval", ${rhythm_columns},

@@ -118,7 +118,7 @@ test('a wrong rule is refused by its field, with what to do', async () => {
     const whole = { name: 'New', interval: 'hour', ...body, destination: file };
     const files = await home.ask('POST', projectBase(home), whole);
     assert.deepEqual([files.status, files.body.attr], [400, 'mode'], files.text);
-    assert.match(files.body.detail, new RegExp(`File knows no "${mode}".*Postgres`));
+    assert.match(files.body.detail, new RegExp(`File does not support "${mode}".*Postgres`));
   }
 });
 

@@ -24,20 +24,20 @@ import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 
 const alias_modes = ['APPEND', 'MERGE'];
-/** ClickHouse has room for so many in its one version. */
+/** ClickHouse has room for so many columns in its single version. */
 const versions_max = 3;
 const keys_max = 16;
 
 const about = {
   mode:
-    'How rows go into the table of a database. `append` adds each row. `merge` keeps one row for ' +
-    'each value of `primary_key`: that with the greatest `version_key` that was ever delivered. ' +
-    '`replace` writes all rows in each run, as of its end, in place of all that are there: ' +
-    `${counted(replaced_records_max, 'row')} and ${counted(replaced_bytes_max, 'byte')} at most ` +
+    'How a run writes rows into a table. `append` adds each row. `merge` keeps one row for ' +
+    'each value of `primary_key`: the row with the greatest `version_key` ever delivered. ' +
+    '`replace`: each run replaces the table by all rows as of its end, at most ' +
+    `${counted(replaced_records_max, 'row')} and ${counted(replaced_bytes_max, 'byte')} ` +
     '(docs/write_modes.md). Null: events are appended, rows of the other models merged.',
   primary_key:
-    'The columns that identify a row of the table, with `mode` `merge`. An answer also has those ' +
-    'of the model. Null: rows are appended.',
+    'The columns that identify a row of the table, with `mode` `merge`. An answer also has ' +
+    'the key of the model. Null: rows are appended.',
   version_key:
     'The columns that grow with each change of a row, with `mode` `merge`. The first one that ' +
     'differs decides. Null: rows are appended.',
@@ -56,7 +56,7 @@ const names = (description: string, maxItems: number) =>
   nullable(Type.Array(column, { minItems: 1, maxItems, description }));
 const named = (description: string) => nullable(Type.Array(Type.String(), { description }));
 
-/** The fields of an export that say how its rows go into a table, as answers have them. */
+/** The fields of the write mode in answers. */
 export const write_answers = {
   mode: modes,
   primary_key: named(about.primary_key),
@@ -64,7 +64,7 @@ export const write_answers = {
   allow_empty: Type.Boolean({ description: about.allow_empty }),
 };
 
-/** The fields as a body may have them. */
+/** The fields in bodies. */
 export const write_inputs = {
   mode: Type.Optional(modes),
   primary_key: Type.Optional(names(about.primary_key, keys_max)),
@@ -72,7 +72,7 @@ export const write_inputs = {
   allow_empty: Type.Optional(Type.Boolean({ description: about.allow_empty, default: false })),
 };
 
-/** The field under which other clients know the mode. */
+/** The name that other clients use for the mode. */
 export const incremental_mode = nullable(
   Type.Enum(alias_modes, { description: about.incremental_mode }),
 );
@@ -80,7 +80,9 @@ export const incremental_mode = nullable(
 const table_types = destinations
   .filter(({ column_set }) => column_set === 'tables')
   .map(({ type }) => type);
-/** Types whose tables an export may merge into or replace, though a model alone does not. */
+/**
+ * Destination types whose tables an export may merge into or replace, beyond the model's default.
+ */
 const changing_types = destinations
   .filter(({ column_set, changes_rows }) => column_set === 'tables' || changes_rows === true)
   .map(({ type }) => type);
@@ -90,7 +92,7 @@ const versionOf = (model: ModelName) => versionColumns({ columns: models[model].
 const is_merged = sql`(e.custom_query IS NULL AND e.model <> 'events'
   AND e.destination_type IN (${join(table_types)}))`;
 
-/** Names that depend on the model of an export `e`, as JSON. */
+/** Returns names that depend on the model of an export `e`, as JSON. */
 function perModel(namesOf: (model: ModelName) => readonly string[]): Sql {
   const cases = merged_models.map(
     (name) => sql`WHEN ${name} THEN ${JSON.stringify(namesOf(name))}::json`,
@@ -98,7 +100,7 @@ function perModel(namesOf: (model: ModelName) => readonly string[]): Sql {
   return sql`CASE e.model ${join(cases, ' ')} END`;
 }
 
-/** The fields of an export `e` as they are on the wire. */
+/** Selects the fields of an export `e`, in their wire form. */
 export const write_columns = sql`e.write_rule ->> 'mode' AS mode,
   CASE WHEN e.write_rule IS NOT NULL THEN nullif(upper(e.write_rule ->> 'mode'), 'REPLACE')
     WHEN ${is_merged} THEN 'MERGE'
@@ -110,21 +112,21 @@ export const write_columns = sql`e.write_rule ->> 'mode' AS mode,
     WHEN ${is_merged} THEN ${perModel(versionOf)} END AS version_key,
   coalesce((e.write_rule ->> 'allow_empty')::boolean, false) AS allow_empty`;
 
-/** The parts of an export that determine how its rows go into a table. */
+/** The parts of an export that determine how it writes rows into a table. */
 export type Written = {
   model: ModelName;
   custom_query: string | null;
   destination_type: string;
-  /** Undefined where the query is not understood. */
+  /** Undefined if the query is invalid. */
   columns: Column[] | undefined;
 };
 
-/** An export's rule after a change, and what is wrong with it. */
+/** An export's write rule after a change, and its violations. */
 export type CheckedRule = { rule: WriteRule | null; violations: Violation[] };
 
 /**
- * Finds the rule of an export after a body was applied. Fields that are absent stay as they are.
- * The same fields as they stood (`before`) may be sent back together with a change.
+ * Returns the write rule of an export after a body was applied, and its violations. Absent fields
+ * keep their values. The stored fields (`before`) may be sent back together with a change.
  */
 export function checkWriteRule(
   raw: unknown,
@@ -164,7 +166,7 @@ export function checkWriteRule(
   };
 }
 
-/** The values that an answer may have. */
+/** The values of the fields in an answer. */
 type Answer = Record<'incremental_mode' | 'primary_key' | 'version_key', readonly unknown[]>;
 
 function answerOf(
@@ -190,7 +192,7 @@ function answerOf(
       };
 }
 
-/** The mode that a body asks for, under either name; null where the model decides. */
+/** Returns the mode that a body asks for under either name; null if the model decides. */
 function wantedMode(sent: Fields, own: Answer, current: WriteMode | null): WriteMode | null {
   const { mode, incremental_mode: alias } = sent;
   if (mode === null) return null;
@@ -239,7 +241,7 @@ function elseDetail(attr: keyof Answer, answer: Answer, mode: WriteMode | null):
         'field out. For another key send `mode` "merge" too.';
 }
 
-/** The field says what an empty result means for a table that is replaced. */
+/** The field only has a meaning for a table that is replaced. */
 function emptyViolations(sent: Fields, rule: WriteRule | null): Violation[] {
   if (sent['allow_empty'] !== true || isReplacing(rule)) return [];
   const detail =
@@ -247,7 +249,7 @@ function emptyViolations(sent: Fields, rule: WriteRule | null): Violation[] {
   return [{ attr: 'allow_empty', code: 'invalid_input', detail }];
 }
 
-/** Files and requests have no rows that could be replaced. */
+/** Files and requests have no rows that a run could replace. */
 function placeViolations(sent: Fields, rule: WriteRule | null, written: Written): Violation[] {
   const { destination_type: type } = written;
   const mode = rule?.mode ?? 'append';
@@ -257,8 +259,8 @@ function placeViolations(sent: Fields, rule: WriteRule | null, written: Written)
       attr: sent['mode'] === undefined && sent['incremental_mode'] ? 'incremental_mode' : 'mode',
       code: 'invalid_choice',
       detail:
-        `The destination ${type} knows no "${mode}": what is written there stays. Send "append", ` +
-        `or choose one of ${changing_types.join(', ')}.`,
+        `The destination ${type} does not support "${mode}", because Sluice cannot change ` +
+        `its rows. Send "append", or choose one of ${changing_types.join(', ')}.`,
     },
   ];
 }
@@ -295,14 +297,14 @@ function columnViolations(rule: WriteRule, { columns }: Written): Violation[] {
         violations.push({
           attr,
           code: 'invalid_input',
-          detail: `\`${name}\` is in \`primary_key\` too, where it never changes. Remove it here.`,
+          detail: `\`${name}\` is in \`primary_key\` too, so it never changes. Remove it here.`,
         });
     }
   return violations;
 }
 
 function required(attr: string, advice: string): Violation {
-  return { attr, code: 'required', detail: `With \`mode\` "merge" it must be there. ${advice}` };
+  return { attr, code: 'required', detail: `With \`mode\` "merge" it is required. ${advice}` };
 }
 
 function faultOf(

@@ -166,7 +166,7 @@ test('bad events do not keep the others; when all are bad it is 400 and says why
   assert.deepEqual(await storedNames('half'), ['half good']);
   const bad = await post('/batch/', { ...body, batch: [{ event: 'half bad' }] });
   assert.deepEqual([bad.status, bad.body.attr], [400, 'events__0']);
-  assert.match(bad.body.detail, /names nobody/);
+  assert.match(bad.body.detail, /has no person/);
   assert.deepEqual((await post('/batch/', { ...body, batch: [] })).status, 200);
   const { values } = await harness.deps.metrics.ingestion_warnings.get();
   const missing = values.find(({ labels }) => labels.reason === 'distinct_id_missing');

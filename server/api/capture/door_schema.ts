@@ -25,7 +25,7 @@ const refused_name = {
   404: 'The name in the path has more than 100 characters, or is not encoded as a URL has it.',
 };
 
-/** Describes a door of an SDK in the OpenAPI document; bodies are the SDK's own. */
+/** Describes an ingestion route of an SDK in the OpenAPI document. The SDK defines the bodies. */
 export function doorSchema(
   { summary, answers = ['application/json'], refusals }: Door,
   method: string,
@@ -65,8 +65,8 @@ export function settingsSchema(
     tags: ['capture'],
     summary,
     description:
-      'SDKs ask for this beside sending events. Scripts below `/static/` for features that are ' +
-      'off are empty.',
+      'SDKs request this in addition to sending events. Scripts below `/static/` for ' +
+      'features that are off are empty.',
     response: {
       200: { description: 'What the SDK expects.', content: contentOf([answers]) },
       ...(method === 'GET' ? { 304: { description: 'As it was.', type: 'null' } } : {}),
@@ -75,7 +75,7 @@ export function settingsSchema(
   };
 }
 
-/** Describes a refusal that SDKs read in the OpenAPI document. */
+/** Describes, in the OpenAPI document, a refusal that SDKs read. */
 export function problemAnswer(description: string) {
   return { description, content: { [problem]: { schema: SdkProblem } } };
 }

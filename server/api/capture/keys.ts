@@ -5,8 +5,8 @@ import type { Sent } from './protocol.ts';
 const query_names = ['api_key', 'token', 'writeKey', 'write_key'];
 
 /**
- * The keys that a request shows beside its body, in any place that an SDK puts one: `Authorization`
- * (Bearer, or the user of Basic), `X-Write-Key`, the query.
+ * Returns the keys that a request has outside of its body, in every place that SDKs use:
+ * `Authorization` (Bearer, or the user of Basic), `X-Write-Key`, the query.
  */
 export function shownKeys({ headers, query }: Pick<Sent, 'headers' | 'query'>): string[] {
   const [scheme = '', credentials = ''] = (headers.authorization ?? '').split(/ +/, 2);
@@ -17,11 +17,11 @@ export function shownKeys({ headers, query }: Pick<Sent, 'headers' | 'query'>): 
 }
 
 /**
- * The one write key of a request. Throws 401 without one, for a personal key and for what cannot be
- * a write key, and 400 for two.
+ * Returns the write key of a request. Throws 401 for a missing, personal or malformed key, and 400
+ * for two keys.
  */
 export function oneKey(keys: unknown[]): string {
-  // The password of Basic, and the secret that some SDKs want behind a colon, say nothing more.
+  // The password of Basic, and the secret that some SDKs send after a colon, are ignored.
   const shown = keys.flatMap((one) => (typeof one === 'string' ? one.split(':', 1) : []));
   const [key, ...others] = new Set(shown.filter((one) => one !== ''));
   if (key === undefined)
@@ -41,7 +41,7 @@ export function oneKey(keys: unknown[]): string {
   return key;
 }
 
-/** 401 for a key that opens no project. */
+/** Returns the 401 for a key that matches no project. */
 export function unknownKey() {
   return unauthenticated(
     'authentication_failed',

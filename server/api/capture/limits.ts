@@ -10,31 +10,31 @@ import type { Place } from '../../platform/http/limits/room.ts';
 import { unavailable } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 
-/** Bytes that are kept of bodies that have not come whole. */
+/** Most bytes of bodies that are still being received. */
 const arriving_bytes_max = 128 * 1024 * 1024;
-/** Bytes of bodies, as received and unpacked, that are worked on at once. */
+/** Most bytes of bodies, received and unpacked, that are processed at once. */
 const under_way_bytes_max = 128 * 1024 * 1024;
 const synchronise_interval_ms = 1_000;
 const late_interval_ms = 1_000;
 /** Time limit for receiving the body of a request. */
 const arrival_ms_max = 60_000;
 
-/** Bounds that keep one sender from taking the server from the others. */
+/** Limits that keep one sender from using the whole server. */
 export type CaptureLimits = {
   /** Reads the bodies of requests. */
   arrivals: Arrivals;
-  /** Counts a request of the address; throws 503 when there were too many. */
+  /** Counts a request of the address; throws 503 if there were too many. */
   countAddress(address: string): void;
-  /** Counts a request with events of the project; throws 503 when there were too many. */
+  /** Counts a request with events of the project; throws 503 if there were too many. */
   countProject(team_id: number): void;
   /**
-   * Does the work with a place for the bodies of the address: 503 where too much is under way, also
-   * while a body is unpacked, so that a small one that holds much cannot take the memory.
+   * Does the work while counting the bytes of the address's bodies. Throws 503 above the limit,
+   * also during unpacking, so that a small compressed body cannot fill the memory.
    */
   withRoom<Result>(address: string, work: (place: Place) => Promise<Result>): Promise<Result>;
 };
 
-/** Opens the limits, which all API processes share, for as long as the app runs. */
+/** Creates the limits, which all API processes share, for the lifetime of the app. */
 export function openCaptureLimits(app: FastifyInstance, deps: Deps): CaptureLimits {
   const { db, clock, config, log } = deps;
   const keys = openLimiter(db, clock, { per_minute: config.capture_limit_per_key, per_hour: 0 });
@@ -85,10 +85,8 @@ function refuse(wait_seconds: number | undefined): void {
   if (wait_seconds !== undefined) throw busyCapture(wait_seconds);
 }
 
-/**
- * 503: come again. Not 429, which makes browsers lose their events.
- */
+/** Returns 503, so that clients retry. 429 would make browsers discard their events. */
 export function busyCapture(wait_seconds: number): ApiError {
-  const detail = `The server cannot take the events now: send them again in ${wait_seconds} s.`;
+  const detail = `The server cannot ingest the events now: send them again in ${wait_seconds} s.`;
   return unavailable(detail, wait_seconds);
 }

@@ -2,75 +2,72 @@ import type { ApiError } from '../../platform/http/errors.ts';
 import type { WarningReason } from '../../engine/ingest/warnings/warning.ts';
 import type { Mended } from '../../engine/ingest/parse/tolerant_json.ts';
 
-/** A request with events, as plain data: what is long is read in another thread. */
+/** A request with events, as plain data, because another thread reads long bodies. */
 export type Sent = {
   method: string;
-  /** The path as a route declares it, with or without the slash at its end. */
+  /** The path as the route declares it, with or without a slash at its end. */
   path: string;
   query: Record<string, string>;
   headers: {
     authorization?: string | undefined;
     write_key?: string | undefined;
     content_type?: string | undefined;
-    /** When the sender says that it sends. */
+    /** Time of sending, by the sender's clock. */
     sent_at?: string | undefined;
     /** The library of the sender, as `name/version`. */
     sdk_info?: string | undefined;
-    /** Names the request; it is given back. */
+    /** Identifies the request; the answer repeats it. */
     request_id?: string | undefined;
   };
   /** The sender: a browser or a program, and its address. */
   sender: { user_agent: string | undefined; address: string };
   received_ms: number;
   /**
-   * A refused event that is sent again by a person: its project is known whatever its key says, and
-   * what has no id of its own is named after the refused event.
+   * Set when a person resends a refused event: its project is known whatever its key is. An event
+   * without an id gets its uuid from the refused event.
    */
   again?: string;
 };
 
-/** Largest event at the paths for AI: it holds what a model was told and what it answered. */
+/** Largest event at the paths for AI, which contains prompts and answers of models. */
 export const ai_event_size_bytes_max = 8 * 1024 * 1024;
 
 /**
- * One event as a protocol's message has it: nothing of it is checked yet. `properties` and what is
- * set are kept as they were sent.
+ * One event in a protocol's message, not checked yet. `properties` and the person's properties are
+ * kept as sent.
  */
 export type Draft = {
   name: unknown;
   distinct_id: unknown;
-  /** Why it is not taken, whatever else it says. */
+  /** A reason to refuse the event, whatever its content. */
   refused_as?: WarningReason;
-  /**
-   * The fallback name of a person whom the message does not name; without it such an event is
-   * refused.
-   */
+  /** Names the person if the message does not; without it such an event is refused. */
   distinct_id_otherwise?: 'uuid' | undefined;
-  /** The event's own uuid. */
+  /** The uuid that the event brings. */
   uuid?: unknown;
-  /** The name of an event without a uuid: a `messageId`. */
+  /** The `messageId` of an event without a uuid. */
   message_id?: unknown;
-  /** When it happened, by the clock of the sender; an instant or a number of epoch time. */
+  /** When it happened, by the sender's clock: an instant, or a number of epoch time. */
   at?: unknown;
   /** Age of the event when it was sent, in milliseconds, if `at` is not known. */
   offset_ms?: unknown;
-  /** `at` is right whatever the clock of the sender says. */
+  /** `at` needs no correction for the sender's clock. */
   is_at_right?: boolean;
-  /** The largest that it may be, in bytes of its row, where its protocol says that. */
+  /** Largest size in bytes of its row, if the protocol defines one. */
   size_bytes_max?: number | undefined;
   properties: unknown;
   set?: unknown;
   set_once?: unknown;
   unset?: unknown;
-  /** The event as the message has it. */
+  /** The event as in the message. */
   source?: unknown;
-  /** The parts that were not JSON and were read as something else. */
+  /** The parts that were not valid JSON and were read after a repair. */
   mended?: readonly Mended[];
 };
 
 /**
- * The content of a message: its events, created one by one on demand, the keys that it names beside
- * those of the head, and the time of sending by its sender's clock.
+ * The content of a message: its events, created one by one on demand, the keys in its body, and the
+ * time of sending by the sender's clock.
  */
 export type Decoded = {
   length: number;
@@ -89,7 +86,7 @@ export type Verdict = {
 /** The outcome of a request: every event is stored except for the refused ones. */
 export type Outcome = { verdicts: Verdict[]; refused: number };
 
-/** The answer to a client. */
+/** An answer for a client. */
 export type Answer = {
   status?: number;
   type?: string;
@@ -97,32 +94,32 @@ export type Answer = {
   body: string | Buffer;
 };
 
-/** A door for events. */
+/** A route that receives events. */
 export type Door = {
   paths: readonly string[];
   methods?: readonly ('GET' | 'POST')[];
   summary: string;
   /** Media types of the answer; default JSON. */
   answers?: readonly string[];
-  /** Media types of errors, where they have not the form of the API's. */
+  /** Media types of errors that do not have the API's form. */
   refusals?: readonly string[];
 };
 
-/** A request for what an SDK wants to know beside sending events. */
+/** A request of an SDK for something other than sending events. */
 export type Asked = {
-  /** The write key of the path or query; undefined where the door is open to everybody. */
+  /** The write key of the path or query; undefined if the route needs none. */
   key: string | undefined;
   path: string;
   query: Record<string, string>;
   has_bearer: boolean;
   scheme: string;
-  /** Address of the server, with the path under which it is reached. */
+  /** Address of the server, as the client reaches it. */
   host: string;
 };
 
 /**
- * A door for other requests of an SDK. `key` says that a write key must be shown, by the path's
- * parameter `:key`, by the query or the head.
+ * A route for other requests of an SDK. `key`: a write key is required in the path's parameter
+ * `:key`, the query or a header.
  */
 export type SettingsDoor = {
   paths: readonly string[];
@@ -131,33 +128,36 @@ export type SettingsDoor = {
   /** The media type of the answer; default JSON. */
   answers?: string;
   key?: boolean;
-  /** Requests to this door are accepted and not stored. */
+  /** Requests to this route are accepted and not stored. */
   keeps_nothing?: boolean;
   answer(asked: Asked): Answer;
 };
 
-/** One wire protocol: a folder, and a line in `protocols.ts`. */
+/** One wire protocol: a folder, and an entry in `protocols.ts`. */
 export type Protocol = {
   name: string;
   match: readonly Door[];
-  /** True for the message's own protocol, where two of them share a path. */
+  /** Returns true for a message of this protocol, if two protocols share a path. */
   recognises?(body: unknown): boolean;
-  /** Reads the bytes, where they need not be JSON. Throws an ApiError for what it cannot read. */
+  /** Parses the bytes, if they need not be JSON. Throws an ApiError for invalid bytes. */
   parse?(bytes: Buffer, sent: Sent): unknown;
   /**
-   * The events of a message; undefined when it has not the protocol's form. Throws an ApiError for
-   * more than a message may hold, and nothing else.
+   * Returns the events of a message; undefined if it does not have the protocol's form. Throws only
+   * an ApiError, for more values than a message may have.
    */
   decode(body: unknown, sent: Sent): Decoded | undefined;
   /**
-   * The body by which one event of a message would come alone: what is kept of it when it is
-   * refused. Without it nothing is kept.
+   * Returns the body of a request with one event alone, which is kept if the event is refused.
+   * Without this function, refused events are not kept.
    */
   alone?(source: unknown, sent_at: unknown, sent: Sent): unknown;
   answer(sent: Sent, outcome: Outcome): Answer;
   /** Writes an error in the protocol's own form, if it has one. */
   refuse?(error: ApiError, sent: Sent): Answer | undefined;
-  /** Is it an error that every event was refused? Not where the answer tells each of them. */
+  /**
+   * Returns false if every event was refused but the answer is no error, because it reports each
+   * event. Not where the answer tells each of them.
+   */
   tells_each?(sent: Sent): boolean;
   settings: readonly SettingsDoor[];
 };

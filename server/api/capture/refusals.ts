@@ -12,24 +12,24 @@ import type { WriteAccessFinder } from './write_access.ts';
 
 /** Notes requests that were refused or put off as a whole, each error once. */
 export type Refusals = {
-  /** Without a project it is that of the key beside the body, or in the bytes of one unread. */
+  /** Without a project, it takes the project of the key beside the body, or in unread bytes. */
   note(sent: Sent, error: unknown, team_id?: number): void;
-  /** The error, of which everything was noted already. */
+  /** Returns the error marked as recorded. */
   counted(error: ApiError): ApiError;
-  /** Notes a request for something that is switched off, of which nothing is kept. */
+  /** Records a request for a disabled feature, whose body is not kept. */
   noteOff(sent: Sent): void;
 };
 
 /**
- * Opens the record of requests that are refused as a whole: their events may be lost, and not every
- * client tells its page. The owner of an unreadable body is known only if its key stands beside it.
+ * Opens the record of requests that are refused as a whole. Their events may be lost, and not every
+ * client reports that. The owner of an unreadable body is only known by a key outside of the body.
  */
 export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusals {
   const warnings = sharedWarnings(deps);
   const kept = sharedRefusedEvents(deps);
   const { intakeOf } = sharedIngestion(deps);
   const keepUnread = async (refused: Parameters<typeof kept.keep>[0]) => {
-    // It may have what the rules of the project take out.
+    // It may contain values that the project's rules remove.
     if ((await intakeOf(refused.team_id))?.hides !== true) kept.keep(refused);
   };
   const noted = new WeakSet<object>();
@@ -52,7 +52,7 @@ export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusal
       if (!(error instanceof ApiError) || noted.has(error)) return;
       noted.add(error);
       if (team_id !== undefined) return add(team_id, sent, error);
-      // Whoever sends too much or has no key must not cost a look-up besides.
+      // A sender without a key, or above a limit, must not cost a look-up.
       if (error.status === 401 || error.status === 503) return;
       const { key, bytes } = error instanceof UnreadError ? error.body : {};
       const noteOf = (team: number) => {

@@ -35,8 +35,8 @@ const foreign_route = {
 } as const;
 
 /**
- * The paths of the SDKs that people already have: events in under a write key, the settings that
- * those SDKs ask for, and what of the events was refused.
+ * Routes of existing SDKs: events under a write key, and the settings that the SDKs request. Also
+ * the routes of refused events.
  */
 export function captureRoutes(app: FastifyInstance, deps: Deps): void {
   refusedEventRoutes(app, deps);
@@ -44,13 +44,14 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
   const findAccess = openWriteAccess(deps);
   const refusals = openRefusals(deps, findAccess);
   const take = openTake(deps, { limits, findAccess, refusals });
-  // In an instance of its own: what browsers need and how errors are told is another here.
+  // A Fastify instance of its own, because browsers need other headers and errors have other forms
+  // here.
   void app.register(async (instance) => {
     instance.setErrorHandler((error, request, reply) => {
       const sent = sentOf(request, deps.clock.now());
       return refuse(deps, refusals, { error, request, reply, sent });
     });
-    // Bodies are told by their bytes, so that no type is wrong.
+    // The bytes decide how to parse a body, so every content type is accepted.
     instance.removeAllContentTypeParsers();
     instance.addContentTypeParser('*', (request, payload, done) => {
       const { headers, ip } = request;
@@ -95,7 +96,7 @@ function allPaths(): string[] {
   );
 }
 
-/** Clients write their paths with and without a slash at the end, and a redirect loses events. */
+/** Clients write paths with or without a slash at the end, and a redirect would lose events. */
 function spellings(path: string): string[] {
   return path.endsWith('/') ? [path, path.slice(0, -1)] : [path];
 }
@@ -116,14 +117,14 @@ function eventDoor(
   const route = { ...foreign_route, handler };
   for (const method of door.methods ?? ['POST'])
     for (const path of door.paths) {
-      // Protocols that share a path are told apart by the body.
+      // The body decides between protocols that share a path.
       if (known.has(`${method} ${path}`)) continue;
       known.add(`${method} ${path}`);
       twice(instance, { ...route, method }, path, doorSchema(door, method, path));
     }
 }
 
-/** Registers a path in both spellings, of which the document names the first. */
+/** Registers a path in both spellings; the OpenAPI document lists the first. */
 function twice(
   instance: FastifyInstance,
   route: Omit<RouteOptions, 'url'>,
@@ -160,18 +161,18 @@ function settingsDoor(
 }
 
 /**
- * Returns the scheme by which the client reached this host: a proxy that speaks TLS may not report
- * it, and a page that reads `http` then may not send at all.
+ * Returns the scheme by which the client reached this host. A proxy with TLS may not report it, and
+ * a page that reads `http` may then be unable to send.
  */
 function schemeOf({ host, protocol, server }: FastifyRequest): string {
   const reached = new URL(server.context.config.public_url);
   return reached.host === host ? reached.protocol.slice(0, -1) : protocol;
 }
 
-/** Scripts that a client loads for what is switched off: there is nothing in them. */
+/** Empty scripts for disabled features, so that clients can load them. */
 function emptyScripts(instance: FastifyInstance): void {
   instance.get('/static/*', script_route, (request, reply) => {
-    // The library itself is not ours to give: an empty one would lose everything in silence.
+    // The library itself is missing here; an empty file would silently lose all events.
     if (/\/array[\w.]*\.js$/.test(request.url.split('?')[0]!))
       throw new ApiError(404, 'invalid_request', [
         {
@@ -185,13 +186,12 @@ function emptyScripts(instance: FastifyInstance): void {
   });
 }
 
-/** Clients of 2024 and before call one of these once the script is there, and look for it not. */
+/** Clients of 2024 and before call one of these functions after loading, without a check. */
 const no_toolbar = 'window.ph_load_toolbar=window.ph_load_editor=function(){};';
 
 function sendTagged(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
   const etag = etagOf(String(answer.body));
-  // For whoever asks alone: the host and a key in a header decide, which a shared cache may not
-  // look at.
+  // The answer depends on the host and on a key in a header, so shared caches may not keep it.
   reply.header('etag', etag).header('cache-control', 'private, max-age=300');
   if (isKnown(request, etag)) return reply.code(304).send();
   return send(reply, answer);
@@ -207,8 +207,8 @@ function send(reply: FastifyReply, { status = 200, type, headers = {}, body }: A
 type Failed = { error: unknown; request: FastifyRequest; reply: FastifyReply; sent: Sent };
 
 /**
- * Writes an error in the protocol's own form, or else in the API's. A fault of ours, or one that
- * will pass, is 503, so that clients retry.
+ * Writes an error in the protocol's own form, or else in the API's. A fault of the server, or a
+ * temporary one, is 503, so that clients retry.
  */
 function refuse(
   { log }: Deps,
@@ -240,7 +240,7 @@ function sentOf(request: FastifyRequest, received_ms: number): Sent {
   };
   return {
     method: request.method,
-    // As it is declared: `/%65/` is a way to write `/e/`.
+    // As declared, because `/%65/` also spells `/e/`.
     path: request.routeOptions.url ?? '',
     query: plainQuery(request.query),
     headers: {
@@ -256,7 +256,7 @@ function sentOf(request: FastifyRequest, received_ms: number): Sent {
   };
 }
 
-/** A repeated name has its first value. */
+/** Returns the query; a repeated name has its first value. */
 function plainQuery(query: unknown): Record<string, string> {
   return Object.fromEntries(
     Object.entries((query ?? {}) as Record<string, string | string[]>).map(([name, value]) => [

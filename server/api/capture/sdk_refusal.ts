@@ -5,7 +5,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { jsonAnswer } from './protocol.ts';
 import type { Answer } from './protocol.ts';
 
-/** The schema of a refusal that an SDK reads, where its protocol has no form of its own. */
+/** The schema of a refusal for SDKs whose protocol has no form of its own. */
 export const SdkProblem = Type.Object(
   {
     ...Problem.properties,
@@ -15,13 +15,13 @@ export const SdkProblem = Type.Object(
   { title: 'SdkProblem' },
 );
 
-/** A client, where it sends, and the fields that it reads in the body of a refusal. */
+/** A client, its path, and the fields that it reads in a refusal. */
 export type RefusalReader = { client: string; path: string; reads: readonly string[] };
 
 /**
- * Every client that reads more of a refusal than its status, at every status. A client that misses
- * a field here takes the refusal for a fault of the network: it repeats a request that can never
- * succeed, and holds back all events behind it.
+ * Every client that reads more than the status of a refusal. If a field is missing, such a client
+ * assumes a network fault: it repeats a request that can never succeed, and holds back all later
+ * events.
  */
 export const refusal_readers: readonly RefusalReader[] = [
   { client: 'posthog-python', path: '/batch/', reads: ['detail'] },
@@ -38,7 +38,7 @@ export const refusal_readers: readonly RefusalReader[] = [
   { client: 'exporters of OpenTelemetry', path: '/v1/logs/', reads: ['code', 'message'] },
 ];
 
-/** A refusal in the form that every SDK without a form of its own reads. */
+/** Returns a refusal in the form of all SDKs without a form of their own. */
 export function sdkRefusal(error: ApiError, request_id: string): Answer {
   const body = errorBody(error, request_id);
   return {

@@ -29,15 +29,15 @@ import { openVisitorSalts } from './visitor_salts.ts';
 import type { VisitorSalts } from './visitor_salts.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 
-/** Takes the events of a request and gives what its client is answered. */
+/** Ingests the events of a request and returns the answer for its client. */
 export type TakeSent = (bytes: Buffer, encoding: string | undefined, sent: Sent) => Promise<Answer>;
 
 type Gate = { limits: CaptureLimits; findAccess: WriteAccessFinder; refusals: Refusals };
 
 /**
- * Opens the way of events from a request into the store. Guarantee: the answer comes once every
- * event is stored and survives a kill of everything, except for events whose refusal it reports;
- * any other fault is an ApiError. Changes to events are recorded as warnings.
+ * Opens the ingestion of events. Guarantee: the answer follows after every event is stored and
+ * survives a kill of everything, except for events whose refusal it reports. Any other fault is an
+ * ApiError. Changes to events are recorded as warnings.
  */
 export function openTake(deps: Deps, gate: Gate): TakeSent {
   const ingestion = sharedIngestion(deps);
@@ -52,7 +52,7 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
     const { team_id } = traffic;
     const { protocol: from } = message;
     const judged = judge(message, traffic, (one, reason) => {
-      // As it was sent it has what the project's rules take out.
+      // The sent event contains values that the project's rules remove.
       if (traffic.intake?.hides === true) return;
       kept.keep(refusedEvent(one, { team_id, reason, protocol: from, path: sent.path }));
     });
@@ -91,7 +91,7 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
 
 type Admission = Gate & { saltOf: VisitorSalts; intakeOf: IntakeFinder };
 
-/** The project of the message, once it may send; a message that may not is forgotten. */
+/** Returns the project of the message if it may send; otherwise drops the message. */
 async function admitted(
   message: OpenedMessage,
   sent: Sent,
@@ -115,7 +115,7 @@ function noted<Fault>(refusals: Refusals, sent: Sent, error: Fault, team_id?: nu
   return error;
 }
 
-/** The verdicts on a message's events: complete once all of `reads` were ingested. */
+/** The verdicts on a message's events; complete after all `reads` were ingested. */
 type JudgedMessage = {
   reads: AsyncIterable<ReadEvent[]>;
   verdicts: Verdict[];
@@ -140,7 +140,7 @@ function judge(
     for (const one of some) {
       const { read, warnings: reasons, uuid, is_dropped } = one;
       for (const reason of reasons) count(one, reason);
-      // Whoever sent what the project drops is answered as if it were stored.
+      // Events that the project drops are answered as stored.
       const told = is_dropped === true ? [] : reasons;
       const is_refused =
         is_dropped !== true && read.event === undefined && read.dropped_by === undefined;
@@ -173,7 +173,7 @@ function refusedEvent(
   };
 }
 
-/** As PostgreSQL can keep it. */
+/** Returns a text that PostgreSQL can store. */
 function storable(text: string | undefined): string | null {
   return text?.replaceAll('\0', '\uFFFD').toWellFormed() ?? null;
 }

@@ -3,15 +3,15 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 
-/** Requests that began before midnight are read by then. */
+/** Requests that started before midnight are processed by then. */
 const kept_beyond_day_ms = 3_600_000;
 
-/** Gives the salt of the day (UTC) in which an instant lies, in milliseconds of epoch time. */
+/** Returns the salt of the UTC day of an instant, in milliseconds of epoch time. */
 export type VisitorSalts = (received_ms: number) => Promise<string>;
 
 /**
- * Opens the salts of all days. Guarantee: all processes get the same one for a day, 256 bits that
- * nobody chose, and the store is asked once a day.
+ * Opens the access to the daily salts. Guarantee: all processes get the same 256 random bits for a
+ * day, and query the store once a day.
  */
 export function openVisitorSalts(db: Queryable): VisitorSalts {
   let latest: { day: string; salt: Promise<string> } | undefined;
@@ -21,7 +21,7 @@ export function openVisitorSalts(db: Queryable): VisitorSalts {
     const salt = findSalt(db, day);
     if (latest !== undefined && day < latest.day) return salt;
     latest = { day, salt };
-    // The next caller asks again.
+    // The next caller tries again.
     salt.catch(() => {
       if (latest?.salt === salt) latest = undefined;
     });
@@ -30,9 +30,9 @@ export function openVisitorSalts(db: Queryable): VisitorSalts {
 }
 
 /**
- * Forgets the salts of the days that are over. The table gets a new file, with what is kept alone:
- * in the old one their bytes would stand for weeks, and even VACUUM FULL takes along what some
- * transaction may still see.
+ * Deletes the salts of past days. The remaining rows move to a new table file, because deleted
+ * bytes would stay in the old one for weeks. Even VACUUM FULL copies rows that some transaction may
+ * still see.
  */
 export async function sweepVisitorSalts(db: Database, now_ms: number): Promise<void> {
   const day = dayOf(now_ms - kept_beyond_day_ms);
@@ -55,7 +55,7 @@ function dayOf(instant_ms: number): string {
   return isoInstant(instant_ms).slice(0, 10);
 }
 
-/** The first process of a day makes its salt. */
+/** The first process of a day creates its salt. */
 async function findSalt(db: Queryable, day: string): Promise<string> {
   const made = randomBytes(32).toString('base64url');
   const [kept] = await db.rows<{ salt: string }>(sql`

@@ -5,17 +5,17 @@ import { findWriteAccess, touchWriteKey } from '../write_keys/store.ts';
 import type { WriteAccess } from '../write_keys/store.ts';
 
 const touch_interval_ms = 60_000;
-// At thousands of requests a second each would have a statement of its own, where the store answers
-// within half a millisecond.
+// Collects requests for this time, because at thousands of requests a second each would need a
+// statement of its own.
 const rest_ms = 5;
 const keys_max = 1_000;
 
-/** Finds the project behind a write key; throws 401 for one that opens none. */
+/** Returns the project of a write key; throws 401 if there is none. */
 export type WriteAccessFinder = (key: string) => Promise<WriteAccess>;
 
 /**
- * Opens the look-up of write keys: one statement for all that ask while another is under way.
- * Nothing is remembered, so a revoked key ends with the next request. Keeps `last_used_at`.
+ * Opens the look-up of write keys. Requests that arrive during a statement share the next one.
+ * Nothing is cached, so a revoked key fails at the next request. Updates `last_used_at`.
  */
 export function openWriteAccess({ db, clock, log }: Deps): WriteAccessFinder {
   type Result = { access: WriteAccess | undefined };
@@ -38,7 +38,7 @@ export function openWriteAccess({ db, clock, log }: Deps): WriteAccessFinder {
     const before = now - touch_interval_ms;
     if (id !== null && (last_used_at === null || Date.parse(last_used_at) <= before))
       touchWriteKey(db, id, now, before).catch((error: unknown) =>
-        log.warn({ err: error }, 'last_used_at of a write key could not be moved'),
+        log.warn({ err: error }, 'last_used_at of a write key could not be updated'),
       );
     return access;
   };

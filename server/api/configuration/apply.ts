@@ -19,7 +19,7 @@ import type { Applied, Need, PlanRequest } from './schema.ts';
 import { findPlan, listLatestEntries, planContext } from './store.ts';
 import type { StoredPlan } from './store.ts';
 
-/** The transaction of an apply, and what was done before it. */
+/** The transaction of an apply, and the work before it. */
 export type Applying = {
   tx: Transaction;
   record: RecordActivity;
@@ -28,9 +28,9 @@ export type Applying = {
 };
 
 /**
- * Applies a plan: all of it or nothing. No other write of the organization is under way meanwhile.
- * Throws 404 for an unknown plan; 409 for one that has expired, was applied, lacks something, or
- * whose objects were changed since (each is named); and 400 where a route refuses a step now.
+ * Applies a plan completely or not. No other write of the organization runs meanwhile. Throws 404
+ * for an unknown plan. Throws 409 for a plan that has expired, was applied, lacks something, or
+ * whose objects have changed since (it names each). Throws 400 if a route refuses a step now.
  */
 export async function applyPlan(
   deps: Deps,
@@ -84,7 +84,7 @@ async function getOpenPlan(
   return plan;
 }
 
-/** Throws 409 that names each object that is not as the plan saw it, and who changed it. */
+/** Throws 409 that names each object that has changed since the plan, and who changed it. */
 async function refuseMoved(
   deps: Deps,
   tx: Transaction,
@@ -113,7 +113,7 @@ async function refuseMoved(
     return {
       attr: attrOfPath(plain),
       code: 'conflict',
-      detail: `${plain} is not as the plan saw it${who}: create a new plan.`,
+      detail: `${plain} has changed since the plan${who}: create a new plan.`,
     };
   });
   throw new ApiError(409, 'invalid_request', violations);

@@ -16,39 +16,39 @@ import type { Placed, Wanted } from './read.ts';
 import type { Applied, Cost, FieldChange, Need, Step } from './schema.ts';
 import { joinSecrets } from './secret_values.ts';
 
-/** A step that was carried out, with what its route showed once. */
+/** An executed step, with secrets that its route shows only once. */
 export type Done = Step & {
   wanted: Wanted | undefined;
   standing: Placed | undefined;
-  /** True if a route was called, and so has recorded it. */
+  /** True if a route was called and has recorded it. */
   is_recorded: boolean;
   shown_secret: string | undefined;
 };
 
-/** The result of the steps. With violations or needs nothing may be kept. */
+/** The result of the steps. With violations or needs, the caller rolls everything back. */
 export type CarriedOut = {
   steps: Done[];
   violations: Violation[];
-  /** Secrets that are stored and that a route wants anew, because where they go changes. */
+  /** Stored secrets that a route requires again, because their address changes. */
   needs: Need[];
   ids: Map<string, string>;
 };
 
-/** With what steps are carried out. */
+/** The context in which steps are executed. */
 export type Carrying = {
   db: Queryable;
   inner: InnerRequests;
   organization_id: string;
   prune: boolean;
-  /** Returns the log's note about an object beside its changes. */
+  /** Returns the note in an object's activity entry, beside its changes. */
   noteOf(path: string, key: string): Change;
 };
 
 /**
- * Carries the steps out by the routes of the API: creations and changes in the order of the kinds,
- * then deletions in reverse. A difference that the route does not count is no step. A refusal of a
- * route is a violation at the object's place, and the others continue. Faulty objects are left out,
- * with those that need them.
+ * Executes the steps by the routes of the API: creations and changes in the order of the kinds,
+ * then deletions in reverse. A difference that the route does not count as a change is no step. If
+ * a route refuses, the object gets a violation, and the others continue. Skips faulty objects and
+ * the objects that need them.
  */
 export async function carryOut(compared: Compared, carrying: Carrying): Promise<CarriedOut> {
   const result: CarriedOut = {
@@ -83,13 +83,14 @@ function unmadeOf({ pairs, faulty }: Compared): Set<string> {
 }
 
 /**
- * Returns true if its fault keeps others from being tried; not for objects in an existing project.
+ * Returns true if its fault prevents other objects from being tried; false for objects in an
+ * existing project.
  */
 function isNeeded({ wanted, standing }: Pick<Candidate, 'wanted' | 'standing'>): boolean {
   return standing === undefined || wanted.kind.name !== 'project';
 }
 
-/** A step of which no route said anything: what may be secret is left out. */
+/** Returns a step that no route has checked, without values that may be secret. */
 function unrehearsed(candidate: Candidate): Done {
   const { changes, wanted } = candidate;
   return stepOf(
@@ -133,7 +134,7 @@ async function carryOne(
   const answers = await askAll(requests, carrying, wanted, result);
   if (answers === undefined) return 'refused';
   const created = isFields(answers[0]?.body) ? answers[0].body : {};
-  // An invite that is sent again is another one.
+  // An invite that is sent again is another invite.
   if (standing === undefined || wanted.kind.name === 'invite')
     result.ids.set(wanted.path, String(created['id']));
   const id = result.ids.get(wanted.path)!;
@@ -161,7 +162,7 @@ function shownSecret({ wanted }: Candidate, created: Fields): string | undefined
 
 /**
  * Returns the differences that the route confirms. The route knows the fields that may be secret,
- * so its words count; they also replace all others if it names different ones.
+ * so its values are shown; they also replace all others if it names different fields.
  */
 function shownChanges(candidate: Candidate, answers: InnerAnswer[]): FieldChange[] {
   const { kind } = candidate.wanted;
@@ -204,7 +205,7 @@ async function removeOne(standing: Placed, carrying: Carrying, result: CarriedOu
   };
 }
 
-/** Asks the routes in turn; undefined when one refused. */
+/** Sends the requests in turn; undefined if a route refused one. */
 async function askAll(
   requests: Request[],
   { inner, noteOf }: Carrying,
@@ -226,8 +227,8 @@ async function askAll(
 type Problem = { errors: { attr: string | null; code: Violation['code']; detail: string }[] };
 
 /**
- * Collects the refusals of a route at the object's place; true without any. `needs` lists secrets
- * that nobody has given yet, also those that were to be kept.
+ * Adds the refusals of a route at the object's place; returns true if there are none. `needs` lists
+ * secrets without a value, also secrets that were to be kept.
  */
 function collect(
   result: CarriedOut,
@@ -264,10 +265,7 @@ function collect(
 
 const mark_hint = ' Write a secret as {env: NAME}, {file: path} or {keep: true}.';
 
-/**
- * Returns true if the refused value is an object in place of a secret text: a mark with a typing
- * error.
- */
+/** Returns true if the refused value is an object in place of a secret: a mistyped reference. */
 function isMistakenMark(wanted: Wanted | undefined, attr: string | null): boolean {
   const secret = wanted?.secrets[(attr ?? '').replaceAll('__', '.')];
   if (secret === undefined || !('value' in secret) || !isFields(secret.value)) return false;
@@ -292,7 +290,7 @@ function stepOf(candidate: Candidate, changes: FieldChange[]): Done {
   };
 }
 
-/** Returns the change that another configuration managed it before. */
+/** Returns the change of the managing configuration. */
 function takenOver({ action, standing, source }: Candidate): FieldChange[] {
   const before = standing?.managed?.source;
   return action !== 'adopt' || before === undefined
@@ -318,7 +316,7 @@ export function summaryOf(steps: readonly Done[], objects: readonly Wanted[]): A
   };
 }
 
-/** The path of the object that a key refers to. */
+/** Returns the path of the object that a key refers to. */
 function pathOfReference(
   { parent_path }: Wanted,
   kind: string,
@@ -329,13 +327,13 @@ function pathOfReference(
   return within === 'project' ? `${parent_path}.${section}.${key}` : `${section}.${key}`;
 }
 
-/** The name in files of what a route calls `attr`. */
+/** Returns the name in files for a route's `attr`. */
 function fieldOf(wanted: Wanted | undefined, attr: string): string {
   const reference = wanted?.kind.references.find(({ api_field }) => attr.startsWith(api_field));
   return reference === undefined ? attr : attr.replace(reference.api_field, reference.field);
 }
 
-/** The fields as the API takes them: ids for keys, and the values of secrets. */
+/** Returns the fields in the API's form: ids for keys, and the values of secrets. */
 function bodyOf(wanted: Wanted, ids: ReadonlyMap<string, string>): Fields {
   const values = Object.entries(wanted.secrets).flatMap(([path, secret]) =>
     'value' in secret ? [[path, secret.value]] : [],
@@ -359,9 +357,7 @@ function bodyOf(wanted: Wanted, ids: ReadonlyMap<string, string>): Fields {
   return fields;
 }
 
-/**
- * Counts the deliveries of an export; undefined for other kinds, for which a change costs nothing.
- */
+/** Counts the deliveries of an export; undefined for other kinds, whose changes cost nothing. */
 async function ledgerOf(
   db: Queryable,
   { kind, id }: Pick<Placed, 'kind' | 'id'>,
@@ -369,7 +365,9 @@ async function ledgerOf(
   return kind.name === 'batch_export' ? countDelivered(db, [id]) : undefined;
 }
 
-/** Counts the deliveries that end with an object: for a project, those of all its exports. */
+/**
+ * Counts the deliveries that a deletion removes: for a project, the deliveries of all its exports.
+ */
 async function endingLedger(
   db: Queryable,
   standing: Pick<Placed, 'kind' | 'id'>,
@@ -378,7 +376,7 @@ async function endingLedger(
   return countDelivered(db, await listExportIds(db, Number(standing.id)));
 }
 
-/** Returns the cost of a deletion, or of a change after which the ledger has another revision. */
+/** Returns the cost of a deletion, or of a change that starts a new revision. */
 function costOf(
   before: Delivered | undefined,
   after: Delivered | undefined,

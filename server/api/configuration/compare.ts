@@ -13,14 +13,14 @@ import type { FieldChange, Need, Note } from './schema.ts';
 import type { SecretWanted } from './secret_values.ts';
 import type { Managed } from './store.ts';
 
-/** A wanted object beside the one that stands in its place. */
+/** A wanted object and the existing object in its place. */
 export type Pair = { wanted: Wanted; standing: Placed | undefined };
 
-/** A step that one object may need; the route says whether a difference is a change. */
+/** A step that one object may need; the route decides whether a difference is a change. */
 export type Candidate = Pair & {
   action: 'create' | 'change' | 'move' | 'adopt';
   moved_from: string | null;
-  /** The configuration that wants it. */
+  /** The configuration that contains it. */
   source: string;
   /** True if fields or secrets differ from the current state. */
   differs: boolean;
@@ -28,37 +28,36 @@ export type Candidate = Pair & {
 };
 
 /**
- * The changes made outside of the configuration since it was applied; an object that is gone has no
- * pair.
+ * The changes made outside of the configuration since the last apply; a deleted object has no pair.
  */
 export type Drifted = { wanted: Wanted; standing: Placed; changes: FieldChange[] };
 
-/** The comparison of a configuration with the current state; nothing is asked or changed. */
+/** The comparison of a configuration with the current state, without requests or changes. */
 export type Compared = {
   pairs: Pair[];
   candidates: Candidate[];
   drift: Drifted[];
-  /** Wanted objects that were applied, and are gone. */
+  /** Wanted objects that were applied, but no longer exist. */
   gone: { wanted: Wanted; managed: Managed }[];
-  /** The objects that the source applied and no longer names. */
+  /** Objects that the source applied and no longer names. */
   left: Placed[];
-  /** The same where another source applied something in it, which no prune of this one deletes. */
+  /** The same if another source manages something inside, so no prune of this source deletes it. */
   held: { standing: Placed; other: Placed }[];
   needs: Need[];
   notes: Note[];
-  /** Every fault of form, and every one between objects. */
+  /** Every fault of form, and every fault between objects. */
   violations: Violation[];
-  /** The paths of what has a fault, of form or between objects: it is not tried. */
+  /** Paths of faulty objects, which are not tried. */
   faulty: ReadonlySet<string>;
   versions: Record<string, string>;
-  /** The ids of what stands, by the path at which it is wanted or would be. */
+  /** Ids of existing objects, by the path at which they are wanted or would be. */
   ids: Map<string, string>;
 };
 
 /**
- * Finds for each wanted object what stands in its place, by its key, by the key that it had, or by
- * the key that its name would give; says what differs, what somebody else changed, what is missing
- * and what is wrong between objects.
+ * Finds the existing object for each wanted object: by its key, its former key, or the key that its
+ * name would give. Reports differences, changes by others, missing objects, and faults between
+ * objects.
  */
 export function compare({
   configuration,
@@ -111,7 +110,10 @@ export function compare({
   };
 }
 
-/** A project that is no longer named, with the first object in it that another source applied. */
+/**
+ * Returns a project that is no longer named, with the first object inside that another source
+ * applied.
+ */
 function heldBy(standing: Placed, { objects }: State, source: string): Compared['held'] {
   const other = objects.find(
     ({ kind, parent_id, managed }) =>
@@ -163,13 +165,13 @@ function pairsOf(objects: Wanted[], standing: Placed[]): Pair[] {
   });
 }
 
-/** A text that no other object has; undefined where none is known. */
+/** Returns a text that identifies the object; undefined if its identity is unknown. */
 function identityOf({ kind, fields }: Pick<Wanted, 'kind' | 'fields'>): string | undefined {
   const value = kind.identity === undefined ? undefined : fields[kind.identity];
   return typeof value === 'string' ? `${kind.name} ${value}` : undefined;
 }
 
-/** Two objects that claim the same one, and keys that go round in a circle. */
+/** Finds two objects that claim the same one, and cycles of keys. */
 function keyFaults(objects: Wanted[], pairs: Pair[]): Violation[] {
   const claims = new Map<Placed, Wanted>();
   const twice = pairs.flatMap(({ wanted, standing }) => {
@@ -196,12 +198,12 @@ function keyFaults(objects: Wanted[], pairs: Pair[]): Violation[] {
     ...circles.map(({ path }) => ({
       attr: attrOfPath(path, 'was'),
       code: 'invalid_input' as const,
-      detail: 'These keys go round in a circle: apply one of the changes first.',
+      detail: 'These keys form a cycle: apply one of the changes first.',
     })),
   ];
 }
 
-/** Those from which `before` leads back to themselves; looks at each object once. */
+/** Returns objects from which `before` leads back to themselves; visits each object once. */
 function inCircles(objects: Wanted[], before: (one: Wanted) => Wanted | undefined): Wanted[] {
   const seen_from = new Map<Wanted, Wanted>();
   return objects.flatMap((first) => {
@@ -241,7 +243,7 @@ function referenceFaults(objects: Wanted[], pairs: Pair[], state: State): Violat
   );
 }
 
-/** The paths of the objects at which something is wrong. */
+/** Returns the paths of objects with violations. */
 function pathsOf(violations: Violation[], objects: Wanted[]): string[] {
   const by_attr = new Map(objects.map(({ path }) => [attrOfPath(path), path]));
   return violations.flatMap(({ attr }) => {
@@ -269,7 +271,7 @@ function fixedFaults({ wanted, standing }: Pair): Violation[] {
     }));
 }
 
-/** Why no configuration can create it; undefined: it can. */
+/** Returns why no configuration can create the object; undefined if one can. */
 function uncreatable({ kind, key, fields, is_reference }: Wanted): string | undefined {
   if (is_reference)
     return (
@@ -280,7 +282,7 @@ function uncreatable({ kind, key, fields, is_reference }: Wanted): string | unde
   return `${String(fields['email'])} is no member: an invite makes them one.`;
 }
 
-/** The path of each wanted project that stands, by its id. */
+/** Returns the path of each wanted existing project, by its id. */
 function projectPaths(pairs: Pair[]): Map<string, string> {
   return new Map(
     pairs.flatMap(({ wanted, standing }) =>
@@ -289,7 +291,7 @@ function projectPaths(pairs: Pair[]): Map<string, string> {
   );
 }
 
-/** The section that an object would stand in; undefined where its project is not wanted. */
+/** Returns the section that an object would be in; undefined if its project is not wanted. */
 function sectionOf(
   { kind, parent_id }: Placed,
   projects: ReadonlyMap<string, string>,
@@ -309,7 +311,10 @@ function goneOf(pairs: Pair[], { gone }: State): Compared['gone'] {
   });
 }
 
-/** The versions of what a plan looked at, as HMACs: they stand beside the plan in clear. */
+/**
+ * Returns the versions of the objects that a plan compared, as HMACs, because they are stored in
+ * clear beside the plan.
+ */
 export function versionsOf(
   { secrets }: Pick<Deps, 'secrets'>,
   { versions }: Compared,
@@ -322,7 +327,7 @@ export function versionsOf(
   );
 }
 
-/** Returns the step of a pair; undefined without one. */
+/** Returns the step of a pair; undefined if there is none. */
 export function candidateOf(pair: Pair, source: string): Candidate | undefined {
   const { wanted, standing } = pair;
   const base = { ...pair, source, moved_from: null };
@@ -336,7 +341,7 @@ export function candidateOf(pair: Pair, source: string): Candidate | undefined {
   return differs ? { ...base, action: 'change', differs, changes } : undefined;
 }
 
-/** Returns changes of others that the files would change back; undefined without any. */
+/** Returns changes of others that the files would revert; undefined if there are none. */
 export function driftOf({ wanted, standing }: Pair, fingerprint: Fingerprint): Drifted | undefined {
   const managed = standing?.managed;
   if (standing === undefined || managed === undefined) return undefined;
@@ -357,8 +362,8 @@ export function driftOf({ wanted, standing }: Pair, fingerprint: Fingerprint): D
 }
 
 /**
- * A text that is another one as soon as something differs that the plan looked at: of a wanted
- * object the fields that are named, of one that would be deleted all.
+ * Returns a text that changes with every difference that the plan compared: the named fields of a
+ * wanted object, all fields of one to delete.
  */
 export function versionOf(
   { wanted, standing }: { wanted: Wanted | undefined; standing: Placed | undefined },
@@ -405,7 +410,7 @@ function isSameSecret(secret: SecretWanted, stands: unknown): boolean {
   return isDeepStrictEqual(secret.value ?? undefined, stands ?? undefined);
 }
 
-/** Two spellings of one instant are the same. */
+/** Two spellings of one instant are equal. */
 function isSame({ kind, fields }: Wanted, stands: Fields, name: string): boolean {
   const [one, other] = [fields[name], stands[name]];
   const { format } = (kind.schema.properties as Record<string, { format?: string }>)[name] ?? {};
@@ -425,9 +430,9 @@ function only(fields: Fields, names: readonly string[]): Fields {
 }
 
 /**
- * Returns notes for the person before the apply. A `was` may stay in the files after its move: if
- * neither key exists it moved nothing. An object that two configurations name belongs to the last
- * apply.
+ * Returns notes that people should read before the apply. A `was` may stay in the files after its
+ * move: if neither key exists, it moved nothing. An object in two configurations belongs to the
+ * last apply.
  */
 function notesOf({ wanted, standing }: Pair, source: string): Note[] {
   const { kind, path, was, secrets, is_reference } = wanted;
@@ -467,13 +472,13 @@ function notesOf({ wanted, standing }: Pair, source: string): Note[] {
 function takenOverDetail(kind: string, other: string): string {
   const stays =
     kind === 'project'
-      ? 'name its sections alone here, without its own fields.'
+      ? 'list only its sections here, without its own fields.'
       : 'take it out of these files; its key can still be referred to.';
   const taken = `The configuration ${other} manages this, and this one takes it over.`;
   return `${taken} To leave it: ${stays}`;
 }
 
-/** The secrets that are missing: nothing can be applied without them. */
+/** Returns the missing secrets, without which nothing can be applied. */
 function needsOf({ wanted, standing }: Pair): Need[] {
   return Object.entries(wanted.secrets).flatMap(([field, secret]): Need[] => {
     if ('value' in secret) return [];
@@ -486,7 +491,7 @@ function needsOf({ wanted, standing }: Pair): Need[] {
         path: `${wanted.path}.${field}`,
         reference: isKept ? null : secret.reference,
         detail: isKept
-          ? 'Nothing is stored that could be kept: give the secret.'
+          ? 'No secret is stored that could be kept: give its value.'
           : `The secret is not set. Give a value for ${secret.reference}.`,
       },
     ];

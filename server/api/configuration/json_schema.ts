@@ -14,8 +14,8 @@ const secret_schema = {
   description: 'A secret: a reference to a variable or a file, or the stored value.',
   oneOf: [
     reference('env', { type: 'string' }, 'The variable that holds it.'),
-    reference('file', { type: 'string' }, 'The file that holds it, beside this one.'),
-    reference('keep', { const: true }, 'What the server has stored.'),
+    reference('file', { type: 'string' }, 'The file that holds it, next to this file.'),
+    reference('keep', { const: true }, 'Keeps the stored value.'),
   ],
 };
 
@@ -28,7 +28,7 @@ function reference(name: string, schema: object, description: string) {
   };
 }
 
-/** The JSON Schema of a configuration, made of the schemas of the API. */
+/** Returns the JSON Schema of a configuration, from the schemas of the API. */
 export function configurationSchema(): Record<string, unknown> {
   const top = kinds.filter(({ parent }) => parent === undefined);
   return {
@@ -56,7 +56,7 @@ function objectSchema(kind: Kind): Fields {
   const schema = documented(kind);
   const was = {
     type: 'string',
-    description: 'The key that the object had: it stays the same object.',
+    description: 'The former key of the object: it stays the same object.',
   };
   return {
     ...schema,
@@ -70,7 +70,10 @@ function objectSchema(kind: Kind): Fields {
   };
 }
 
-/** Its own fields, with those that a create requires, or sections alone: a reference to it. */
+/**
+ * Accepts its own fields, with those required to create it, or only sections: a reference to an
+ * existing object.
+ */
 function fieldsOrSections({ required }: Fields, inside: readonly Kind[]): Fields {
   const sections = inside.map(({ section }) => section);
   return {
@@ -79,7 +82,7 @@ function fieldsOrSections({ required }: Fields, inside: readonly Kind[]): Fields
   };
 }
 
-/** The schema of the API with references where secrets stand. */
+/** Returns the API's schema with references in place of secrets. */
 function documented(kind: Kind): Fields {
   const schema = publicSchema(kind.schema);
   if (kind.name === 'batch_export') {
@@ -114,7 +117,7 @@ function withSecrets(schema: Fields, names: readonly string[]): Fields {
   };
 }
 
-/** A secret may stand there in clear too; an object may have references inside. */
+/** A secret may also be plain text; an object may have references inside. */
 function secretOr(schema: TSchema): Fields {
   const { description, title, ...plain } = schema as Fields;
   const isObject = [plain['type']].flat().includes('object');

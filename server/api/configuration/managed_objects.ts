@@ -13,8 +13,9 @@ import type { FieldChange, ManagedObject } from './schema.ts';
 import type { Managed } from './store.ts';
 
 /**
- * Lists what configurations manage in an organization, as far as a key with these scopes may read
- * it, each with the changes since its last apply, of the fields and secrets that were applied.
+ * Lists the objects that configurations manage in an organization, as far as a key with these
+ * scopes may read them. Each has its changes since the last apply, in the applied fields and
+ * secrets.
  */
 export async function listManagedObjects(
   deps: Deps,
@@ -68,7 +69,7 @@ function standingDrift(standing: Placed, fingerprint: Fingerprint): Changed {
   };
 }
 
-/** Lists the applied fields and secrets that have another value by now. */
+/** Lists the applied fields and secrets whose values have changed. */
 function changesSince(
   managed: Managed,
   { kind, id, fields, secrets }: Placed,

@@ -21,9 +21,9 @@ import { keepPlan, listLatestEntries, planContext } from './store.ts';
 const open_for_ms = 3_600_000;
 
 /**
- * Creates and stores the plan that a request asks for. The API's routes rehearse it in a savepoint
- * that is rolled back, so the plan has their words. Throws 400 with every fault of every object,
- * and 403 for parts that the caller may not read.
+ * Creates and stores the plan of a request. The API's routes rehearse it in a savepoint that is
+ * rolled back, so the plan has their messages. Throws 400 with every fault of every object, and 403
+ * for parts that the caller may not read.
  */
 export async function createPlan(
   deps: Deps,
@@ -78,11 +78,11 @@ export async function createPlan(
 }
 
 /**
- * A kept plan as it was answered. Throws 403 where it names what the caller may not read, as the
- * plan itself would: another key may have asked for it.
+ * Returns a stored plan as it was answered. Throws 403 if it names objects that the caller may not
+ * read, like the plan itself: another key may have requested it.
  */
 export function keptPlan(answer: Plan, scopes: readonly string[]): Plan {
-  // One of a release before has no such fields.
+  // Plans of earlier releases lack these fields.
   const { left_out = [], notes = [] } = answer as Partial<Plan>;
   const named = [...answer.steps, ...answer.drift, ...answer.needs, ...answer.left, ...notes];
   const names = new Set(named.flatMap(({ kind }) => kind ?? []));
@@ -91,8 +91,8 @@ export function keptPlan(answer: Plan, scopes: readonly string[]): Plan {
 }
 
 /**
- * Throws 400 when an agent sends the value of a secret: what an agent knows stands in its context,
- * and in what is kept of it. A person enters secrets, and the agent says `keep`.
+ * Throws 400 if an agent sends the value of a secret, because it would stay in the agent's context
+ * and logs. A person enters secrets, and the agent says `keep`.
  */
 function refuseSecretsOfAgent(request: FastifyRequest, { objects }: Configuration): void {
   if (!isOfAgent(request)) return;
@@ -113,7 +113,7 @@ function refuseSecretsOfAgent(request: FastifyRequest, { objects }: Configuratio
     );
 }
 
-/** The same plan of the same state has the same hash; only the server's key can create it. */
+/** The same plan of the same state has the same hash; only the server's key can create one. */
 function hashOf(
   deps: Deps,
   organization_id: string,
@@ -136,10 +136,10 @@ function hashOf(
     .toString('hex');
 }
 
-/** A step as it is answered. */
+/** Returns a step as the answer has it. */
 function shownStep(done: Done): Step {
   const { action, kind, path, id, name, moved_from, changes, cost, standing } = done;
-  // An id that the rehearsal gave is nobody's.
+  // An id from the rehearsal is not valid afterwards.
   return {
     action,
     kind,
@@ -165,18 +165,18 @@ function needOfRight(right: string | number): Need {
   };
 }
 
-/** `other`: what another source applied in it. */
+/** `other`: the object inside that another source applied. */
 function leftShown({ kind, path, id, name }: Placed, other?: Placed): Plan['left'][number] {
   const fate =
     other === undefined
       ? 'it stays; a prune deletes it.'
-      : `it stays, as the configuration ${other.managed?.source} manages something in it.`;
+      : `it stays, because the configuration ${other.managed?.source} manages something in it.`;
   const detail = `It was applied before, and the configuration no longer names it: ${fate}`;
   return { kind: kind.name, path, id, name, detail };
 }
 
 /**
- * Returns the changes made outside of the configuration, with their actors from the activity log.
+ * Returns the changes made outside of the configuration, with their authors from the activity log.
  */
 async function driftShown(
   db: Queryable,
@@ -206,7 +206,7 @@ async function driftShown(
   return withActors(db, organization_id, found);
 }
 
-/** A changed object, and what the activity log calls its kind. */
+/** A changed object, and its kind in the activity log. */
 export type Changed = Omit<Drift, 'by'> & { scope: string; id: string };
 
 /** Returns the changes with the latest entry of the activity log about each object. */

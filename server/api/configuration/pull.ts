@@ -19,7 +19,7 @@ export type Pulling = {
 
 /**
  * Returns the current state of an organization as a configuration, as far as a key with these
- * scopes may read it. Guarantee: a plan of it is empty but for `adopt`; it contains no secret.
+ * scopes may read it. Guarantee: a plan of it has only `adopt` steps, and it contains no secret.
  */
 export async function pullConfiguration(
   deps: Deps,
@@ -44,8 +44,8 @@ export async function pullConfiguration(
 }
 
 /**
- * Returns one object of an organization as a configuration; undefined without it.
- * Throws 403 if the key may not read the kind, or one that it refers to.
+ * Returns one object of an organization as a configuration; undefined if it does not exist. Throws
+ * 403 if the key may not read the kind, or a kind that it refers to.
  */
 export async function pullObject(
   deps: Deps,
@@ -63,7 +63,7 @@ export async function pullObject(
   return pulling;
 }
 
-/** Puts an object at its path; sections come into being as they are needed. */
+/** Puts an object at its path, and creates missing sections. */
 function put(configuration: Fields, { path }: Placed, fields: Fields): void {
   const steps = path.split('.');
   const last = steps.pop()!;
@@ -72,10 +72,10 @@ function put(configuration: Fields, { path }: Placed, fields: Fields): void {
   at[last] = fields;
 }
 
-/** The fields without those that say what is so anyway, and with references for secrets. */
+/** Returns the fields without defaults, and with references for secrets. */
 function fileFields(object: Placed, { secrets }: Pulling, taken: Set<string>): Fields {
   const { kind, managed } = object;
-  // By their names: those that are sealed stand in the order in which they came.
+  // Sorted by name, because sealed secrets keep the order in which they were sent.
   const secrets_stored = Object.entries(object.secrets).toSorted(([one], [other]) =>
     one < other ? -1 : 1,
   );
@@ -83,7 +83,7 @@ function fileFields(object: Placed, { secrets }: Pulling, taken: Set<string>): F
   const empty = secrets_stored.filter(([, value]) => !isGivenSecret(value));
   const fields = joinSecrets(object.fields, Object.fromEntries(empty));
   const references = given.map(([path, value]): [string, Fields] => {
-    // A secret that is more than a text (the headers of requests) does not fit into one variable.
+    // A secret with several texts (the headers of requests) does not fit into one variable.
     if (isFields(value)) return [path, { keep: true }];
     const env = variableOf(object, path, taken);
     secrets.push({ path: `${object.path}.${path}`, env });
@@ -99,7 +99,7 @@ function fileFields(object: Placed, { secrets }: Pulling, taken: Set<string>): F
   return Object.fromEntries(kept);
 }
 
-/** A variable that no other secret has, made of keys and the name of the field. */
+/** Returns a unique variable for a secret, made from keys and the field's name. */
 function variableOf({ path }: Placed, field: string, taken: Set<string>): string {
   const sections = new Set(kinds.map(({ section }) => section));
   const steps = path.split('.').filter((step) => !sections.has(step));

@@ -21,28 +21,28 @@ import type { SecretWanted } from './secret_values.ts';
 import { listManaged } from './store.ts';
 import type { Managed } from './store.ts';
 
-/** An object as the files want it. */
+/** An object in the files. */
 export type Wanted = {
   kind: Kind;
   key: string;
-  /** Its place, with dots: `projects.web.batch_exports.s3`. */
+  /** Its path, with dots: `projects.web.batch_exports.s3`. */
   path: string;
   /** The path of the project; empty in the organization. */
   parent_path: string;
-  /** The key that it had. */
+  /** Its former key. */
   was: string | undefined;
-  /** The fields that the files name; references are keys. */
+  /** The fields in the files; references are keys. */
   fields: Fields;
   secrets: Record<string, SecretWanted>;
-  /** True if it only names sections: the project has to exist, and stays unchanged. */
+  /** True if it only lists sections: the project must exist, and stays unchanged. */
   is_reference: boolean;
-  /** True if its form is wrong: its fields stay as sent, and no step concerns it. */
+  /** True if its form is invalid: its fields stay as sent, and it has no step. */
   is_faulty: boolean;
 };
 
 /**
- * A configuration as it was read; `sections` are the paths of those that it has and that were
- * wanted, `left_out` of those that were not.
+ * A parsed configuration. `sections` are the paths of requested sections that it has; `left_out`
+ * are its other sections.
  */
 export type Configuration = {
   objects: Wanted[];
@@ -51,29 +51,29 @@ export type Configuration = {
   violations: Violation[];
 };
 
-/** An object that stands, with the key and path that it has or would have. */
+/** An existing object, with its key and path, or those it would get. */
 export type Placed = Standing & {
   kind: Kind;
   key: string;
   path: string;
-  /** The fields that a configuration applied last; undefined while none manages it. */
+  /** The fields that a configuration last applied; undefined if none manages it. */
   managed: Managed | undefined;
 };
 
 /** The current state of an organization. */
 export type State = {
   objects: Placed[];
-  /** Bindings whose object is gone. */
+  /** Bindings of deleted objects. */
   gone: Managed[];
 };
 
 /** The source of a plan. */
 export type Source = { name: string; commit: string | null };
 
-/** HMAC of a secret of an object, as text. */
+/** Returns the HMAC of an object's secret, as text. */
 export type Fingerprint = (kind: Kind, id: string, path: string, value: unknown) => string;
 
-/** A plan that was asked for, as it was read, and what stands. */
+/** The parsed request of a plan, and the current state. */
 export type Read = {
   configuration: Configuration;
   state: State;
@@ -82,8 +82,8 @@ export type Read = {
 };
 
 /**
- * Reads a configuration, and what stands of its kinds; changes nothing. Throws 403 for a kind that
- * the caller's key may not read.
+ * Reads a configuration, and the existing objects of its kinds; changes nothing. Throws 403 for a
+ * kind that the caller's key may not read.
  */
 export async function read(
   deps: Deps,
@@ -106,12 +106,12 @@ export async function read(
   };
 }
 
-/** The source that a request names. */
+/** Returns the source that a request names. */
 function sourceOf({ source }: PlanRequest): Source {
   return { name: source?.name ?? 'default', commit: source?.commit ?? null };
 }
 
-/** A project that is deleted takes along what lies in it, whose kinds the files may not have. */
+/** Deleting a project also deletes its content, whose kinds may be missing in the files. */
 function withWhatLiesIn(needed: readonly Kind[]): Kind[] {
   const names = new Set(needed.map(({ name }) => name));
   const inside = kinds.filter(({ parent }) => parent !== undefined && names.has(parent));
@@ -135,7 +135,7 @@ export function mayRead({ right }: Kind, scopes: readonly string[]): boolean {
   return scopes.some((scope) => accepted.has(scope));
 }
 
-/** The HMAC by which secrets are compared that must not be known: under the server's key. */
+/** Returns the HMAC under the server's key, which compares secrets without revealing them. */
 export function fingerprintBy({ secrets }: Pick<Deps, 'secrets'>): Fingerprint {
   return (kind, id, path, value) =>
     secrets
@@ -143,7 +143,7 @@ export function fingerprintBy({ secrets }: Pick<Deps, 'secrets'>): Fingerprint {
       .toString('hex');
 }
 
-/** An invite of somebody who is a member has done its work. */
+/** An invite of an existing member is complete. */
 function withoutAccepted(objects: Wanted[], { objects: standing }: State): Wanted[] {
   const addresses = new Set(
     standing.flatMap(({ kind, fields }) => (kind.name === 'member' ? [fields['email']] : [])),
@@ -161,7 +161,7 @@ function kindsOfSections({ sections }: Configuration): KindName[] {
 const key_form = /^[a-z0-9]+(?:[_-][a-z0-9]+)*$/;
 const key_length_max = 100;
 
-/** The name of a path among violations. */
+/** Returns the path as a name in violations. */
 export function attrOfPath(path: string, field = ''): string {
   return ['configuration', ...path.split('.'), ...field.split('.')]
     .filter((step) => step !== '')
@@ -169,8 +169,8 @@ export function attrOfPath(path: string, field = ''): string {
 }
 
 /**
- * Reads a configuration into its objects, parents before what lies in them. Every fault of form is
- * among the violations; an object that has one is marked. `people` are left out unless wanted.
+ * Reads a configuration into its objects, parents before their content. Every fault of form becomes
+ * a violation, and its object is marked. `people` are left out unless wanted.
  */
 function readConfiguration(sent: unknown, people: boolean): Configuration {
   const read: Configuration & { sections: Set<string> } = {
@@ -199,7 +199,7 @@ function readSection(read: Reading, kind: Kind, section: unknown, parent_path: s
   const path = parent_path === '' ? kind.section : `${parent_path}.${kind.section}`;
   read.sections.add(path);
   if (kind.is_single) return readObject(read, kind, { key: '', path, parent_path }, section);
-  // A section whose last entry was taken out is null in YAML.
+  // In YAML, a section without entries is null.
   if (section === null) return;
   if (!isFields(section))
     return refuse(read, path, 'invalid_input', 'Must be an object whose names are keys.');
@@ -249,7 +249,7 @@ function readObject(read: Reading, kind: Kind, place: Place, object: unknown): v
   for (const one of inside) readSection(read, one, rest[one.section], path);
 }
 
-/** The facts about an object that is none. */
+/** The facts of an entry that is no object. */
 const faulty_object = {
   was: undefined,
   fields: {},
@@ -258,7 +258,7 @@ const faulty_object = {
   is_faulty: true,
 };
 
-/** The fields as the schema takes them; what a secret stands for is checked by the route. */
+/** Checks the fields by the schema; the route checks the values of secrets. */
 function checkedFields(
   read: Reading,
   kind: Kind,
@@ -280,7 +280,7 @@ function checkedFields(
 
 const closed_schemas = new WeakMap<TSchema, TSchema>();
 
-/** The schema without room for fields that it does not name. */
+/** Returns the schema without room for unknown fields. */
 function closed(schema: TSchema): TSchema {
   const known = closed_schemas.get(schema);
   if (known !== undefined) return known;
@@ -326,8 +326,8 @@ function refuse(
 }
 
 /**
- * Reads what stands of the wanted kinds. Guarantee: every object has a key that no other in its
- * collection has: its own, or while nobody manages it one made of its name, the same each time.
+ * Reads the existing objects of the wanted kinds. Guarantee: every object has a unique key in its
+ * collection. An object without a configuration gets one made from its name, the same each time.
  */
 export async function readState(
   deps: Deps,
@@ -358,7 +358,9 @@ export async function readState(
   return { objects: await referring(objects), gone };
 }
 
-/** The kinds that a plan has to read for the objects of these kinds: they and what they need. */
+/**
+ * Returns the kinds that a plan has to read: the kinds of the objects and the kinds that they need.
+ */
 export function kindsNeeded(names: ReadonlySet<KindName>): Kind[] {
   const needed = new Set(names);
   for (const kind of kinds) {
@@ -393,7 +395,7 @@ function withKeys(
   });
 }
 
-/** A key made of a name: its letters and digits. */
+/** Returns a key made of a name's letters and digits. */
 function keyOf(name: string, otherwise: string): string {
   const plain = name
     .normalize('NFKD')
@@ -404,7 +406,7 @@ function keyOf(name: string, otherwise: string): string {
   return plain === '' ? otherwise : plain;
 }
 
-/** The objects with keys where the API has ids of others. */
+/** Returns the objects with keys in place of the API's ids. */
 function referring(objects: Placed[]): Promise<Placed[]> {
   const keys = new Map(objects.map(({ kind, id, key }) => [`${kind.name} ${id}`, key]));
   return mapInTurns(objects, (one) => {

@@ -18,8 +18,8 @@ import { forgetManaged, keepManaged, markApplied } from './store.ts';
 import type { Managed, StoredPlan } from './store.ts';
 
 /**
- * Records what was carried out: an entry for each object that no route has recorded, what each
- * wanted object was given, the plan as applied, and the entry of the whole.
+ * Records the apply: an entry for each object that no route has recorded, the managed fields of
+ * each wanted object, the applied plan, and an entry for the whole.
  */
 export async function recordApplied(
   deps: Deps,
@@ -47,13 +47,15 @@ export async function recordApplied(
   return { applied_at, summary };
 }
 
-/** Returns the log's note about the source of an apply. */
+/** Returns the note about the source of an apply. */
 export function noteOf(source: Source, hash: string, key: string) {
   const after = { key, source: source.name, commit: source.commit, plan: hash };
   return { field: 'managed_by', action: 'changed' as const, before: null, after };
 }
 
-/** Entries for what was only taken over or given another key: no route was asked for it. */
+/**
+ * Adds entries for objects that were only adopted or got another key, because no route was called.
+ */
 async function recordRest(
   deps: Deps,
   request: FastifyRequest,
@@ -81,8 +83,9 @@ async function recordRest(
 }
 
 /**
- * Notes for each wanted object what was applied, read again as it stands now, and forgets what is
- * no more. Commit and instant are those of the last apply that changed the object.
+ * Stores the applied fields of each wanted object, read again from the current state, and deletes
+ * the bindings of deleted objects. Commit and time belong to the last apply that changed the
+ * object.
  */
 async function manageApplied(
   deps: Deps,

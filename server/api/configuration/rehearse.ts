@@ -8,21 +8,21 @@ import type { CarriedOut } from './carry_out.ts';
 import type { Compared } from './compare.ts';
 import type { PlanRequest } from './schema.ts';
 
-/** The transaction of a plan, and what was done before it. */
+/** The transaction of a plan, and the work before it. */
 export type Planning = { tx: Transaction; beforehand: Beforehand };
 
-/** Carries what the rehearsal gave out of what is rolled back. */
+/** Carries the results of a rehearsal out of the rolled-back savepoint. */
 class Rehearsed extends Error {
   readonly carried: CarriedOut;
   constructor(carried: CarriedOut) {
-    super('Nothing is kept of a rehearsal.');
+    super('A rehearsal is rolled back.');
     this.carried = carried;
   }
 }
 
 /**
- * Carries the steps out by the API's routes in a savepoint that is rolled back. Gives what came of
- * them, and the scopes and levels that the caller lacks.
+ * Executes the steps by the API's routes in a savepoint that is rolled back. Returns the results,
+ * and the scopes and levels that the caller lacks.
  */
 export async function rehearse(
   deps: Deps,
@@ -31,13 +31,13 @@ export async function rehearse(
   asked: PlanRequest,
   compared: Compared,
 ): Promise<{ carried: CarriedOut; lacks: ReadonlySet<string | number> }> {
-  // A rehearsal never runs its effects of after the commit.
+  // A rehearsal never runs its effects after the commit.
   const inner = openInnerRequests(request, tx, () => undefined, beforehand, 'rehearsal');
   const carrying = {
     db: tx,
     inner,
     organization_id: request.access.organization_id,
-    // An object hidden by a fault would look like one that is no longer named.
+    // An object hidden by a fault would look like a removed one.
     prune: asked.prune === true && compared.violations.length === 0,
     noteOf: () => ({ field: 'managed_by', action: 'changed' as const, before: null, after: null }),
   };
@@ -51,5 +51,5 @@ export async function rehearse(
     if (error instanceof Rehearsed) return { carried: error.carried, lacks: inner.lacks };
     throw error;
   }
-  throw new Error('A rehearsal ended without a word.');
+  throw new Error('A rehearsal ended without a result.');
 }

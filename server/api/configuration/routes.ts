@@ -28,13 +28,13 @@ import { yamlText } from './yaml_text.ts';
 const base = '/api/organizations/:organization_id/configuration/';
 /** Largest body of a plan, in bytes: 5 MiB. */
 const plan_size_bytes_max = 5 * 1024 * 1024;
-/** Some ten thousand objects; read within a tenth of a second. */
+/** Most values of a plan: some ten thousand objects, read within a tenth of a second. */
 const plan_values_max = 100_000;
 const reading = { within: 'organization', scope: 'organization:read' } as const;
 
 /**
- * `/api/organizations/:organization_id/configuration/`: what stands as a configuration, plans, and
- * applying them; and the JSON Schema of a configuration.
+ * Routes of `/api/organizations/:organization_id/configuration/`: the current state, plans,
+ * applying them, and the JSON Schema of a configuration.
  */
 export function configurationRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
@@ -63,7 +63,7 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'Retrieve the present state as a configuration',
+        summary: 'Retrieve the current state as a configuration',
         description:
           'What the key may not read is left out. Secrets are references; a plan of the answer ' +
           'changes nothing. With `kind` and `id` only that object, to be copied into files: this ' +
@@ -81,7 +81,7 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
       config: reading,
       schema: {
         summary: 'Retrieve a plan',
-        description: 'Each kind that it names needs its scope to read.',
+        description: 'Each kind in it needs its scope to read.',
         response: { 200: Plan },
       },
     },
@@ -100,10 +100,10 @@ function objectRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List what configurations manage, with the changes since',
+        summary: 'List the objects that configurations manage, with their changes since',
         description:
-          'What the key may not read is left out. A plan of the files compares more: it also ' +
-          'names what the files would change.',
+          'Objects that the key may not read are left out. A plan compares more: it also ' +
+          'names the changes that the files would make.',
         response: { 200: ManagedObjects },
       },
     },
@@ -132,7 +132,7 @@ async function getFiles(deps: Deps, request: FastifyRequest) {
 
 function planRoute(app: FastifyInstance, deps: Deps): void {
   const description =
-    'Compares a configuration with the present state, and rehearses the differences. Nothing ' +
+    'Compares a configuration with the current state, and rehearses the differences. Nothing ' +
     'changes. Sluice keeps the plan for an hour, encrypted, and `apply/` needs its hash. ' +
     'Reading needs the scope of each kind. `needs` lists what is missing for writing.';
   app.post(
@@ -180,7 +180,7 @@ function applyRoute(app: FastifyInstance, deps: Deps): void {
         body: ApplyRequest,
         response: {
           200: Applied,
-          409: { ...Problem, description: 'The plan no longer fits the present state.' },
+          409: { ...Problem, description: 'The plan no longer fits the current state.' },
         },
       },
     },

@@ -28,7 +28,6 @@ const Source = Type.Object(
   },
 );
 
-/** Body of `plan/`. */
 export const PlanRequest = Type.Object({
   configuration: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
@@ -53,7 +52,6 @@ export const PlanRequest = Type.Object({
   ),
 });
 
-/** The request of a plan. */
 export type PlanRequest = Static<typeof PlanRequest>;
 
 const object_fields = {
@@ -69,7 +67,7 @@ const FieldChange = Type.Object(
   {
     field: Type.String({ description: 'Name of the field; fields inside others with dots.' }),
     action: Type.Enum(['created', 'changed', 'deleted']),
-    before: Type.Unknown({ description: 'The present value. A secret is `********`.' }),
+    before: Type.Unknown({ description: 'The current value. A secret is `********`.' }),
     after: Type.Unknown({ description: 'The new value. A secret is `********`.' }),
   },
   { title: 'ConfigurationFieldChange' },
@@ -82,8 +80,10 @@ const Cost = Type.Object(
     }),
     ledger_ends: Type.Boolean({ description: 'Whether an export is deleted with its ledger.' }),
     delivered_records: Type.Integer({ description: 'Rows that no longer count as delivered.' }),
-    open_runs: Type.Integer({ description: 'Runs in progress that are planned again.' }),
-    detail: Type.String({ description: 'The same in a sentence.' }),
+    open_runs: Type.Integer({
+      description: 'Runs in progress that are cancelled and planned again.',
+    }),
+    detail: Type.String({ description: 'The cost in a sentence.' }),
   },
   { title: 'ConfigurationCost' },
 );
@@ -96,7 +96,7 @@ const Step = Type.Object(
         '`move`: another key for the same object. `adopt`: the configuration manages an ' +
         'existing object. Both may change fields too.',
     }),
-    moved_from: nullable(Type.String({ description: 'Of `move`: the path that it had.' })),
+    moved_from: nullable(Type.String({ description: 'For `move`: its former path.' })),
     changes: Type.Array(FieldChange, { description: 'Field by field.' }),
     cost: nullable({ ...Cost, description: 'The effect on deliveries; null: none.' }),
   },
@@ -106,15 +106,15 @@ const Step = Type.Object(
 const Drift = Type.Object(
   {
     ...object_fields,
-    is_deleted: Type.Boolean({ description: 'Whether the object itself is gone.' }),
+    is_deleted: Type.Boolean({ description: 'Whether the object no longer exists.' }),
     changes: Type.Array(FieldChange, {
       description: 'The changes since the last apply.',
     }),
     by: nullable(
       Type.Object(
         {
-          user: nullable(Type.String({ description: 'The address of who did it.' })),
-          key: nullable(Type.String({ description: 'The mask of the key that it was done with.' })),
+          user: nullable(Type.String({ description: 'Email address of the person who did it.' })),
+          key: nullable(Type.String({ description: 'The mask of the API key.' })),
           at: instant('When.'),
         },
         { description: 'The latest entry of the activity log about it, or null.' },
@@ -128,13 +128,11 @@ const Need = Type.Object(
   {
     code: Type.Enum(['secret', 'scope', 'level']),
     kind: nullable(object_fields.kind),
-    path: nullable(
-      Type.String({ description: 'Of a secret: where it belongs in the configuration.' }),
-    ),
+    path: nullable(Type.String({ description: 'For a secret: its path in the configuration.' })),
     reference: nullable(
       Type.String({ description: 'For a secret: its reference, such as `env NAME`.' }),
     ),
-    detail: Type.String({ description: 'The missing thing, and what to do.' }),
+    detail: Type.String({ description: 'The missing value, and what to do.' }),
   },
   { title: 'ConfigurationNeed' },
 );
@@ -143,8 +141,8 @@ const Note = Type.Object(
   {
     code: Type.Enum(['was_not_found', 'taken_over', 'plain_secret']),
     kind: object_fields.kind,
-    path: Type.String({ description: 'Where in the configuration it is.' }),
-    detail: Type.String({ description: 'What to look at, in a sentence.' }),
+    path: Type.String({ description: 'Its path in the configuration.' }),
+    detail: Type.String({ description: 'The note, as a sentence.' }),
   },
   { title: 'ConfigurationNote' },
 );
@@ -154,14 +152,14 @@ const Left = Type.Object(
   { title: 'ConfigurationLeft' },
 );
 
-/** A plan as it is answered; no secret stands in it. */
+/** A plan as answered, without secrets. */
 export const Plan = Type.Object(
   {
     hash: Type.String({ description: 'Names the plan; `apply/` takes it.' }),
     source: Type.Object({ name: Type.String(), commit: nullable(Type.String()) }),
     prune: Type.Boolean(),
     people: Type.Boolean(),
-    is_empty: Type.Boolean({ description: 'Whether there is nothing to do.' }),
+    is_empty: Type.Boolean({ description: 'Whether no change is needed.' }),
     summary: Type.Object(
       {
         create: Type.Integer(),
@@ -171,14 +169,14 @@ export const Plan = Type.Object(
         delete: Type.Integer(),
         unchanged: Type.Integer(),
       },
-      { description: 'How many objects each concerns.' },
+      { description: 'Number of objects for each action.' },
     ),
-    steps: Type.Array(Step, { description: 'What would be done, in its order.' }),
+    steps: Type.Array(Step, { description: 'The steps, in order.' }),
     drift: Type.Array(Drift, {
       description: 'Changes outside of the configuration since the last apply.',
     }),
     needs: Type.Array(Need, {
-      description: 'Things that are missing. The plan cannot be applied until they exist.',
+      description: 'Missing values. The plan cannot be applied until they exist.',
     }),
     left: Type.Array(Left, {
       description:
@@ -191,27 +189,20 @@ export const Plan = Type.Object(
         'another configuration manages, a secret in plain text.',
     }),
     left_out: Type.Array(Type.String(), {
-      description: 'Sections that the configuration has and that are left out without `people`.',
+      description: 'Sections of the configuration that are ignored without `people`.',
     }),
     created_at: instant('When it was created.'),
-    expires_at: instant('Until when it can be applied.'),
+    expires_at: instant('End of the time in which it can be applied.'),
   },
   { title: 'ConfigurationPlan' },
 );
 
-/** A plan as it is answered. */
 export type Plan = Static<typeof Plan>;
-/** One change of one object. */
 export type Step = Static<typeof Step>;
-/** One field that differs. */
 export type FieldChange = Static<typeof FieldChange>;
-/** A change made outside of the configuration. */
 export type Drift = Static<typeof Drift>;
-/** A note for the person. */
 export type Note = Static<typeof Note>;
-/** A missing value. */
 export type Need = Static<typeof Need>;
-/** The cost of a step. */
 export type Cost = Static<typeof Cost>;
 
 /** One object that a configuration manages, with the changes since its last apply. */
@@ -220,16 +211,14 @@ const ManagedObject = Type.Object(
     ...Drift.properties,
     key: Type.String({ description: 'Its key in the configuration; empty if only one exists.' }),
     source: Type.String({ description: 'The name of the configuration.' }),
-    commit: nullable(Type.String({ description: 'The commit that was applied last.' })),
-    applied_at: instant('When it was applied last.'),
+    commit: nullable(Type.String({ description: 'The commit of the last apply.' })),
+    applied_at: instant('Time of the last apply.'),
   },
   { title: 'ManagedObject' },
 );
 
-/** One object that a configuration manages. */
 export type ManagedObject = Static<typeof ManagedObject>;
 
-/** The answer of `objects/`. */
 export const ManagedObjects = Type.Object({
   objects: Type.Array(ManagedObject, {
     description:
@@ -238,12 +227,10 @@ export const ManagedObjects = Type.Object({
   }),
 });
 
-/** Body of `apply/`. */
 export const ApplyRequest = Type.Object({
   hash: Type.String({ minLength: 1, maxLength: 200, description: 'The hash of a plan.' }),
 });
 
-/** The answer of `apply/`. */
 export const Applied = Type.Object(
   {
     hash: Type.String(),
@@ -255,35 +242,33 @@ export const Applied = Type.Object(
     }),
     shown_once: Type.Array(Type.Object({ path: Type.String(), secret: Type.String() }), {
       description:
-        'Secrets that the server created because none was given (of webhooks). They are shown ' +
-        'here only.',
+        'Secrets that the server created because none was given (for webhooks). Only this ' +
+        'answer shows them.',
     }),
   },
   { title: 'ConfigurationApplied' },
 );
 
-/** The answer of `apply/`. */
 export type Applied = Static<typeof Applied>;
 
-/** The answer of `GET configuration/`: what stands, in the form of files. */
+/** The answer of `GET configuration/`: the current state, in the form of files. */
 export const Pulled = Type.Object(
   {
     configuration: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       additionalProperties: true,
       description:
-        'The present state. Secrets are references (`{"env": "NAME"}`). An object that is not ' +
-        'managed yet has a key made from its name.',
+        'The current state. Secrets are references (`{"env": "NAME"}`). A key made from the ' +
+        'name is used for an object that no configuration manages.',
     }),
     secrets: Type.Array(Type.Object({ path: Type.String(), env: Type.String() }), {
-      description: 'Each secret that is set, and its variable.',
+      description: 'Variables of the stored secrets.',
     }),
     yaml: Type.String({ description: '`configuration` as YAML.' }),
   },
   { title: 'ConfigurationPulled' },
 );
 
-/** The query of `GET configuration/`. */
 export const PulledQuery = Type.Object({
   people: Type.Optional(
     Type.Boolean({ description: 'With the sections `members` and `invites`; default false.' }),

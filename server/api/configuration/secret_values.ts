@@ -4,15 +4,15 @@ import type { Violation } from '../../platform/http/errors.ts';
 import type { Kind } from './kinds/kind.ts';
 
 /**
- * A secret as it is wanted: a value (`is_plain`: a text that nothing marks as one), what is stored
- * (`keep`), or a reference that nobody has resolved. Values are in memory only.
+ * A wanted secret: a value (`is_plain`: a text without a mark), the stored value (`keep`), or an
+ * unresolved reference. Values are in memory only.
  */
 export type SecretWanted =
   | { value: unknown; is_plain?: true }
   | { keep: true }
   | { reference: string };
 
-/** The fields of an object without its secrets, which stand beside by their path. */
+/** An object's fields without its secrets, and its secrets by path. */
 export type Parted = {
   fields: Fields;
   secrets: Record<string, SecretWanted>;
@@ -20,9 +20,9 @@ export type Parted = {
 };
 
 /**
- * Parts what files say of an object into fields and secrets. `attr` names the object in violations.
- * Guarantee: no value that stands at the place of a secret, or that is marked as one, is left in
- * the fields.
+ * Splits an object's content in files into fields and secrets. `attr` names the object in
+ * violations. Guarantee: no value at the path of a secret, and no marked value, is left in the
+ * fields.
  */
 export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
   const secrets: Record<string, SecretWanted> = {};
@@ -63,9 +63,9 @@ export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
 }
 
 /**
- * The fields with the values of secrets put back at their places, in the objects that are there;
- * the fields themselves where there are none.
- * Names may have dots, and be `__proto__`: nothing but what the fields hold is reached by them.
+ * Returns the fields with the values of secrets put back at their paths in existing objects; the
+ * same fields if there are none. Names may contain dots or be `__proto__`, but only own fields are
+ * reached.
  */
 export function joinSecrets(fields: Fields, secrets: Readonly<Fields>): Fields {
   const places = Object.entries(secrets);
@@ -94,7 +94,7 @@ const blank_detail =
   'The secret is empty. Give it a value, remove the key to keep the stored value, or write ' +
   'null to clear it.';
 
-/** Lists the places where a value, or a part of it, is an empty secret. */
+/** Lists paths where a value, or a part of a value, is an empty secret. */
 function blankMarks(value: unknown, path: string): string[] {
   const marked = markOf(value);
   if (marked !== undefined)
@@ -121,7 +121,7 @@ function markOf(value: unknown): SecretWanted | undefined {
     : undefined;
 }
 
-/** A value at the place of a secret, whose parts may be marked (the headers of requests). */
+/** Returns a value at the path of a secret; its parts may be marked (the headers of requests). */
 function wholeValue(value: unknown): SecretWanted | undefined {
   if (!isFields(value)) return isText(value) ? { value, is_plain: true } : { value };
   const parts = Object.entries(value).map(([name, part]) => [

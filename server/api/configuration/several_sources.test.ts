@@ -96,7 +96,7 @@ test('a project in which another source applied something is not pruned', async 
   assert.deepEqual([held.status, held.body.steps], [201, []]);
   const [left, ...more] = held.body.left;
   assert.deepEqual([left.path, more], ['projects.web', []]);
-  assert.match(left.detail, /it stays, as the configuration first manages something in it\.$/);
+  assert.match(left.detail, /it stays, because the configuration first manages something in it\.$/);
   const emptied = { projects: { web: { name: 'Web', write_keys: {} } } };
   await config.put(emptied, { source: { name: 'first' }, prune: true });
   await config.put({ projects: { web: { name: 'Web' } } }, second);

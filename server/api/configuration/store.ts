@@ -5,7 +5,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import type { KindName } from '../managed/schema.ts';
 import type { Plan } from './schema.ts';
 
-/** A configuration's knowledge about an object that it manages; `secrets` are HMACs by path. */
+/** The last applied state of a managed object; `secrets` are HMACs by path. */
 export type Managed = {
   kind: KindName;
   object_id: string;
@@ -18,7 +18,7 @@ export type Managed = {
   applied_at: string;
 };
 
-/** All that is managed in an organization. Leans on the primary key. */
+/** Lists all managed objects of an organization. Uses the primary key. */
 export function listManaged(db: Queryable, organization_id: string): Promise<Managed[]> {
   return db.rows<Managed>(sql`
     SELECT kind, object_id, parent_id, key, source, commit_id, fields, secrets, applied_at
@@ -26,7 +26,7 @@ export function listManaged(db: Queryable, organization_id: string): Promise<Man
     ORDER BY kind, object_id`);
 }
 
-/** Notes what was applied, in one statement; what was known of the objects is replaced. */
+/** Stores applied objects in one statement, in place of their earlier state. */
 export async function keepManaged(
   tx: Transaction,
   organization_id: string,
@@ -46,7 +46,7 @@ export async function keepManaged(
       fields = EXCLUDED.fields, secrets = EXCLUDED.secrets, applied_at = EXCLUDED.applied_at`);
 }
 
-/** Forgets objects of an organization that are no more. */
+/** Deletes the bindings of objects that no longer exist. */
 export async function forgetManaged(
   tx: Transaction,
   organization_id: string,
@@ -61,7 +61,6 @@ export async function forgetManaged(
       AND c.object_id = gone.object_id`);
 }
 
-/** A plan as it is stored. */
 export type StoredPlan = {
   id: string;
   hash: string;
@@ -72,19 +71,19 @@ export type StoredPlan = {
   applied_at: string | null;
 };
 
-/** Returns the context that seals the request of a plan; it opens for this plan's row alone. */
+/** Returns the sealing context for the request of a plan: only this plan's row can open it. */
 export function planContext(plan_id: string): string {
   return `configuration_plans:${plan_id}:request`;
 }
 
-/** Keeps a plan; the same plan again is open for longer. */
+/** Stores a plan; storing the same plan again extends its time. */
 export async function keepPlan(
   tx: Transaction,
   organization_id: string,
   plan: Omit<StoredPlan, 'expires_at' | 'applied_at'>,
 ): Promise<void> {
   const { id, hash, request_sealed, answer, versions } = plan;
-  // Two people may ask for the same at the same time.
+  // Two people may request the same plan at the same time.
   await tx.run(sql`
     INSERT INTO configuration_plans (id, organization_id, hash, request_sealed, answer, versions,
       created_at, expires_at)
@@ -99,7 +98,10 @@ export async function keepPlan(
 
 const hash_form = /^[0-9a-f]{1,200}$/;
 
-/** The plan with this hash; with `lock` nobody else can apply it until the transaction ends. */
+/**
+ * Returns the plan with this hash; with `lock`, nobody else can apply it until the transaction
+ * ends.
+ */
 export async function findPlan(
   db: Queryable,
   organization_id: string,
@@ -113,14 +115,14 @@ export async function findPlan(
     WHERE organization_id = ${organization_id}::uuid AND hash = ${hash} ${lock}`);
 }
 
-/** Notes that the plan was applied. */
+/** Records that the plan was applied. */
 export async function markApplied(tx: Transaction, id: string, at: string): Promise<void> {
   await tx.run(
     sql`UPDATE configuration_plans SET applied_at = ${at}::timestamptz WHERE id = ${id}::uuid`,
   );
 }
 
-/** Removes plans that can no longer be applied. Leans on configuration_plans_by_expiry. */
+/** Removes plans that can no longer be applied. Uses configuration_plans_by_expiry. */
 export async function sweepPlans(db: Queryable, before: string): Promise<void> {
   await db.run(sql`DELETE FROM configuration_plans WHERE expires_at < ${before}::timestamptz`);
 }
@@ -134,7 +136,7 @@ export type LatestEntry = {
   at: string;
 };
 
-/** The latest entry about each object, by scope and id. Leans on activity_by_item. */
+/** Returns the latest entry about each object, by scope and id. Uses activity_by_item. */
 export function listLatestEntries(
   db: Queryable,
   organization_id: string,

@@ -3,9 +3,9 @@ import { stringify } from 'yaml';
 /** Matches text that would be read as a reference. */
 const needs_escape = /(?<=\$)\$\{|\$\{(?=\s*env\b|[A-Z_][A-Z0-9_]*\}|\{)/g;
 
-/** Returns a configuration as YAML that gives that very configuration when it is read. */
+/** Returns a configuration as YAML that reads back as the same configuration. */
 export function yamlText(configuration: Record<string, unknown>): string {
-  // Many programs read YAML 1.1, in which a plain `no` is no text.
+  // Many programs read YAML 1.1, in which a plain `no` is false.
   return stringify(withEscapes(configuration), {
     lineWidth: 0,
     aliasDuplicateObjects: false,
@@ -13,7 +13,7 @@ export function yamlText(configuration: Record<string, unknown>): string {
   });
 }
 
-/** Returns the value as the reader of references has to find it to give that very value. */
+/** Escapes texts that look like references, so that the reader returns the same value. */
 export function withEscapes(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll(needs_escape, () => '$${');
   if (Array.isArray(value)) return value.map(withEscapes);

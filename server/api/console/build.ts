@@ -6,10 +6,12 @@ import { takes } from '../../platform/http/accept.ts';
 /** A built file, as it is sent. */
 export type Asset = { bytes: Buffer; type: string; encoding: 'br' | 'gzip' | undefined };
 
-/** The output of `npm run prepare`. It is read again each time, so a new build needs no restart. */
+/**
+ * The output of `npm run prepare`. It is read from disk each time, so a new build needs no restart.
+ */
 export type BuiltConsole = {
   folder: string;
-  /** The console, or the reference of the API. */
+  /** Returns the console, or the reference of the API. */
   readPage(name: 'index' | 'reference'): Promise<string | undefined>;
 };
 
@@ -29,7 +31,7 @@ export const built_console = openBuild(
   fileURLToPath(new URL('../../../console/dist', import.meta.url)),
 );
 
-/** The build in a folder; its page is undefined while there is none. */
+/** Opens the build in a folder; its page is undefined if it does not exist. */
 export function openBuild(folder: string): BuiltConsole {
   return {
     folder,
@@ -38,8 +40,8 @@ export function openBuild(folder: string): BuiltConsole {
 }
 
 /**
- * The file of that name in the best encoding that the client takes; undefined for a name that no
- * built file has.
+ * Returns the file of that name in the client's best encoding; undefined if the build has no such
+ * file.
  */
 export async function readAsset(
   { folder }: BuiltConsole,

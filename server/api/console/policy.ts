@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 
-/** A new nonce, which lets the style elements of one answer's page count and no others. */
+/** Creates a nonce that allows the style elements of one answer's page. */
 export function createNonce(): string {
   return randomBytes(18).toString('base64');
 }
 
 /**
- * The headers of the page of the API reference, which asks the API in the name of whoever is signed
- * in: no other site may frame it, and all that it loads comes from this server. Its script creates
- * styles without a nonce.
+ * The headers of the API reference, whose page calls the API as the signed-in user. So no other
+ * site may frame it, and it loads everything from this server. Its script creates styles without a
+ * nonce.
  */
 export const reference_headers = {
   'content-security-policy':
@@ -22,7 +22,7 @@ export const reference_headers = {
 
 /**
  * The headers of a page of the docs. Its scripts, styles and search index are files of this server,
- * and small pictures stand in its styles.
+ * and its styles contain small pictures.
  */
 export const site_headers = {
   'content-security-policy':
@@ -35,10 +35,10 @@ export const site_headers = {
 };
 
 /**
- * The headers of the console's page. Everything comes from this server and goes back to it, no
- * script stands in the page, and none is made of text. Style elements need the nonce; style
- * attributes in markup do not count, and what scripts set of an element's style needs no leave. The
- * address can hold a token, so it is told to no other site.
+ * The headers of the console's page. Everything comes from this server and goes to it. The page has
+ * no inline script, and no script is evaluated from text. Style elements need the nonce, and style
+ * attributes in markup are ignored; scripts may still set an element's style. The address may
+ * contain a token, so no other site gets it as a referrer.
  */
 export function consoleHeaders(nonce: string): Record<string, string> {
   return {

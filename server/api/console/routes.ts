@@ -30,16 +30,16 @@ const site_route = hiddenRoute({
 const reference_route = hiddenRoute({ 200: ['text/html'], 503: ['text/html'] });
 const page_route = hiddenRoute({ 200: ['text/html'], 404: [problem], 503: ['text/html'] });
 
-/** For a file whose name has its hash, so that it never changes. */
+/** For a file with a hash in its name, which never changes. */
 const kept_for_ever = 'public, max-age=31536000, immutable';
 
-/** Paths that answer as an API, even if a browser is led there. */
+/** Paths that answer as an API, also to a browser. */
 const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
 
 /**
- * The console: one page for every address that nothing else answers and that a browser asks for,
- * the docs, the page of the API reference, and the files that they load. They change nothing: they
- * ask the API, which has all the rules.
+ * Routes of the console: one page for every other address that a browser requests, the docs, the
+ * API reference, and their files. They change nothing: the pages use the API, which has all the
+ * rules.
  */
 export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
   app.get<{ Params: { name: string } }>('/assets/:name', asset_route, async (request, reply) => {
@@ -60,7 +60,7 @@ export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
     reply.redirect(`${basePath({ config })}/docs/operations/`, 308),
   );
 
-  // The docs link to files, so that they also work without a server.
+  // Links in the docs name files, so that they also work without a server.
   for (const path of ['/docs/operations/', '/docs/operations/index.html'])
     app.get(path, reference_route, (_request, reply) => sendReference(reply));
 
@@ -92,7 +92,7 @@ async function sendConsole(reply: FastifyReply, base_path: string): Promise<Fast
   );
 }
 
-/** A file of the docs; of a path that has none, and that a browser asks for, their page for it. */
+/** Sends a file of the docs, or their error page if a browser requests a missing path. */
 async function sendSite(
   request: FastifyRequest<{ Params: { '*': string } }>,
   reply: FastifyReply,
@@ -111,7 +111,7 @@ async function sendSite(
   return sendAsset(reply, asset);
 }
 
-/** The page for a wrong path, which leads to its files from there. */
+/** Returns the error page, with links to its files that work from the wrong path. */
 async function missingPage(url: string): Promise<Asset | undefined> {
   const page = await readSiteFile('404.html');
   if (page === undefined) return undefined;
@@ -123,7 +123,7 @@ async function missingPage(url: string): Promise<Asset | undefined> {
 
 function sendAsset(reply: FastifyReply, asset: Asset): FastifyReply {
   if (asset.encoding !== undefined) void reply.header('content-encoding', asset.encoding);
-  // Another encoding is another body.
+  // The ETag depends on the encoding, because the bodies differ.
   return reply.type(asset.type).header('vary', 'accept-encoding').send(asset.bytes);
 }
 

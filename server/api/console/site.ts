@@ -26,8 +26,8 @@ export const built_site = {
 };
 
 /**
- * Reads a file of the docs by its path below `/docs/`; undefined for a path that has none. A page
- * is found without its ending too, and a folder by its index.
+ * Reads a file of the docs by its path below `/docs/`; undefined if it does not exist. A page is
+ * also found without its extension, and a folder by its index.
  */
 export async function readSiteFile(path: string, accepted = ''): Promise<Asset | undefined> {
   if (!safe_path.test(path)) return undefined;

@@ -5,8 +5,8 @@ import type { ApiError } from '../../platform/http/errors.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 
 /**
- * SQL that is true if a directory of the organization has deactivated the user, and its domain is
- * verified: nobody else lets them in again.
+ * SQL that is true if a directory of the organization has deactivated the user and its domain is
+ * verified, so only the directory can activate them again.
  */
 export function isBarred(organization_id: Sql, user_id: Sql): Sql {
   return sql`EXISTS (SELECT 1 FROM scim_users barred JOIN domains home ON home.id = barred.domain_id
@@ -15,8 +15,8 @@ export function isBarred(organization_id: Sql, user_id: Sql): Sql {
 }
 
 /**
- * SQL that is true if a person in the hands of a directory of the organization had this address
- * before. No sign-in makes a member of it: it would be a second account of the same person.
+ * SQL that is true if a person managed by a directory of the organization had this address before.
+ * No sign-in with it creates a member, because that would be a second account of the same person.
  */
 export function isLeft(organization_id: Sql, email: string): Sql {
   return sql`EXISTS (SELECT 1 FROM scim_left_addresses past
@@ -26,8 +26,8 @@ export function isLeft(organization_id: Sql, email: string): Sql {
 }
 
 /**
- * Says whether a directory of a verified domain has deactivated the person whose address is in that
- * domain: their company has put them out, whatever else they belong to on this server.
+ * SQL that is true if a directory of a verified domain has deactivated a person with an address in
+ * that domain. Their company has excluded them from this server.
  */
 export function isPutOut(user_id: Sql): Sql {
   return sql`EXISTS (
@@ -36,7 +36,7 @@ export function isPutOut(user_id: Sql): Sql {
       AND right(comparable_address(u.email), length(d.domain) + 1) = '@' || d.domain)`;
 }
 
-/** As `isPutOut`, asked alone. */
+/** Evaluates `isPutOut` for one user. */
 export async function isDeactivatedByDirectory(
   db: Queryable,
   user_id: number | null,
@@ -48,9 +48,8 @@ export async function isDeactivatedByDirectory(
 }
 
 /**
- * Throws 403 for a person (null: a service key) whom the directory of their company has
- * deactivated. `what` they cannot
- * do stands in a sentence: "create organizations".
+ * Throws 403 for a person (null: a service key) whom their company's directory has deactivated.
+ * `what` completes the sentence "you cannot ...": "create organizations".
  */
 export async function refuseDeactivated(
   db: Queryable,
@@ -60,7 +59,7 @@ export async function refuseDeactivated(
   if (await isDeactivatedByDirectory(db, user_id)) throw putOut(what);
 }
 
-/** The 403 of `refuseDeactivated`. */
+/** Returns the 403 of `refuseDeactivated`. */
 export function putOut(what: string): ApiError {
   return forbidden(
     `The directory of your company has deactivated you, so you cannot ${what} here. Ask your ` +
@@ -68,7 +67,7 @@ export function putOut(what: string): ApiError {
   );
 }
 
-/** Refusal for a caller who would let in again a person whom the directory has deactivated. */
+/** The refusal when a caller would let in a person again whom the directory has deactivated. */
 export const deactivated_detail =
-  'The directory of the organization has deactivated this person: they come back once they are ' +
-  'active there (docs/scim.md).';
+  'The directory of the organization has deactivated this person: activate them in the ' +
+  'directory (docs/scim.md).';

@@ -15,7 +15,7 @@ type KeySchema = {
 };
 type KeySchemas = Record<string, KeySchema>;
 
-/** Words of keys that are not spelled like other words. */
+/** Words in keys with a special spelling. */
 const spelled: Record<string, string> = {
   aws: 'AWS',
   id: 'ID',
@@ -27,7 +27,7 @@ const spelled: Record<string, string> = {
   url: 'URL',
 };
 
-/** Labels of keys that people call otherwise: the same name means the same everywhere. */
+/** Labels that differ from the key; a key has the same label in all types. */
 const labels: Record<string, string> = {
   account: 'Account identifier',
   account_name: 'Storage account',
@@ -61,7 +61,7 @@ const labels: Record<string, string> = {
   use_virtual_style_addressing: 'Use virtual-hosted-style addresses',
 };
 
-/** Examples of values by the name of the key: the same name means the same everywhere. */
+/** Example values by the name of the key; a key has the same example in all types. */
 const examples: Record<string, unknown> = {
   account: 'myorganization-myaccount',
   account_name: 'acmeexports',
@@ -82,7 +82,7 @@ const examples: Record<string, unknown> = {
   warehouse: 'EXPORTS',
 };
 
-/** A destination type as the API shows it, made from its definition. */
+/** Describes a destination type for the API, from its definition. */
 export function describeDestination(definition: DestinationDefinition): DestinationType {
   const { type, label, secrets, where, less_safe = {}, only_with = [] } = definition;
   const { connection = [], column_set, shows_as_written, changes_rows } = definition;
@@ -144,7 +144,7 @@ function titleOf(key: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The compressions of each format are those to which the destination's own rules do not object. */
+/** Returns the formats with the compressions that the destination's own rules accept. */
 function formatsOf(definition: DestinationDefinition): DestinationType['formats'] {
   const properties: KeySchemas = definition.config.properties;
   const key = Object.keys(properties).find((name) => /^(file|body)_format$/.test(name));

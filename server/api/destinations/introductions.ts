@@ -1,4 +1,4 @@
-/** Groups of destinations, in the order in which a person chooses among them. */
+/** Groups of destinations, in the order in which a form shows them. */
 export const destination_groups = [
   'Files and object stores',
   'Databases',
@@ -6,7 +6,7 @@ export const destination_groups = [
   'HTTP and tests',
 ] as const;
 
-/** The introduction of a destination for a person who chooses one. */
+/** The introduction of a destination, for people who choose one. */
 type Introduction = { group: (typeof destination_groups)[number]; about: string };
 
 const [files, databases, warehouses, others] = destination_groups;
@@ -18,21 +18,21 @@ export const introductions: Record<string, Introduction> = {
   GCS: { group: files, about: 'JSON, CSV, Parquet or Avro files in a Google Cloud bucket.' },
   Iceberg: { group: files, about: 'Rows in a table that DuckDB, Spark and others read in place.' },
   Delta: { group: files, about: 'Rows in a Delta Lake table, for Spark, Databricks and others.' },
-  Postgres: { group: databases, about: 'Rows in a table, all of a run in one transaction.' },
+  Postgres: { group: databases, about: 'Rows in a table; a run is one transaction.' },
   Redshift: { group: warehouses, about: 'Rows in a table, by INSERT or by COPY from S3.' },
   Snowflake: { group: warehouses, about: 'Rows in a table, loaded through an internal stage.' },
   BigQuery: { group: warehouses, about: 'Rows in a table of a dataset, by load jobs.' },
   ClickHouse: { group: databases, about: 'Rows in a table, through the HTTP interface.' },
   MySQL: { group: databases, about: 'Rows in a table of MySQL, MariaDB or a compatible server.' },
-  HTTP: { group: others, about: 'Batches of rows in POST requests to an address of yours.' },
+  HTTP: { group: others, about: 'Batches of rows in POST requests to your endpoint.' },
   File: {
     group: files,
     about: 'JSON, CSV, Parquet or Avro files in the export folder of this server.',
   },
-  NoOp: { group: others, about: 'Delivers nothing: tries a schedule or a query.' },
+  NoOp: { group: others, about: 'Delivers nothing: for trying a schedule or a query.' },
 };
 
-/** Keys that few people set, by name: a form shows them only on demand. */
+/** Keys that are seldom set, by name: a form shows them only on demand. */
 export const seldom_keys: readonly string[] = [
   'aws_external_id',
   'aws_role_arn',

@@ -11,7 +11,7 @@ import { DestinationType, DestinationTypes } from './schema.ts';
 
 const reading = { scope: 'batch_export:read' } as const;
 
-/** Registers the routes of destination types, each with the schema of its config. */
+/** Routes of destination types, each with the schema of its config. */
 export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, 'config'>): void {
   const described = destinations.map((definition) => ({
     ...describeDestination(definition),
@@ -25,7 +25,7 @@ export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, '
       config: reading,
       schema: {
         summary: 'List the destination types with the schemas of their configs',
-        description: 'All of them, in the order in which people look for them.',
+        description: 'All types, in the order in which a form shows them.',
         response: { 200: DestinationTypes },
       },
     },
@@ -50,13 +50,13 @@ export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, '
   );
 }
 
-/** Returns what the operator has to install, where something is missing. */
+/** Returns the package that the operator has to install, if it is missing. */
 function lackOf(name: OptionalPackage | undefined): Pick<DestinationType, 'missing_package'> {
   const missing_package = name && missingPackage(name);
   return missing_package === undefined ? {} : { missing_package };
 }
 
-/** The folder as commands find it where the server was started. */
+/** Returns the folder as commands name it in the server's start directory. */
 function shownFolder(path: string): string {
   const below = relative(process.cwd(), path);
   return below === '' || below.startsWith('..') || isAbsolute(below) ? path : below;

@@ -16,23 +16,23 @@ const FormatChoice = Type.Object({
   key: Type.String({ description: 'The key of the config that chooses the format.' }),
   format: Type.String({ description: 'The value of that key.' }),
   compressions: Type.Array(Type.String(), {
-    description: 'The compressions that the format has. Null (no compression) always works.',
+    description: 'The compressions of the format. Null (no compression) always works.',
   }),
 });
 
-/** A destination type as it is on the wire. */
+/** A destination type in answers. */
 export const DestinationType = Type.Object(
   {
     type: Type.String({ description: 'The value of `destination.type` in an export.' }),
     label: Type.String({ description: 'The name to show to people.' }),
-    group: Type.String({ description: 'The kind of place, such as `Databases`.' }),
+    group: Type.String({ description: 'The group, such as `Databases`.' }),
     about: Type.String({ description: 'One sentence for people who choose a destination.' }),
     config: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       description:
-        'JSON Schema of `destination.config`. Each key has a `title`, and a `description` where ' +
-        'the title does not say everything. `default` and `examples` are optional. Secret keys ' +
-        'are `writeOnly`.',
+        'JSON Schema of `destination.config`. Each key has a `title`, and a `description` if ' +
+        'the title is not enough. `default` and `examples` are optional. Secret keys are ' +
+        '`writeOnly`.',
     }),
     seldom_keys: keys('Keys that few people set, which a form shows on demand.'),
     secret_keys: keys('Keys that are encrypted at rest and never returned.'),
@@ -47,11 +47,12 @@ export const DestinationType = Type.Object(
     less_safe: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       description:
-        'The less safe value of some `where_keys`. A change to another value needs no secrets.',
+        'The less safe value of some `where_keys`. Changing to another value does not ' +
+        'require the secrets again.',
     }),
     only_with: Type.Array(
       Type.Object({
-        keys: keys('Keys that mean something only while ...'),
+        keys: keys('Keys that only have an effect while ...'),
         key: Type.String({ description: '... this one ...' }),
         values: Type.Array(Type.String(), {
           description: '... has one of these values; without a list, any value.',
@@ -70,19 +71,19 @@ export const DestinationType = Type.Object(
       { description: 'Models that it can receive.' },
     ),
     shows_as_written: Type.Boolean({
-      description: 'True if the receiver sees each part at once and Sluice cannot read it again.',
+      description: 'True if the receiver sees each part at once and Sluice cannot read it back.',
     }),
     folder: Type.Optional(
       Type.String({
         description:
-          "Of files on the server: the server's export folder, as its operator finds it.",
+          "For files on the server: the server's export folder, as its operator names it.",
       }),
     ),
     missing_package: Type.Optional(
       Type.String({
         description:
-          'How the operator installs the package that this type needs. Absent if the server has ' +
-          'it.',
+          'How the operator installs the package that this type needs. Absent if the server ' +
+          'has the package.',
       }),
     ),
     sets_rows_aside: Type.Boolean({
@@ -94,10 +95,9 @@ export const DestinationType = Type.Object(
   },
   { title: 'DestinationType' },
 );
-/** A destination type as it is on the wire. */
 export type DestinationType = Static<typeof DestinationType>;
 
-/** The answer of the list: all types, in one page. */
+/** The answer of the list: all types, on one page. */
 export const DestinationTypes = Type.Object(
   {
     count: Type.Integer({ description: 'Number of all results.' }),
@@ -107,8 +107,8 @@ export const DestinationTypes = Type.Object(
 );
 
 /**
- * The schema of a destination's config as users may send it: its keys and those that every
- * destination has, secret ones marked as write-only.
+ * Returns the schema of a destination's config for users: its own keys and the keys of all
+ * destinations; secret keys are write-only.
  */
 export function documentedConfig(definition: DestinationDefinition): TObject {
   const config = configSchemaOf(definition);

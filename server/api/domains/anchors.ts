@@ -6,13 +6,13 @@ import { isUnset } from './saml_fields.ts';
 import { anchor_fields } from './schema.ts';
 import type { AnchorChanges, DomainRow } from './schema.ts';
 
-/** Changes that wait for an owner, as they are stored. */
+/** Changes that wait for an owner, in their stored form. */
 export type Pending = { changes: AnchorChanges; set_by: string; set_at: string };
 
 /**
- * Takes effect at once what this caller changes of who signs in? So it does for an owner, with a
- * key of all scopes or in a session that showed the owner's own factor in the last ten minutes: a
- * trust anchor never carries more than the right of whoever set it.
+ * Returns true if this caller's changes of sign-in settings take effect at once. That requires an
+ * owner with a key of all scopes, or in a session whose own factor was confirmed in the last ten
+ * minutes. So a trust anchor never has more authority than the person who set it.
  */
 export function isAtOnce({ caller, access, server }: FastifyRequest): boolean {
   if (access.level < 15) return false;
@@ -21,12 +21,12 @@ export function isAtOnce({ caller, access, server }: FastifyRequest): boolean {
     : isFactorRecent(server.context, caller);
 }
 
-/** The changes that take effect, and those that wait. */
+/** Changes that take effect, and changes that wait. */
 type Split = { now: AnchorChanges; pending: Pending | null | undefined };
 
 /**
- * Splits changes: `now` takes effect, `pending` waits (null: nothing waits; undefined: the waiting
- * changes stay). A field that is changed back to its current value waits no more.
+ * Splits changes: `now` takes effect, `pending` waits (null: no change waits; undefined: the
+ * waiting changes stay). A field that is changed back to its current value no longer waits.
  */
 export function splitChanges(
   request: FastifyRequest,
@@ -42,7 +42,7 @@ export function splitChanges(
   );
 }
 
-/** As `splitChanges`, of a change by somebody who need not be a caller. */
+/** Like `splitChanges`, for a person who is not the caller. */
 export function splitBy(
   { is_at_once, set_by, now_ms }: { is_at_once: boolean; set_by: string; now_ms: number },
   before: Pick<DomainRow, 'pending_changes'> & AnchorChanges,
@@ -78,10 +78,10 @@ function isSame(standing: unknown, value: unknown): boolean {
   return plain(standing) === plain(value);
 }
 
-/** Has the domain a say in who signs in, so that its end would change that? */
+/** Returns true if the domain affects who can sign in, so that its deletion would change that. */
 export function isAnchor(domain: DomainRow, has_directory: boolean): boolean {
   const { is_verified, has_saml, jit_provisioning_enabled, sso_enforcement } = domain;
-  // The memory of a directory counts again when the domain is proved again.
+  // The members that a directory knows become valid again when the domain is verified again.
   if (has_directory) return true;
   return is_verified && (has_saml || jit_provisioning_enabled || sso_enforcement !== '');
 }

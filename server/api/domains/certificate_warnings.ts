@@ -5,9 +5,9 @@ import { writeNotice } from './notices.ts';
 import { takeCertificateWarning } from './proof/proof_store.ts';
 
 /**
- * Warns of every verified domain whose identity provider's last certificate ends within 30, 7 or 1
- * days: an entry in the activity log and a mail to the administrators, once for each of the three,
- * whatever number of processes does this. Gives how many warnings there were.
+ * Warns 30, 7 and 1 days before the last certificate of a verified domain's identity provider
+ * expires, by an entry in the activity log and mails to administrators. With any number of
+ * processes, each warning is sent once. Returns the number of warnings.
  */
 export function warnOfCertificates(deps: Deps, signal?: AbortSignal): Promise<number> {
   return tellOfEach(deps, signal, async (place) => {

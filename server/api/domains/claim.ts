@@ -10,9 +10,9 @@ import type { Holder } from './store.ts';
 
 /**
  * Claims the name for the organization and returns the id of the domain. Throws 400 `unique` if the
- * organization has it already, or another organization holds it: verified, or still checked by the
- * server. An expired claim of another organization is deleted, and its log and administrators are
- * told. Of concurrent claims one succeeds.
+ * organization has it already, or another organization holds it: verified, or still being checked.
+ * Deletes an expired claim of another organization, and informs its log and administrators. Of
+ * concurrent claims one succeeds.
  */
 export async function claimDomain(
   tx: Transaction,
@@ -29,13 +29,13 @@ export async function claimDomain(
     reason: firstReason(domain),
     created_at: deps.clock.now(),
   });
-  // Somebody was faster, perhaps the organization itself: the claim is there to be seen now.
+  // Another request was faster, perhaps of the same organization; its claim is visible now.
   return id ?? claimDomain(tx, deps, organization_id, domain, afterwards);
 }
 
 /**
- * Throws the 400 of a name that cannot be claimed; else gives the claim of another organization
- * that would be replaced, locked.
+ * Throws the 400 for a name that cannot be claimed. Otherwise returns the locked claim of another
+ * organization that would be replaced.
  */
 export async function refuseHeld(
   tx: Transaction,
@@ -44,11 +44,7 @@ export async function refuseHeld(
 ): Promise<Holder | undefined> {
   const holder = await lockHolder(tx, domain);
   if (holder?.organization_id === organization_id)
-    throw invalid(
-      'domain',
-      'unique',
-      'The organization has this domain already: have that one looked up instead.',
-    );
+    throw invalid('domain', 'unique', 'The organization has this domain already: check that one.');
   if (holder?.is_held === true) throw heldByAnother();
   return holder;
 }

@@ -49,8 +49,8 @@ const taken: [text: string, domain: string][] = [
 ];
 
 const refused: [text: string, detail: RegExp, code?: string][] = [
-  ['', /Give a domain/, 'blank'],
-  [' \t\n', /Give a domain/, 'blank'],
+  ['', /Enter a domain/, 'blank'],
+  [' \t\n', /Enter a domain/, 'blank'],
   ['example', /must have a dot/],
   ['example.', /must have a dot/],
   ['a..com', /Two dots/],

@@ -8,32 +8,32 @@ import { findMailProvider, isPublicSuffix } from './mail_providers.ts';
 type Refusal = { code: ErrorCode; detail: string };
 
 /**
- * Longest text that is looked at: some characters vanish on the way to ASCII, so it may be longer
- * than the name.
+ * Longest text that is checked. It may be longer than the name, because some characters disappear
+ * in ASCII.
  */
 const text_length_max = 1_000;
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-// As the URL standard sees it: such a name is an IPv4 address or nothing.
+// By the URL standard, such a name can only be an IPv4 address.
 const number_at_end = /(^|\.)(\d+|0x[\da-f]*)\.?$/i;
-const address_detail = 'An IP address cannot be proved: give a domain, for instance example.com.';
+const address_detail = 'An IP address cannot be verified: enter a domain, such as example.com.';
 
 /**
- * Names that DNS does not serve (RFC 6761, 7686, 9476) or that belong to its own workings. The
- * others of special use can be served inside a company.
+ * Names that DNS does not serve (RFC 6761, 7686, 9476) or uses internally. Other special-use names
+ * can exist inside a company.
  */
 const special_suffixes = ['alt', 'arpa', 'invalid', 'localhost', 'onion'];
 
 /**
- * Reads a domain as somebody types it. `domain` is the name in lower case and ASCII (IDNA by the
- * URL standard, and xn-- must be valid), without a dot at the end, with at least two labels of
- * letters, digits and hyphens. Refused with a sentence that says what to give instead: addresses,
- * URLs, e-mail addresses, public suffixes, names that DNS does not serve, and public mail providers
- * with all names below them.
+ * Reads a domain as people type it. `domain` is the name in lower case and ASCII (IDNA by the URL
+ * standard, and xn-- must be valid), without a dot at the end. It has at least two labels of
+ * letters, digits and hyphens. Refuses addresses, URLs, e-mail addresses, public suffixes, names
+ * that DNS does not serve, and public mail providers with all names below them. The sentence says
+ * what to enter instead.
  */
 export function checkDomainName(text: string): { domain: string } | Refusal {
   const trimmed = text.trim();
-  if (trimmed === '') return { code: 'blank', detail: 'Give a domain, for instance example.com.' };
+  if (trimmed === '') return { code: 'blank', detail: 'Enter a domain, such as example.com.' };
   if (trimmed.length > text_length_max) return tooLong();
   const misreading = refuseOtherThings(trimmed);
   if (misreading !== undefined) return misreading;
@@ -48,37 +48,37 @@ function invalid(detail: string): Refusal {
 function tooLong(): Refusal {
   return {
     code: 'max_length',
-    detail: `The domain may have ${name_length_max} characters at most.`,
+    detail: `The domain may have at most ${name_length_max} characters.`,
   };
 }
 
 /**
- * Refuses texts that are plainly no domain. `domainToASCII` must not see them: it cuts paths off
- * and decodes percent signs, as a browser does.
+ * Refuses texts that are clearly no domain. `domainToASCII` must not get them, because it removes
+ * paths and decodes percent signs, as a browser does.
  */
 function refuseOtherThings(text: string): Refusal | undefined {
   if (isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0) return invalid(address_detail);
   if (number_at_end.test(text))
     return invalid(
-      'The last part of a domain is not a number: give a domain, for instance example.com.',
+      'The last part of a domain is not a number: enter a domain, such as example.com.',
     );
   if (/[/\\?#]/.test(text))
-    return invalid('Give the domain alone: leave out https:// and everything after the name.');
+    return invalid('Enter only the domain: leave out https:// and everything after the name.');
   if (text.includes('@'))
-    return invalid('Give the domain alone: leave out the @ and the part before it.');
+    return invalid('Enter only the domain: leave out the @ and the part before it.');
   if (text.includes(':'))
-    return invalid('Give the domain alone: leave out the colon and the port.');
+    return invalid('Enter only the domain: leave out the colon and the port.');
   if (text.includes('*'))
     return invalid(
-      'Give the domain itself instead of a pattern: leave out the * and the dot after it.',
+      'Enter the domain itself instead of a pattern: leave out the * and the dot after it.',
     );
   if (text.includes('_'))
     return invalid(
-      'A domain has no underscore. Give the domain itself, not the name of one of its records.',
+      'A domain has no underscore. Enter the domain itself, not the name of one of its records.',
     );
   if (/[\s\p{Cc}]/u.test(text))
     return invalid('A domain has no spaces or control characters: leave them out.');
-  // The rest of ASCII; what lies beyond is for IDNA to judge.
+  // Remaining ASCII characters; IDNA checks all others.
   if (/[!-,;-@[-`{-~]/.test(text))
     return invalid(
       'A domain has letters, digits, hyphens and dots only: leave the other characters out.',
@@ -87,7 +87,7 @@ function refuseOtherThings(text: string): Refusal | undefined {
 }
 
 function refuseSyntax(domain: string): Refusal | undefined {
-  // IDNA gives nothing at all for what no browser would open.
+  // IDNA returns an empty text for a name that no browser would open.
   if (domain === '')
     return invalid('This is not a domain that a browser would open: check its spelling.');
   if (isIP(domain) !== 0) return invalid(address_detail);
@@ -111,8 +111,8 @@ function refuseSyntax(domain: string): Refusal | undefined {
 }
 
 /**
- * The URL standard lets plain ASCII pass unread, so a label that begins with xn-- may stand for
- * nothing, or for a name that is spelled differently.
+ * The URL standard does not check plain ASCII, so a label that starts with xn-- may be invalid, or
+ * stand for a name with another spelling.
  */
 function isReadable(part: string): boolean {
   if (!part.startsWith('xn--')) return true;
@@ -120,7 +120,7 @@ function isReadable(part: string): boolean {
   return meant !== part && domainToASCII(meant) === part;
 }
 
-/** Names that cannot belong to one organization alone. */
+/** Refuses names that cannot belong to one organization alone. */
 function refuseOwner(domain: string): Refusal | undefined {
   const last = domain.slice(domain.lastIndexOf('.') + 1);
   if (special_suffixes.includes(last))

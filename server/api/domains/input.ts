@@ -31,8 +31,8 @@ const unset: Settings = {
 };
 
 /**
- * The checked body of a new domain, with the name as it is stored. `choices` is what
- * `sso_enforcement` can be. Throws a 400 that lists every violation.
+ * Returns the checked body of a new domain, with the name in its stored form. `choices` are the
+ * values of `sso_enforcement`. Throws a 400 that lists every violation.
  */
 export function readNewDomain(
   request: FastifyRequest,
@@ -47,8 +47,8 @@ export function readNewDomain(
 }
 
 /**
- * The checked changes of a domain, with its name only where that changes. Throws a 400 that lists
- * every violation of the body, or else of what the fields mean together.
+ * Returns the checked changes of a domain; the name is only included if it changes. Throws one 400
+ * that lists every violation of the body, or else of the combined fields.
  */
 export function readDomainChanges(
   request: FastifyRequest,
@@ -60,7 +60,7 @@ export function readDomainChanges(
     ...rulesOf(choices),
     domain: (text) => (isAsBefore(text) ? undefined : faultOf(checkDomainName(text))),
   });
-  // A name that stands may be sent back, also where it would be refused by now.
+  // The stored name may be sent back, even if it would be refused now.
   const domain = typed === undefined || isAsBefore(typed) ? before.domain : nameOf(typed);
   const is_renamed = domain !== before.domain || before.pending_changes?.domain !== undefined;
   const changes = is_renamed && typed !== undefined ? { ...settings, domain } : settings;
@@ -85,7 +85,7 @@ function rulesOf(choices: string[]): Rules {
 }
 
 /**
- * The checked body with the fields of a provider among others. Throws a 400 that lists every
+ * Returns the checked body, including the fields of a provider. Throws a 400 that lists every
  * violation.
  */
 export function readSamlBody<Schema extends TObject>(
@@ -97,7 +97,7 @@ export function readSamlBody<Schema extends TObject>(
 
 function nameOf(typed: string): string {
   const name = checkDomainName(typed);
-  if (!('domain' in name)) throw new Error('A domain that was refused came through its check.');
+  if (!('domain' in name)) throw new Error('A refused domain has passed its check.');
   return name.domain;
 }
 
@@ -106,15 +106,15 @@ function faultOf(name: ReturnType<typeof checkDomainName>): Fault | undefined {
 }
 
 /**
- * The body checked by its schema and by the rules of its texts; a field that the schema refuses is
- * not refused twice.
+ * Returns the body, checked by its schema and by the rules of its texts. A field that the schema
+ * refuses is not refused twice.
  */
 function wholeBody<Schema extends TObject>(
   request: FastifyRequest,
   schema: Schema,
   rules: Rules,
 ): Static<Schema> {
-  // The schema trims texts where they stand, so the rules see them as they are stored.
+  // The schema trims texts in place, so the rules see their stored form.
   const { passed, endWith } = beginBody(request, schema);
   const texts = Object.entries(passed).filter(([attr]) => Object.hasOwn(rules, attr));
   return endWith(
@@ -125,18 +125,18 @@ function wholeBody<Schema extends TObject>(
   );
 }
 
-/** Throws 400 where what waits for an owner can no longer take effect together. */
+/** Throws 400 if the waiting changes are no longer valid together. */
 export function requirePendingSense(before: DomainRow): void {
   requireSense(before, before.pending_changes ?? {});
 }
 
 /**
- * Refuses to switch on what a domain without proof cannot have, and to enforce SAML without a
- * provider, which would lock everybody out. Switching off, and what is stored already, can always
- * be sent, so a record that was read can be sent back as it is.
+ * Refuses settings that need a verified domain, and enforcing SAML without a provider, which would
+ * lock everybody out. Switching off and stored values are always accepted, so a record can be sent
+ * back unchanged.
  */
 function requireSense(before: Settings, changes: DomainChanges): void {
-  const detail = 'The domain must be verified first: add its TXT record and have it looked up.';
+  const detail = 'The domain must be verified first: add its TXT record and start the check.';
   const switched_on = (['jit_provisioning_enabled', 'sso_enforcement'] as const).filter((attr) => {
     const value = changes[attr];
     return value !== undefined && value !== unset[attr] && value !== before[attr];
@@ -152,8 +152,8 @@ function requireSense(before: Settings, changes: DomainChanges): void {
       attr,
       code: 'required' as const,
       detail:
-        'Needed while people of the domain sign in through their provider alone: without it ' +
-        'nobody could.',
+        'Required while people of the domain can only sign in through their provider: ' +
+        'without it, nobody could.',
     })),
   ];
   if (violations.length > 0) throw invalidMany(violations);

@@ -3,7 +3,7 @@ import type * as Tldts from 'tldts';
 
 const require = createRequire(import.meta.url);
 
-/** Names of organizations that the list has although nobody else gets an address there. */
+/** Names of organizations in the list that are no public mail providers. */
 const not_providers = [
   'alibaba.com',
   'ancestry.com',
@@ -26,7 +26,7 @@ const not_providers = [
   'unican.es',
 ];
 
-/** Providers that the list lacks. */
+/** Providers missing in the list. */
 const more_providers = [
   '139.com',
   '189.cn',
@@ -61,7 +61,7 @@ const more_providers = [
   'zohomail.eu',
 ];
 
-/** The list is read when the first domain is looked at: it is long, and a domain is seldom. */
+/** Read with the first domain: the list is long, and domains are rare. */
 let known: Set<string> | undefined;
 
 function mailProviders(): Set<string> {
@@ -72,8 +72,8 @@ function mailProviders(): Set<string> {
 }
 
 /**
- * True when nobody under the name may add a name beside it: it is a suffix of the Public Suffix
- * List, of registries (`co.uk`) or of hosts (`github.io`). `domain` is in lower case and ASCII.
+ * Returns true if the name is a suffix of the Public Suffix List, of registries (`co.uk`) or hosts
+ * (`github.io`), so that no organization owns all names below. `domain` is in lower case and ASCII.
  */
 export function isPublicSuffix(domain: string): boolean {
   const { getPublicSuffix } = require('tldts') as typeof Tldts;
@@ -81,9 +81,8 @@ export function isPublicSuffix(domain: string): boolean {
 }
 
 /**
- * The public mail provider that the name belongs to, itself or as a parent, or undefined. Source:
- * the package `email-providers`, corrected above. A parent that is a public suffix says nothing
- * about the names below it.
+ * Returns the public mail provider of the name or of a parent, or undefined. Source: the package
+ * `email-providers`, corrected above. A parent that is a public suffix does not count.
  */
 export function findMailProvider(domain: string): string | undefined {
   for (

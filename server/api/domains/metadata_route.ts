@@ -6,7 +6,7 @@ import { readProviderMetadata } from '../../platform/saml/provider_metadata.ts';
 import { refuseSignOnUrl } from './saml_fields.ts';
 import { ProviderFields, ProviderMetadata } from './schema.ts';
 
-/** Registers the route that reads the fields of a provider out of its SAML metadata. */
+/** Route that reads the fields of a provider from its SAML metadata. */
 export function metadataRoute(app: FastifyInstance): void {
   app.post(
     '/api/organizations/:organization_id/domains/provider_metadata/',
@@ -28,7 +28,7 @@ export function metadataRoute(app: FastifyInstance): void {
   );
 }
 
-/** The fields of a domain that the metadata fills. Throws 400 where it cannot be used. */
+/** Returns the fields of a domain from the metadata. Throws 400 if it cannot be used. */
 export function readMetadata(metadata: string): Static<typeof ProviderFields> {
   const read = readProviderMetadata(metadata);
   if ('detail' in read) throw invalid('metadata', 'invalid_input', read.detail);

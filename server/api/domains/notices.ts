@@ -8,7 +8,7 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { challengeName } from './proof/challenge.ts';
 
 /**
- * A notice to administrators about a domain. `reason` is the sentence of the last look-up; instants
+ * A notice to administrators about a domain. `reason` is the sentence of the latest check; instants
  * are ISO texts.
  */
 export type Notice = { id: string; domain: string } & (
@@ -28,7 +28,7 @@ export type Notice = { id: string; domain: string } & (
 /** The recipients of a notice: the active members of level 8 and more. */
 type Audience = { organization_id: string; organization_name: string; addresses: string[] };
 
-/** Those who are told about the domains of an organization, as they are at this moment. */
+/** Returns the recipients for the domains of an organization, as of now. */
 async function findAudience(tx: Transaction, organization_id: string): Promise<Audience> {
   const row = await tx.row<Audience>(sql`
     SELECT o.id AS organization_id, o.name AS organization_name, ARRAY(
@@ -39,8 +39,8 @@ async function findAudience(tx: Transaction, organization_id: string): Promise<A
 }
 
 /**
- * Writes one mail to each of the audience, in the transaction of the change; they go out once that
- * is committed.
+ * Writes one mail to each recipient, in the transaction of the change; mails are sent after the
+ * commit.
  */
 export async function writeNotice(
   place: { tx: Transaction; afterwards: Afterwards },
@@ -49,7 +49,7 @@ export async function writeNotice(
   notice: Notice,
 ): Promise<void> {
   const audience = await findAudience(place.tx, organization_id);
-  // The name is anyone's words: it must not write paragraphs of ours.
+  // Anybody can choose the name, so it must not add paragraphs or links to our mail.
   const organization = withoutLinks(audience.organization_name);
   const said = contentOf(notice, organization);
   const action =
@@ -63,7 +63,7 @@ export async function writeNotice(
               `/domains/${notice.id}/`,
           },
         };
-  const footer = `You get this mail because you administrate the organization ${organization}.`;
+  const footer = `You get this mail because you administer the organization ${organization}.`;
   const composed = compose({ ...said, ...action, footer });
   await outbox.post(
     place,
@@ -82,8 +82,8 @@ function contentOf(notice: Notice, organization: string): Said {
         paragraphs: [
           `The DNS record that proves ${domain} was found, so the domain belongs to the ` +
             `organization ${organization}. Its settings for signing in are in force from now on.`,
-          'Leave the record where it is: it is looked up every day, and the domain lapses ' +
-            'when it is missing for 72 hours.',
+          'Keep the record: Sluice checks it every day, and the domain lapses if the record ' +
+            'is missing for 72 hours.',
         ],
       };
     case 'missing':
@@ -133,9 +133,9 @@ function lapsedContent(
     heading: `${notice.domain} is no longer verified`,
     paragraphs: [
       `The DNS record of ${notice.domain} was missing for 72 hours. ${notice.reason}`,
-      'Single sign-on is no longer enforced for addresses of the domain, and nobody signs ' +
-        `in or becomes a member of ${organization} through it. The settings are kept and ` +
-        'are in force again once the record is back.',
+      'Single sign-on is no longer enforced for addresses of the domain, and nobody signs in ' +
+        `or becomes a member of ${organization} through it. The settings are kept and apply ` +
+        'again once the record is back.',
       recordToSet(notice),
     ],
   };

@@ -25,9 +25,12 @@ const taking_back = {
 } as const;
 const nothing = { ...Problem, description: 'No changes wait.' };
 const still_enforced =
-  'Or the name waits, and people must sign in by the domain, or it has a directory.';
+  'The same if the new name waits, people must sign in through the domain, or it has a directory.';
 
-/** `.../domains/:id/pending_changes/`: an owner confirms what waits, or somebody takes it back. */
+/**
+ * Routes of `.../domains/:id/pending_changes/`: an owner confirms the waiting changes, or somebody
+ * discards them.
+ */
 export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
   app.post(
     `${url}confirm/`,
@@ -42,9 +45,9 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Confirm the changes of a domain that wait for an owner',
         description:
-          'For owners, signed in and with a confirmation in the last ten minutes ' +
-          '(`/api/sessions/@current/confirm/`). Send the ETag of the domain as `If-Match`, so ' +
-          'that you confirm exactly the changes that you saw.',
+          'For owners in a session with a confirmation in the last ten minutes ' +
+          '(`/api/sessions/@current/confirm/`). Send the ETag of the domain as `If-Match`, ' +
+          'so that you confirm exactly the changes that you saw.',
         operationId: 'organizations_domains_pending_changes_confirm_create',
         body: NoFields,
         response: {
@@ -72,7 +75,7 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: taking_back,
       schema: {
-        summary: 'Take back the changes of a domain that wait for an owner',
+        summary: 'Discard the changes of a domain that wait for an owner',
         operationId: 'organizations_domains_pending_changes_destroy',
         response: { 204: { type: 'null' }, 409: nothing },
       },
@@ -110,7 +113,7 @@ async function getDomain(
   return (await findDomain(tx, request.access.organization_id, id, lock)) ?? missing();
 }
 
-/** Throws 403 for a key: who confirms has just shown what is their own. */
+/** Throws 403 for a key, because confirming requires the person's own factor. */
 function requireSession({ caller }: FastifyRequest): void {
   if (caller.session_id === null)
     throw forbidden(
@@ -119,11 +122,13 @@ function requireSession({ caller }: FastifyRequest): void {
     );
 }
 
-/** The domain under its lock. Throws 409 where nothing waits, 412 where it is another by now. */
+/** Returns the locked domain. Throws 409 if no change waits, and 412 if the domain has changed. */
 async function getWaiting(tx: Transaction, request: FastifyRequest): Promise<DomainRow> {
   const before = await getDomain(tx, request, 'lock');
   ifMatch(request, before);
   if (before.pending_changes === null)
-    throw conflict('No changes of this domain wait: an owner confirmed them, or took them back.');
+    throw conflict(
+      'No changes of this domain wait: an owner confirmed them, or somebody discarded ' + 'them.',
+    );
   return before;
 }

@@ -9,9 +9,9 @@ import type { AnchorChanges, DomainRow } from './schema.ts';
 import { forgetProvider, hasDirectory, moveClaim } from './store.ts';
 
 /**
- * Throws where the domain cannot get the name that the changes wish for: 409 while people must sign
- * in by it or a directory is attached, 403 for whom a directory deactivated, and 400 `unique` for a
- * name that somebody holds. Changes that keep the name are passed.
+ * Throws if the domain cannot get the new name: 409 while people must sign in through it or a
+ * directory is attached, and 400 `unique` for a taken name. Throws 403 for a caller whom a
+ * directory has deactivated. Accepts changes that keep the name.
  */
 export async function refuseRename(
   tx: Transaction,
@@ -35,9 +35,10 @@ export async function refuseRename(
 }
 
 /**
- * Gives a domain another name, under the caller's lock. The name is claimed as a new domain's is:
- * its proof starts with a new challenge. Whoever the provider of the old name let in has to sign in
- * again, and other organizations no longer accept it: their word was about the old name.
+ * Changes the name of a domain, under the caller's lock. The new name needs a proof with a new
+ * challenge, like a new domain. People who signed in through the old name's provider must sign in
+ * again, and other organizations no longer accept it, because their decision was about the old
+ * name.
  */
 export async function renameDomain(
   tx: Transaction,

@@ -37,7 +37,7 @@ import { changerOf, tellOfDomain } from './tell_owners.ts';
 const base = '/api/organizations/:organization_id/domains/';
 const one = `${base}:id/`;
 const reading = { within: 'organization', scope: 'organization:read' } as const;
-// Owners are told who changed a domain, so it is a person.
+// Owners are told who changed a domain, so it must be a person.
 const changing = {
   within: 'organization',
   scope: 'organization:write',
@@ -46,7 +46,8 @@ const changing = {
 } as const;
 
 /**
- * `/api/organizations/:organization_id/domains/`: list, create, retrieve, change, delete, verify.
+ * Routes of `/api/organizations/:organization_id/domains/`: list, create, retrieve, change, delete,
+ * verify.
  */
 export function domainRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
@@ -91,7 +92,7 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record, afterwards) => {
-        // Others who claimed it before get a mail.
+        // Earlier claimants get a mail.
         await refuseDeactivated(tx, request.caller.user_id, 'claim domains');
         const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
         const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
@@ -125,7 +126,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, after);
       return after;
     });
-  const enforced = 'It gets another name while people must sign in by it, or has a directory.';
+  const enforced =
+    'It gets another name while people must sign in through it, or it has a directory.';
   const response = { 200: Domain, 409: { ...Problem, description: enforced } };
   const description =
     'Changes of an owner with a key of all scopes, or in a session with a recent confirmation, ' +
@@ -170,7 +172,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Give a domain up; accounts stay',
         description:
           'While a verified domain decides who signs in (SAML, enforcement, just-in-time ' +
-          'provisioning, a directory) only an owner deletes it, as in PATCH.',
+          'provisioning, a directory), only an owner can delete it, as in PATCH.',
         response: { 204: { type: 'null' } },
       },
     },
@@ -196,13 +198,13 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: changing,
       schema: {
-        summary: 'Look the proof of a domain up now',
+        summary: 'Check the DNS proof of a domain now',
         description,
         response: { 200: Domain },
       },
     },
     async (request, reply) => {
-      // Before the transaction: DNS may take its time, and a lock may not be held that long.
+      // Before the transaction, because DNS may be slow and a lock must be short.
       const asked = await getDomain(deps.db, request);
       body(request, NoFields);
       const looked_up = await deps.dns.lookupTxt(challengeName(asked.domain));
@@ -220,7 +222,9 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** Applies the changes but for the name, or lets them wait for an owner; gives what applies. */
+/**
+ * Applies the changes except the name, or lets them wait for an owner; returns the applied changes.
+ */
 async function changeAnchors(
   tx: Transaction,
   request: FastifyRequest,
@@ -238,14 +242,14 @@ function refusedDeletion({ access }: FastifyRequest): ApiError {
   return access.level === 15
     ? ownFactorRequired()
     : forbidden(
-        'This domain decides who signs in, so an owner deletes it: with a key of all scopes, or ' +
-          'in the console after a confirmation.',
+        'This domain decides who signs in, so only an owner can delete it: with a key of all ' +
+          'scopes, or in the console after a confirmation.',
       );
 }
 
 /**
- * The domain that the path names, or the one with the id, in the organization of the path; throws
- * 404 without one.
+ * Returns the domain of the path, or the one with the id, in the organization of the path; throws
+ * 404 if it does not exist.
  */
 async function getDomain(
   db: Queryable,

@@ -1,6 +1,6 @@
 import { readCertificates } from '../../platform/saml/certificates.ts';
 
-/** The fields that together are an identity provider. */
+/** The fields that together define an identity provider. */
 export const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
 
 /** Returns true if a field of the provider is empty. */
@@ -8,13 +8,9 @@ export function isUnset(field: string | null): boolean {
   return field === null || field === '';
 }
 
-/**
- * Returns the fault of the address at which an identity provider signs people in; undefined for a
- * valid one.
- */
+/** Returns the fault of an identity provider's sign-in address; undefined for a valid one. */
 export function refuseSignOnUrl(text: string): string | undefined {
-  // A browser would leave out what nobody sees, and open another address than the one that is
-  // shown.
+  // A browser would remove invisible characters, and open another address than the displayed one.
   if (/[\s\p{C}]/u.test(text)) return 'Leave out the spaces, line breaks and control characters.';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:'))
@@ -27,7 +23,7 @@ export function refuseSignOnUrl(text: string): string | undefined {
       'them.'
     );
   if (url.hash !== '')
-    return 'Leave out the # and what follows it: it is not sent to the identity provider.';
+    return 'Leave out the # and everything after it, which is not sent to the identity provider.';
   return undefined;
 }
 
@@ -37,7 +33,7 @@ export function refuseCertificates(text: string): string | undefined {
   return 'detail' in read ? read.detail : undefined;
 }
 
-/** When the last of the certificates expires, as an ISO instant; null without any. */
+/** Returns when the last certificate expires, as an ISO instant; null without a certificate. */
 export function certificatesExpireAt(text: string | null): string | null {
   const read = text === null ? undefined : readCertificates(text);
   if (read === undefined || 'detail' in read) return null;

@@ -7,8 +7,8 @@ import { ManagedBy } from '../managed/schema.ts';
 const jit_description =
   'Whether people who sign in through the identity provider for the first time become members.';
 const sso_description =
-  'How people with addresses of the domain must sign in: `""` as they like, `saml` with the ' +
-  'provider below, or `google-oauth2`, `github`, `gitlab`, `openid` where this server has that ' +
+  'How people with addresses of the domain must sign in: `""` in any way, `saml` with the ' +
+  'provider below, or `google-oauth2`, `github`, `gitlab`, `openid` if this server has that ' +
   'provider configured.';
 const entity_description = 'The name of the identity provider in SAML (its entity id).';
 const url_description =
@@ -17,8 +17,9 @@ const url_description =
   'https, or http for loopback.';
 const certificate_description =
   'The certificates with which the identity provider signs: 1 to 10 as PEM, or one as bare ' +
-  'base64. While keys are changed, put the old one and the new one into it.';
-const unset = ' Empty counts as not set, as null does.';
+  'base64. While the provider rotates its keys, include both the old and the new ' +
+  'certificate.';
+const unset = ' An empty text counts as null.';
 
 const Verification = Type.Object(
   {
@@ -27,7 +28,7 @@ const Verification = Type.Object(
         '`pending`: not proved yet; `verified`; `failed`: not proved in 30 days; `lapsed`: ' +
         'was verified, and the record was missing for 72 hours.',
     }),
-    reason: Type.String({ description: 'What the last look-up saw and what to do, for people.' }),
+    reason: Type.String({ description: 'Result of the latest check and what to do, for people.' }),
     last_checked_at: nullable(
       instant('When the domain was last looked up; null before the first time.'),
     ),
@@ -42,7 +43,7 @@ const Verification = Type.Object(
           }),
           outcome: Type.Enum(['met', 'missing', 'unanswered'], {
             description:
-              '`met`: it has the challenge. `missing`: it does not. `unanswered`: unknown.',
+              '`met`: the record has the challenge. `missing`: it does not. `unanswered`: unknown.',
           }),
           detail: Type.String({ description: 'Its answer and the next step, for people.' }),
           took_ms: Type.Integer({ minimum: 0 }),
@@ -73,7 +74,7 @@ const PendingChanges = Type.Object(
     description:
       'Changes that wait for an owner, by field: made below level 15, with a key without all ' +
       'scopes, or in a session without a recent confirmation. They take effect when an owner ' +
-      'confirms them (`pending_changes/confirm/`). Null without any.',
+      'confirms them (`pending_changes/confirm/`). Null if no change waits.',
   },
 );
 
@@ -85,7 +86,7 @@ export const anchor_fields = Object.keys(
 /** Changes of trust anchors. */
 export type AnchorChanges = Static<typeof PendingChanges>;
 
-/** A domain as every answer shows it. */
+/** A domain in answers. */
 export const Domain = Type.Object(
   {
     id: uuid(),
@@ -110,15 +111,14 @@ export const Domain = Type.Object(
     saml_acs_url: nullable(Type.String({ description: url_description })),
     saml_x509_cert: nullable(Type.String({ description: certificate_description })),
     pending_changes: nullable(PendingChanges),
-    pending_set_by: nullable(Type.String({ description: 'Who made the changes that wait.' })),
-    pending_set_at: nullable(instant('When they were made.')),
+    pending_set_by: nullable(Type.String({ description: 'Author of the waiting changes.' })),
+    pending_set_at: nullable(instant('Time of the waiting changes.')),
     verification: Verification,
     managed_by: ManagedBy,
   },
   { title: 'Domain' },
 );
 
-/** A domain row as SELECT gives it. */
 export type DomainRow = Static<typeof Domain>;
 
 const settable = {
@@ -179,11 +179,11 @@ export const ProviderMetadata = Type.Object({
   metadata: Type.String({
     minLength: 1,
     maxLength: 256 * 1024,
-    description: 'The XML that the identity provider offers as its SAML metadata.',
+    description: "The XML of the identity provider's SAML metadata.",
   }),
 });
 
-/** The fields of a domain that its provider's metadata fills. */
+/** The fields of a domain that the metadata of its provider contains. */
 export const ProviderFields = Type.Object(
   {
     saml_entity_id: Type.String({ description: entity_description }),
@@ -193,5 +193,5 @@ export const ProviderFields = Type.Object(
   { title: 'ProviderFields' },
 );
 
-/** The fields that may change, as far as they were sent. */
+/** The fields that a request may change. */
 export type DomainChanges = Static<typeof DomainPatch>;

@@ -32,7 +32,7 @@ const columns = sql`
     'next_check_at', wire_instant(d.next_check_at), 'answers', d.answers) AS verification,
   ${managedBy('domain', sql`d.id`)} AS managed_by`;
 
-/** The organization's domains by name, in the order of ASCII. Leans on domains_by_organization. */
+/** Lists the organization's domains by name, in ASCII order. Uses domains_by_organization. */
 export function listDomains(organization_id: string): List {
   return {
     rows: (page) => sql`
@@ -44,8 +44,8 @@ export function listDomains(organization_id: string): List {
 }
 
 /**
- * The organization's domain; with `lock` nobody else can change, check or delete it until the
- * transaction ends.
+ * Returns the organization's domain; with `lock`, nobody else can change, check or delete it until
+ * the transaction ends.
  */
 export function findDomain(
   db: Queryable,
@@ -60,13 +60,13 @@ export function findDomain(
 }
 
 /**
- * The holder of a name. `is_held` is false once the server no longer checks the claim; then another
- * organization may take the name.
+ * The holder of a name. `is_held` is false after the server has stopped checking the claim; then
+ * another organization may take the name.
  */
 export type Holder = DomainRow & { organization_id: string; is_held: boolean };
 
 /**
- * The claim on the name by any organization, locked until the transaction ends. Leans on
+ * Returns any organization's claim on the name, locked until the transaction ends. Uses
  * domains_domain_unique.
  */
 export function lockHolder(tx: Transaction, domain: string): Promise<Holder | undefined> {
@@ -77,9 +77,9 @@ export function lockHolder(tx: Transaction, domain: string): Promise<Holder | un
 }
 
 /**
- * Creates a claim with a fresh challenge at the instant (ms), and gives its id; undefined when
- * somebody has the name. Waits for another transaction that is claiming the same name; a taken one
- * makes no error, which would end the transaction.
+ * Creates a claim with a new challenge at the instant (ms), and returns its id; undefined if the
+ * name is taken. Waits for another transaction that is claiming the same name. A taken name raises
+ * no error, which would abort the transaction.
  */
 export async function insertDomain(
   tx: Transaction,
@@ -97,7 +97,7 @@ export async function insertDomain(
   return row?.id;
 }
 
-/** Keeps what waits for an owner; null: nothing waits any more. The caller holds the lock. */
+/** Stores the changes that wait for an owner; null: no change waits. The caller holds the lock. */
 export async function setPending(
   tx: Transaction,
   id: string,
@@ -107,15 +107,15 @@ export async function setPending(
   await tx.run(sql`UPDATE domains SET pending = ${kept}::json WHERE id = ${id}::uuid`);
 }
 
-/** Has the domain a directory? */
+/** Returns true if the domain has a directory. */
 export async function hasDirectory(tx: Transaction, id: string): Promise<boolean> {
   const row = await tx.row(sql`SELECT 1 FROM scim_directories WHERE domain_id = ${id}::uuid`);
   return row !== undefined;
 }
 
 /**
- * Applies the fields that were sent. With other certificates the warnings before their end begin
- * anew. The caller holds the lock.
+ * Applies the fields that were sent. New certificates restart the warnings before expiry. The
+ * caller holds the lock.
  */
 export async function updateDomain(
   tx: Transaction,
@@ -124,7 +124,7 @@ export async function updateDomain(
 ): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   const { saml_x509_cert } = changes;
-  // The right-hand sides see the row as it was.
+  // The right-hand sides use the old values of the row.
   const warned =
     saml_x509_cert === undefined
       ? empty
@@ -135,9 +135,9 @@ export async function updateDomain(
 }
 
 /**
- * Gives the domain the name and the proof of a claim of the same organization, which ends. The
- * caller holds the locks of both. Nobody else gets the name in between: whoever inserts it waits
- * for this transaction.
+ * Moves the name and proof of another claim of the organization to the domain; the other claim
+ * ends. The caller holds both locks. Nobody else gets the name meanwhile, because inserting it
+ * waits for this transaction.
  */
 export async function moveClaim(tx: Transaction, from_id: string, id: string): Promise<void> {
   await tx.run(sql`
@@ -151,8 +151,8 @@ export async function moveClaim(tx: Transaction, from_id: string, id: string): P
 }
 
 /**
- * Takes back what the provider of the domain let in, as its deletion would: its sessions reach
- * nothing, its accounts are linked to nobody, and other organizations do not accept it any more.
+ * Revokes the access that the domain's provider gave, like a deletion: its sessions lose their
+ * access, its accounts are unlinked, and other organizations no longer accept it.
  */
 export async function forgetProvider(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`UPDATE sessions SET domain_id = NULL WHERE domain_id = ${id}::uuid`);
@@ -161,12 +161,12 @@ export async function forgetProvider(tx: Transaction, id: string): Promise<void>
   await tx.run(sql`DELETE FROM social_identities WHERE provider = ${`saml:${id}`}`);
 }
 
-/** Removes the claim; the name is free at once. */
+/** Deletes the claim; the name is free at once. */
 export async function deleteDomain(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM domains WHERE id = ${id}::uuid`);
 }
 
-/** A verified domain's rules for signing in with its addresses. */
+/** The sign-in rules of a verified domain for its addresses. */
 export type VerifiedDomain = Pick<
   DomainRow,
   | 'id'
@@ -179,10 +179,7 @@ export type VerifiedDomain = Pick<
   | 'saml_x509_cert'
 > & { organization_id: string };
 
-/**
- * The domain as it would be with what waits for an owner, for a test of its provider, which signs
- * nobody in.
- */
+/** Returns the domain with its waiting changes, for a test of its provider that signs nobody in. */
 export async function withPending(db: Queryable, domain: VerifiedDomain): Promise<VerifiedDomain> {
   const row = await db.row<{ changes: AnchorChanges | null }>(
     sql`SELECT pending -> 'changes' AS changes FROM domains WHERE id = ${domain.id}::uuid`,
@@ -193,18 +190,18 @@ export async function withPending(db: Queryable, domain: VerifiedDomain): Promis
 }
 
 /**
- * The verified domain of an e-mail address, or of a domain, in any case and script; undefined when
- * no organization has proved exactly this name (a parent does not count). `sso_enforcement` is `""`
- * as well where the stored provider is no longer configured on this server, so that a setting of
- * the server locks nobody out. Leans on domains_domain_unique.
+ * Returns the verified domain of an e-mail address or of a domain, in any case and script.
+ * Undefined if no organization has verified exactly this name (a parent does not count).
+ * `sso_enforcement` is `""` if the stored provider is no longer configured on this server, so that
+ * a server setting locks nobody out. Uses domains_domain_unique.
  */
 export async function findVerifiedDomain(
   db: Queryable,
   settings: OpenidSettings,
   address: string,
 ): Promise<VerifiedDomain | undefined> {
-  // PostgreSQL, which finds the account of an address, lowers this letter to an i; in a domain it
-  // would name another one.
+  // PostgreSQL lowers this letter to an i when it finds the account of an address; in a domain it
+  // would be another name.
   const folded = address.replaceAll('\u0130', 'i');
   const row = await db.row<VerifiedDomain>(sql`
     SELECT d.id, d.organization_id, d.domain, d.jit_provisioning_enabled, d.sso_enforcement,
@@ -220,9 +217,8 @@ export async function findVerifiedDomain(
 }
 
 /**
- * Throws 400 `sso_enforced`, with the address at which to sign in, where the domain of the e-mail
- * address lets nobody in by password. It looks at the domain alone, so it tells nothing about
- * accounts.
+ * Throws 400 `sso_enforced`, with the address to sign in at, if the domain of the e-mail address
+ * allows no password. It only considers the domain, so it reveals nothing about accounts.
  */
 export async function refuseEnforced(
   { db, config }: { db: Queryable; config: Deps['config'] },
@@ -235,7 +231,7 @@ export async function refuseEnforced(
   const refusal = invalid(
     null,
     'sso_enforced',
-    'The domain of this address asks for single sign-on: open ' +
+    'The domain of this address requires single sign-on: open ' +
       `${config.public_url}/login/${enforced}/${query} in a browser.`,
   );
   throw notedAs(refusal, 'sign_in_failed', 'sso_enforced', organization_id);

@@ -16,18 +16,18 @@ const labels: Record<(typeof anchor_fields)[number], string> = {
   saml_x509_cert: 'the certificates of the identity provider',
 };
 
-/** The person who changed a domain, as its owners read it. */
+/** The person who changed a domain, as shown to its owners. */
 type Changer = { by: string; ip: string; organization_id: string };
 
-/** The caller as the changer of a domain of theirs. */
+/** Returns the caller as the person who changed the domain. */
 export function changerOf(request: FastifyRequest): Changer {
   const { organization_id } = request.access;
   return { by: personOf(request).email, ip: request.ip, organization_id };
 }
 
 /**
- * Writes a mail to all owners about a domain that was claimed, changed or deleted: what took effect
- * and what waits for one of them. Nothing is written where nothing of it changed.
+ * Mails all owners about a domain that was claimed, changed or deleted: the changes in effect, and
+ * the waiting ones. Writes no mail if nothing has changed.
  */
 export async function tellOfDomain(
   deps: Pick<Deps, 'mail' | 'outbox' | 'config'>,
@@ -60,7 +60,7 @@ export async function tellOfDomain(
             'it on the page of the domain.',
         ]
       : []),
-    'If you do not expect this change, look at the domain and at its activity log.',
+    'If you do not expect this change, check the domain and its activity log.',
   ];
   const heading =
     waiting.length > 0 ? `A change of ${domain} waits for you` : `The domain ${domain} was ${what}`;

@@ -2,7 +2,7 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import type { Activity } from '../../platform/activity/chain.ts';
 import type { ErasureRow } from './schema.ts';
 
-/** The log's entry for an erasure that was asked for; it names nobody. */
+/** Returns the activity entry for a requested erasure, without personal data. */
 export function erasureEntry({ id, kind, late_events, asked }: ErasureRow): Activity {
   return {
     activity: 'created',

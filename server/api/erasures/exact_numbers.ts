@@ -4,8 +4,8 @@ import type { EventCriteria } from '../../engine/privacy/erasures/criteria.ts';
 type Properties = { filter: { properties: { value: unknown }[] } };
 
 /**
- * The filter of a checked body with all digits of its numbers, of which JavaScript's reader rounds
- * those beyond a double: rounded, they would name other events. `bytes` is the body as it came.
+ * Returns the filter of a checked body with all digits of its numbers. JavaScript rounds numbers
+ * beyond a double, and a rounded number would match other events. `bytes` is the body as sent.
  */
 export function withExactNumbers(filter: EventCriteria, bytes: Buffer): EventCriteria {
   if (filter.properties?.some(({ value }) => typeof value === 'number') !== true) return filter;

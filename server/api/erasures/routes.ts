@@ -42,7 +42,7 @@ import {
 const base = '/api/projects/:project_id/erasures/';
 const reading = { scope: 'project:read', within: 'project' } as const;
 
-/** `/api/projects/:project_id/erasures/`: ask for an erasure, and see how far it is. */
+/** Routes of `/api/projects/:project_id/erasures/`: request an erasure, and read its progress. */
 export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
   listRoute(app, deps);
   createRoute(app, deps);
@@ -120,7 +120,7 @@ function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
     {
       config: { scope: 'project:write', within: 'project', level: 8 },
       schema: {
-        summary: 'Count what an erasure would take out of the store',
+        summary: 'Count what an erasure would delete from the store',
         description:
           'Accepts the body of an erasure, and changes nothing. The counts are current: rows ' +
           'stored before the erasure starts are erased too.',
@@ -158,7 +158,7 @@ function criteriaOf({ distinct_ids, person_ids, filter }: Static<typeof NewErasu
   if (filter === undefined)
     throw invalid('distinct_ids', 'required', 'Send `distinct_ids`, `person_ids` or `filter`.');
   if (Object.values(filter).every((value) => value === undefined))
-    throw invalid('filter', 'required', 'Send one condition at least.');
+    throw invalid('filter', 'required', 'Send at least one condition.');
   const { after, before } = filter;
   if (after !== undefined && before !== undefined && Date.parse(after) >= Date.parse(before))
     throw invalid('filter__before', 'invalid_input', 'The end must be after the start.');
@@ -182,7 +182,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List the deliveries that brought rows of an erasure to destinations',
+        summary: "List the deliveries of an erasure's rows to destinations",
         querystring: CopiesQuery,
         response: { 200: pageOf(ErasureCopy) },
       },
@@ -201,8 +201,8 @@ function toolRoute(app: FastifyInstance, { db }: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List the plugins that got events of the persons, and which were told',
-        description: 'Tools of the catalogue that can delete a person are told of each id.',
+        summary: 'List the plugins that received events of the persons, and which were notified',
+        description: 'Sluice notifies catalogue tools that can delete a person of each id.',
         querystring: PageQuery,
         response: { 200: pageOf(ErasureTool) },
       },

@@ -51,20 +51,20 @@ const Filter = Type.Object(
     ),
   },
   {
-    // A condition whose name is misspelled must not erase all that the others fit.
+    // A misspelled condition must not erase everything that the other conditions match.
     additionalProperties: false,
     description: 'Events that meet every condition; persons are left as they are.',
   },
 );
 
-/** The body that asks for an erasure. */
+/** The body that requests an erasure. */
 export const NewErasure = Type.Object(
   {
     distinct_ids: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: distinct_id_length_max }), {
         minItems: 1,
         maxItems: ids_max,
-        description: 'Persons, each by any of their distinct ids: all others are found.',
+        description: 'Persons, each by any one of their distinct ids; Sluice finds the others.',
       }),
     ),
     person_ids: Type.Optional(
@@ -78,22 +78,21 @@ export const NewErasure = Type.Object(
     late_events: Type.Optional(
       Type.Enum([...late_events], {
         description:
-          'What becomes of events of these persons that come later: `refuse` (default), or ' +
-          '`anonymize`: name and time are stored, under nobody and without properties.',
+          'Treatment of later events of these persons: `refuse` (default), or `anonymize`: ' +
+          'name and time are stored, without person and properties.',
       }),
     ),
   },
   { refuses_empty: true },
 );
 
-/** The request of an erasure. */
 export type ErasureAsked = Static<typeof NewErasure>;
 
-/** The rows that an erasure would take out of the store. */
+/** The rows that an erasure would delete from the store. */
 export const ErasurePreview = Type.Object(
   {
     distinct_ids: count('All that the persons have; 0 with a filter.'),
-    events: count('Events of them, or that the filter matches.'),
+    events: count('Events of the persons, or events that match the filter.'),
     person_versions: count('Versions of the persons; 0 with a filter.'),
   },
   { title: 'ErasurePreview' },
@@ -102,7 +101,7 @@ export const ErasurePreview = Type.Object(
 const Copies = Type.Object(
   {
     waiting: count('To be rewritten.'),
-    rewriting: count('A run is at it.'),
+    rewriting: count('A run is rewriting them.'),
     rewritten: count('A new receipt replaces the old one.'),
     yours: count('The server cannot rewrite them: remove them yourself.'),
   },
@@ -112,14 +111,16 @@ const Copies = Type.Object(
 const Tools = Type.Object(
   {
     waiting: count('To be told.'),
-    told: count('They were told of every id that they can be told of.'),
-    cannot: count('They have no way to be told: delete the persons there yourself.'),
-    failed: count('They refused it, or took nothing for three days: do it yourself.'),
+    told: count('Sluice has notified them of every id that they accept.'),
+    cannot: count('Sluice cannot notify them: delete the persons there yourself.'),
+    failed: count(
+      'They refused, or did not answer for three days: delete the persons there yourself.',
+    ),
   },
   { description: 'Plugins that got events of the project; none for an erasure by filter.' },
 );
 
-/** An erasure as every answer shows it: it never says whom it is about. */
+/** An erasure in answers, which never name the persons. */
 export const Erasure = Type.Object(
   {
     id: uuid(),
@@ -137,7 +138,7 @@ export const Erasure = Type.Object(
         'are rewritten. `scrub`: logs and warnings. `files`: the store removes its former ' +
         'files. `certify`, `done`.',
     }),
-    detail: nullable(Type.String({ description: 'The current reason of waiting.' })),
+    detail: nullable(Type.String({ description: 'Why it waits now.' })),
     counts: Type.Record(Type.String(), Type.Integer(), {
       description: 'Counts so far, by name.',
     }),
@@ -151,56 +152,56 @@ export const Erasure = Type.Object(
     signature: nullable(
       Type.String({ description: "Ed25519 over exactly the certificate's text, base64." }),
     ),
-    public_key: Type.String({ description: 'That checks the signature (SPKI, base64).' }),
-    created_by: nullable(Type.String({ description: 'Who asked for it, by address.' })),
-    created_at: instant('When it was asked for.'),
+    public_key: Type.String({ description: 'Key that checks the signature (SPKI, base64).' }),
+    created_by: nullable(
+      Type.String({ description: 'Email address of the person who requested it.' }),
+    ),
+    created_at: instant('Time of the request.'),
     finished_at: nullable(instant('When it was certified.')),
-    last_updated_at: instant('When it got further last.'),
+    last_updated_at: instant('Time of its latest progress.'),
   },
   { title: 'Erasure' },
 );
 
-/** An erasure as SELECT gives it. */
 export type ErasureRow = Omit<Static<typeof Erasure>, 'public_key'>;
 
 const copy_states = ['waiting', 'rewriting', 'rewritten', 'yours'] as const;
 
-/** A delivery that brought rows of an erasure to a destination. */
+/** A delivery of an erasure's rows to a destination. */
 export const ErasureCopy = Type.Object(
   {
     batch_export: uuid(),
-    name: Type.String({ description: 'The former name of the export.' }),
+    name: Type.String({ description: 'The name of the export at that time.' }),
     destination_type: Type.String(),
-    place: Type.String({ description: 'The place: host, and files or tables.' }),
-    data_interval_start: instant('The interval that was delivered.'),
+    place: Type.String({ description: 'The destination: host, and files or tables.' }),
+    data_interval_start: instant('The delivered interval.'),
     data_interval_end: instant('Its end (exclusive).'),
-    records: count('Rows of the erasure that it was made from.'),
+    records: count('Rows of the erasure in it.'),
     state: Type.Enum([...copy_states]),
-    detail: nullable(Type.String({ description: 'Why it is left to you.' })),
+    detail: nullable(Type.String({ description: 'Why you have to do it.' })),
     run: uuid('The run of the receipt.'),
     new_run: nullable(uuid('The run that rewrites it.')),
   },
   { title: 'ErasureCopy' },
 );
 
-/** A plugin that got events of the persons of an erasure. */
+/** A plugin that received events of an erasure's persons. */
 export const ErasureTool = Type.Object(
   {
-    plugin_config: Type.Integer({ description: 'Id of the config, which may be gone.' }),
+    plugin_config: Type.Integer({ description: 'Id of the config, which may no longer exist.' }),
     name: Type.String({ description: 'The name of the plugin.' }),
     state: Type.Enum(['waiting', 'told', 'cannot', 'failed']),
     detail: nullable(
-      Type.String({ description: 'What it waits for, or why it was not told of all.' }),
+      Type.String({ description: 'What it waits for, or why it was not notified of all ids.' }),
     ),
     ids: count('Distinct ids of the erasure.'),
-    told: count('Of them, those that it was told of.'),
-    told_at: nullable(instant('When the last id was done.')),
+    told: count('Ids that it was told.'),
+    told_at: nullable(instant('Time when the last id was done.')),
     next_try_at: nullable(instant('When it is told next; null: it does not wait.')),
   },
   { title: 'ErasureTool' },
 );
 
-/** The query of the list of copies. */
 export const CopiesQuery = Type.Object({
   ...PageQuery.properties,
   state: Type.Optional(Type.Enum([...copy_states], { description: 'Only these.' })),

@@ -11,7 +11,7 @@ import type { LateEvents } from '../../engine/ingest/persons/erased_ids.ts';
 import { waitsForOlder } from '../../engine/privacy/erasures/erasure.ts';
 import type { ErasureRow } from './schema.ts';
 
-/** The erasures of a table `e` as they are on the wire. */
+/** Selects the erasures of a table `e` in their wire form. */
 const selectFrom = (table: Sql) => sql`
   SELECT e.id, e.team_id AS project, e.kind, e.late_events, e.asked, e.status, e.step,
     coalesce(e.detail, CASE WHEN e.finished_at IS NULL AND ${waitsForOlder(sql`e`)}
@@ -33,8 +33,8 @@ const selectFrom = (table: Sql) => sql`
   FROM ${table} e LEFT JOIN users u ON u.id = e.created_by`;
 
 /**
- * One page of the erasures of a project, newest first. It is chosen first, by erasures_by_project:
- * only of its erasures the copies are counted.
+ * Selects one page of the erasures of a project, newest first. It first chooses the page by
+ * erasures_by_project, then counts the copies of these erasures only.
  */
 export function listErasures(team_id: number, page: Page): Sql {
   const order = sql`ORDER BY e.created_at DESC, e.id DESC`;
@@ -48,7 +48,7 @@ export function countErasures(team_id: number): Sql {
   return sql`SELECT count(*) AS count FROM erasures WHERE team_id = ${team_id}`;
 }
 
-/** The erasure of the project. */
+/** Returns the erasure of the project. */
 export function findErasure(
   db: Queryable,
   team_id: number,
@@ -59,7 +59,7 @@ export function findErasure(
   );
 }
 
-/** An erasure as it is asked for. */
+/** An erasure as requested. */
 type ErasureAsked = {
   organization_id: string;
   team_id: number;
@@ -69,8 +69,8 @@ type ErasureAsked = {
 };
 
 /**
- * Adds an erasure, which the server then works on by itself. The distinct ids that were named count
- * as erased from the commit on, the others of the persons as soon as they are found.
+ * Adds an erasure, which background work then carries out. The sent distinct ids count as erased
+ * from the commit on, the persons' other ids as soon as they are found.
  */
 export async function createErasure(
   tx: Transaction,
@@ -94,7 +94,7 @@ export async function createErasure(
   return (await findErasure(tx, team_id, id))!;
 }
 
-/** The copies of an erasure, by export and interval. */
+/** Lists the copies of an erasure, by export and interval. */
 export function listCopies(id: string, state: string | undefined): List {
   return {
     rows: (page) => sql`SELECT batch_export_id AS batch_export, name, destination_type, place,
@@ -109,7 +109,7 @@ export function listCopies(id: string, state: string | undefined): List {
   };
 }
 
-/** The plugins that got events of the persons, by name. */
+/** Lists the plugins that received events of the persons, by name. */
 export function listErasureTools(id: string): List {
   return {
     rows: (page) => sql`SELECT plugin_config_id AS plugin_config, name, state, detail, ids, told,

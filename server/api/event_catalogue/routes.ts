@@ -15,7 +15,7 @@ import { findProgress, listCatalogueEvents, listCatalogueProperties } from './st
 const base = '/api/projects/:project_id/event_catalogue/';
 const reading = { scope: 'batch_export:read', within: 'project' } as const;
 
-/** `/api/projects/:project_id/event_catalogue/`: the events and properties that came in. */
+/** Routes of `/api/projects/:project_id/event_catalogue/`: the ingested events and properties. */
 export function eventCatalogueRoutes(app: FastifyInstance, deps: Deps): void {
   eventsRoute(app, deps);
   propertiesRoute(app, deps);
@@ -27,9 +27,9 @@ function eventsRoute(app: FastifyInstance, { db, clock }: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List the events that came in, with how many and when',
+        summary: 'List the ingested events, with their numbers and times',
         description:
-          'Counts are exact and follow the events by some seconds. They count what came in: ' +
+          'Counts are exact, a few seconds behind ingestion. They count ingested events: ' +
           'erasures and retention do not lower them.',
         querystring: CatalogueEventQuery,
         response: { 200: CatalogueEvents },
@@ -53,8 +53,7 @@ function propertiesRoute(app: FastifyInstance, { db }: Deps): void {
       config: reading,
       schema: {
         summary: 'List the properties of an event or of all events, with their types',
-        description:
-          'Types are those of JSON, as sent. No value of a property is kept in the catalogue.',
+        description: 'Types are JSON types, as sent. The catalogue stores no values of properties.',
         querystring: CataloguePropertyQuery,
         response: { 200: CatalogueProperties },
       },

@@ -8,20 +8,26 @@ import { instant } from '../../platform/http/schemas.ts';
 /** Days of `by_day`. */
 export const days_shown = 30;
 
-const first_seen_at = instant('When the first of them happened, or came in if that was before.');
-const last_seen_at = instant('When the last of them happened, or came in if that was before.');
+const first_seen_at = instant(
+  'When the first of them happened, or was ingested if that was earlier.',
+);
+const last_seen_at = instant(
+  'When the last of them happened, or was ingested if that was earlier.',
+);
 
 /** An event of the catalogue. */
 export const CatalogueEvent = Type.Object(
   {
     event: Type.String({ description: 'Its name.' }),
-    events: Type.Integer({ description: 'How many came in.' }),
-    events_7_days: Type.Integer({ description: 'How many of the last 7 days, with today (UTC).' }),
-    events_30_days: Type.Integer({ description: 'How many of the last 30 days.' }),
+    events: Type.Integer({ description: 'Number of ingested events.' }),
+    events_7_days: Type.Integer({
+      description: 'Number in the last 7 days, including today (UTC).',
+    }),
+    events_30_days: Type.Integer({ description: 'Number in the last 30 days.' }),
     by_day: Type.Array(Type.Integer(), {
       description: `How many of each day, today (UTC) last; ${days_shown} numbers.`,
     }),
-    properties: Type.Integer({ description: 'How many properties it has.' }),
+    properties: Type.Integer({ description: 'Number of its properties.' }),
     first_seen_at,
     last_seen_at,
   },
@@ -33,18 +39,18 @@ export type CatalogueEvent = Static<typeof CatalogueEvent>;
 export const CatalogueProperty = Type.Object(
   {
     property: Type.String({ description: 'Its name.' }),
-    events: Type.Integer({ description: 'How many events have it.' }),
-    share: Type.Number({ description: 'The share of all events that have it: 0 to 1.' }),
+    events: Type.Integer({ description: 'Number of events with it.' }),
+    share: Type.Number({ description: 'Share of all events with it: 0 to 1.' }),
     types: Type.Array(
       Type.Object({
         type: Type.Enum([...value_kinds]),
-        events: Type.Integer({ description: 'How many events have such a value.' }),
+        events: Type.Integer({ description: 'Number of events with such a value.' }),
       }),
       {
         description:
-          'The types of its values, the most frequent first. `long_integer`: whole numbers ' +
-          'beyond 2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with date, ' +
-          'time and zone.',
+          'The types of its values, most frequent first. `long_integer`: whole numbers ' +
+          'beyond 2^53. `large_number`: numbers beyond 64 bits. `timestamp`: texts with ' +
+          'date, time and zone.',
       },
     ),
     first_seen_at,
@@ -58,19 +64,19 @@ const progress = {
   counted_until: nullable(
     instant('Events that were inserted before are counted; null: none is counted yet.'),
   ),
-  is_counting: Type.Boolean({ description: 'True if events wait to be counted.' }),
+  is_counting: Type.Boolean({ description: 'True if some events have not been counted yet.' }),
 };
 
-/** A page of events, with what has no row. */
+/** A page of events, with counts beyond the rows. */
 export const CatalogueEvents = Type.Object(
   {
     ...pageOf(CatalogueEvent).properties,
     ...progress,
     other_events: Type.Integer({
-      description: 'Events that have no row, because the catalogue is full.',
+      description: 'Events without a row, because the catalogue is full.',
     }),
     other_values: Type.Integer({
-      description: 'Values of properties that have no row, because the catalogue is full.',
+      description: 'Values of properties without a row, because the catalogue is full.',
     }),
   },
   { title: 'CatalogueEventList' },
@@ -81,7 +87,7 @@ export const CatalogueProperties = Type.Object(
   {
     ...pageOf(CatalogueProperty).properties,
     ...progress,
-    events: Type.Integer({ description: 'How many events there are of that name, or in all.' }),
+    events: Type.Integer({ description: 'Number of events with that name, or of all events.' }),
   },
   { title: 'CataloguePropertyList' },
 );
@@ -89,7 +95,7 @@ export const CatalogueProperties = Type.Object(
 const search = Type.Optional(
   Type.String({
     maxLength: 400,
-    description: 'Only names with this text, whatever the case of its letters.',
+    description: 'Only names that contain this text, in any letter case.',
   }),
 );
 const upOrDown = <Name extends string>(names: readonly Name[]) =>
@@ -105,7 +111,7 @@ const ordering = <Name extends string>(names: readonly Name[], usual: string) =>
 export const CatalogueEventQuery = Type.Object({
   ...PageQuery.properties,
   event: Type.Optional(
-    Type.String({ maxLength: 400, description: 'Only the event of this name.' }),
+    Type.String({ maxLength: 400, description: 'Only the event with this name.' }),
   ),
   search,
   ordering: ordering(

@@ -7,30 +7,30 @@ import { days_shown } from './schema.ts';
 import type { CatalogueEventQuery, CataloguePropertyQuery } from './schema.ts';
 
 type Of<Query> = Omit<Query, 'limit' | 'offset'> & { team_id: number };
-/** The wanted events; `today` is a day in UTC. */
+/** The requested events; `today` is a day in UTC. */
 export type EventsWanted = Of<Static<typeof CatalogueEventQuery>> & { today: string };
-/** The wanted properties. */
+/** The requested properties. */
 export type PropertiesWanted = Of<Static<typeof CataloguePropertyQuery>>;
 
 const named = (column: Sql, { event, search }: { event?: string; search?: string }) => sql`
   ${event === undefined ? empty : sql`AND event = ${event}`}
   ${search === undefined ? empty : sql`AND position(lower(${search}) IN lower(${column})) > 0`}`;
 
-/** The column that an ordering of the schema names, then the name, so that the order is stable. */
+/** Orders by the column of the schema's ordering, then by name, so that the order is stable. */
 function ordered(ordering: string, name: 'event' | 'property'): Sql {
   const is_descending = ordering.startsWith('-');
   const column = is_descending ? ordering.slice(1) : ordering;
   return sql`ORDER BY ${raw(`"${column}"`)} ${is_descending ? sql`DESC` : empty}, ${raw(name)}`;
 }
 
-/** The events of the catalogue. Leans on its primary keys. */
+/** Lists the events of the catalogue. Uses its primary keys. */
 export function listCatalogueEvents(wanted: EventsWanted): List {
   const { team_id, today, ordering = '-events_30_days' } = wanted;
   const matching = sql`FROM event_catalogue c WHERE team_id = ${team_id}
     ${named(sql`event`, wanted)}`;
   const within = (days: number) =>
     sql`coalesce(sum(d.events) FILTER (WHERE d.day > ${today}::date - ${days}::integer), 0)`;
-  // The days come to the rows of the page alone.
+  // Only the rows of the page get their days.
   return {
     rows: ({ limit, offset }) => sql`
       WITH page AS (
@@ -54,7 +54,7 @@ export function listCatalogueEvents(wanted: EventsWanted): List {
   };
 }
 
-/** The properties of one event, or of all of them; without their shares. */
+/** Lists the properties of one event, or of all events, without their shares. */
 export function listCatalogueProperties(wanted: PropertiesWanted): List {
   const { team_id, ordering = '-events' } = wanted;
   const matching = sql`FROM event_catalogue_properties WHERE team_id = ${team_id}
@@ -73,17 +73,17 @@ export function listCatalogueProperties(wanted: PropertiesWanted): List {
   };
 }
 
-/** The progress of a project's catalogue, and the counts of what has no row there. */
+/** The progress of a project's catalogue, and the counts beyond its rows. */
 export type Progress = {
   counted_until: string | null;
   is_counting: boolean;
   other_events: number;
   other_values: number;
-  /** Events of the name, or of all names. */
+  /** Events with the name, or all events. */
   events: number;
 };
 
-/** Returns how far the catalogue is; `events` are those of one name if it is given. */
+/** Returns the progress of the catalogue; `events` counts one name if it is given. */
 export async function findProgress(
   db: Queryable,
   { team_id, event }: { team_id: number; event?: string | undefined },

@@ -11,26 +11,24 @@ import {
   unsupportedMediaType,
 } from '../../platform/http/errors.ts';
 
-/** Media types of a body that is read line by line. */
+/** Media types of bodies that are read line by line. */
 export const line_media_types = ['application/x-ndjson', 'application/ndjson'];
 
-/**
- * Largest JSON body with events, in bytes, also unpacked: 20 MiB. It is read beside the event loop.
- */
+/** Largest JSON body with events, in bytes, compressed or not: 20 MiB. Another thread reads it. */
 export const events_size_bytes_max = 20 * 1024 * 1024;
 
-/** The bytes of a JSON body with events, or of NDJSON, unpacked. */
+/** The unpacked bytes of a JSON body with events, or of NDJSON. */
 export type EventsSent =
   | { json: Buffer; lines?: undefined }
   | { json?: undefined; lines: AsyncIterable<Buffer> };
 
-/** Hears how many bytes are held of the body by now; throws where that is too much. */
+/** Gets the number of bytes held for the body so far; throws if there are too many. */
 type Hold = (bytes: number) => void;
 
 /**
- * The body of an events request, unpacked. Throws 415 for another media type or encoding, 413 for
- * JSON beyond 20 MiB (unpacked), 400 for broken gzip, and what `hold` throws. Neither JSON nor
- * NDJSON is read here, and NDJSON has no limit.
+ * Returns the unpacked body of an events request. Throws 415 for another media type or encoding,
+ * 413 for JSON beyond 20 MiB (unpacked), 400 for broken gzip, and the errors of `hold`. It parses
+ * neither JSON nor NDJSON, and NDJSON has no limit.
  */
 export async function eventsSent(request: FastifyRequest, hold: Hold): Promise<EventsSent> {
   const isPacked = isGzip(request.headers['content-encoding']);
@@ -49,7 +47,7 @@ export async function eventsSent(request: FastifyRequest, hold: Hold): Promise<E
 }
 
 function isGzip(header: string | undefined): boolean {
-  // Content codings are written in any case (RFC 9110, section 8.4.1).
+  // Content codings ignore letter case (RFC 9110, section 8.4.1).
   const encoding = header?.toLowerCase();
   if (encoding === undefined || encoding === 'identity') return false;
   if (encoding === 'gzip' || encoding === 'x-gzip') return true;
@@ -57,7 +55,7 @@ function isGzip(header: string | undefined): boolean {
 }
 
 function unpacked(body: Readable): Readable {
-  // A stream of its own at the end passes the error of whichever part failed on to the reader.
+  // The last stream passes the errors of both others to the reader.
   return pipeline(body, createGunzip(), new PassThrough(), () => {});
 }
 

@@ -9,20 +9,20 @@ import { countEvents } from './store.ts';
 const default_ms = 24 * 3_600_000;
 const points_max = 1_000;
 const counts_max = 100_000;
-/** A minute in milliseconds, and so on. */
+/** Lengths of a minute, an hour and a day in milliseconds. */
 const lengths_ms = { minute: 60_000, hour: 3_600_000, day: 24 * 3_600_000 };
 
-/** `/api/projects/:project_id/events/counts/`: how many events were stored over time. */
+/** Route `/api/projects/:project_id/events/counts/`: the number of stored events over time. */
 export function countsRoute(app: FastifyInstance, { clickhouse, clock }: Deps): void {
   app.get(
     '/api/projects/:project_id/events/counts/',
     {
       config: { scope: 'batch_export:read', within: 'project' },
       schema: {
-        summary: 'Count the events that were stored over time',
+        summary: 'Count stored events over time',
         description:
-          'By the minute, hour or day in which they were stored, or happened. A range of more ' +
-          `than ${points_max} of these is 400, and so are more than ${counts_max} counts.`,
+          'By the minute, hour or day in which they were stored, or happened. 400 for a ' +
+          `range of more than ${points_max} of these, or for more than ${counts_max} counts.`,
         querystring: EventCountsQuery,
         response: { 200: EventCounts },
       },
@@ -56,7 +56,7 @@ function countsWanted(request: FastifyRequest, now: number) {
     throw invalid(
       'after',
       'invalid_input',
-      'The start must be before the end, which is now if you name none.',
+      'The start must be before the end, which is now by default.',
     );
   if ((end - start) / lengths_ms[interval] > points_max)
     throw invalid(

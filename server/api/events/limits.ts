@@ -8,17 +8,19 @@ import type { Arrivals } from '../../platform/http/limits/arrivals.ts';
 import { openRoom } from '../../platform/http/limits/room.ts';
 import type { Room } from '../../platform/http/limits/room.ts';
 
-/** Bytes of bodies, while they come and while they are worked on: of all, half of it of one. */
+/**
+ * Most bytes of bodies that are received or processed: in total; one project may hold half of it.
+ */
 const room_bytes_max = 256 * 1024 * 1024;
 /** Time limit for receiving a JSON body. */
 const arrival_ms_max = 300_000;
 const late_interval_ms = 1_000;
 const wait_seconds = 1;
 
-/** Bounds that keep the bodies of one project from taking the memory of all. */
+/** Limits that keep one project's bodies from filling the memory. */
 export type EventLimits = { arrivals: Arrivals; room: Room };
 
-/** Opens the limits for as long as the app runs. */
+/** Creates the limits for the lifetime of the app. */
 export function openEventLimits(app: FastifyInstance, { clock, log }: Deps): EventLimits {
   const arrivals = openArrivals(clock, { room_bytes_max, arrival_ms_max, busy });
   const chore = {
@@ -35,11 +37,11 @@ export function openEventLimits(app: FastifyInstance, { clock, log }: Deps): Eve
   return { arrivals, room: openRoom(room_bytes_max, busy) };
 }
 
-/** 503: what others have sent has to be stored first. */
+/** Returns the 503 while earlier events have to be stored first. */
 function busy(): ApiError {
   return unavailable(
-    `Too many bytes of events are on their way in: send them again in ${wait_seconds} s, fewer ` +
-      'at a time, or as NDJSON.',
+    `The server is receiving too many bytes of events: send them again in ${wait_seconds} s, ` +
+      'fewer at a time, or as NDJSON.',
     wait_seconds,
   );
 }

@@ -38,7 +38,7 @@ const description =
   'means that every event counted under `taken` is stored and survives a crash. The answer ' +
   'names bad events, and the others are stored. If all are bad, the answer is 400.';
 
-/** `/api/projects/:project_id/events/`: events in, and which came last. */
+/** Routes of `/api/projects/:project_id/events/`: send events, and list the newest. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   const limits = openEventLimits(app, deps);
   app.addContentTypeParser(line_media_types, (_request, _stream, done) =>
@@ -46,22 +46,22 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   );
   newestRoute(app, deps);
   countsRoute(app, deps);
-  // In an instance of its own, whose bodies are read in another way.
+  // A Fastify instance of its own, because bodies are read differently.
   void app.register(async (instance) => {
     readBodies(instance, limits);
     takeRoute(instance, deps, limits);
   });
 }
 
-/** Returns the owner of bodies: those of one project keep no other's out. */
+/** Returns the owner of bodies: one project's bodies never block another project's. */
 const ownerOf = ({ access }: FastifyRequest) => String(access.team_id);
 
-/** Lines are read as they are wanted; JSON is read whole, as far as there is room. */
+/** Reads lines on demand, and JSON as a whole, if there is room. */
 function readBodies(instance: FastifyInstance, { arrivals }: EventLimits): void {
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser(line_media_types, (request: FastifyRequest, stream, done) => {
-    // An answer cannot be kept for a body that is not known when it begins; the uuids of the events
-    // are what makes a repeat harmless.
+    // An answer cannot be stored for a body that is unknown when it starts. The uuids of the events
+    // make a repeat harmless.
     delete request.raw.headers['idempotency-key'];
     done(null, stream);
   });
@@ -109,7 +109,7 @@ function takeRoute(app: FastifyInstance, deps: Deps, { room }: EventLimits): voi
   );
 }
 
-/** Notes how many events were refused, with what is wrong with the first of them. */
+/** Records the number of refused events, with the error of the first one. */
 function warnOf(note: NoteWarning, team_id: number, { rejected, problems }: Taken): void {
   for (const [index, { attr, detail }] of problems.slice(0, examples_max).entries())
     note({
@@ -128,10 +128,10 @@ function newestRoute(app: FastifyInstance, { clickhouse }: Deps): void {
     {
       config: { scope: 'batch_export:read', within: 'project' },
       schema: {
-        summary: 'List the events that were stored last',
+        summary: 'List the newest stored events',
         description:
-          'Shows that events arrive, and which. Use exports for everything else. With a filter ' +
-          `Sluice looks at the newest ${looked_at_max.toLocaleString('en')} events.`,
+          'Shows that events arrive, and which. Use exports for everything else. With a ' +
+          `filter, Sluice searches the newest ${looked_at_max.toLocaleString('en')} events.`,
         querystring: NewestQuery,
         response: { 200: NewestEvents },
       },
@@ -139,7 +139,7 @@ function newestRoute(app: FastifyInstance, { clickhouse }: Deps): void {
     async (request) => {
       const { limit = newest_default, ...filter } = query(request, NewestQuery);
       if (filter.value !== undefined && filter.property === undefined)
-        throw invalid('value', 'required', 'Name the property that has the value.');
+        throw invalid('value', 'required', 'Send the property that has the value.');
       const team_id = request.access.team_id!;
       return { results: await listNewestEvents(clickhouse, team_id, limit, filter) };
     },
@@ -147,8 +147,8 @@ function newestRoute(app: FastifyInstance, { clickhouse }: Deps): void {
 }
 
 /**
- * The outcome for the events; `named` is the prefix of an event's place in the names of its fields:
- * undefined for one event without a list.
+ * The result for the events. `named` is the prefix of an event's place in the names of its fields;
+ * undefined for a single event without a list.
  */
 type Answered = Taken & { named: 'lines' | 'events' | undefined };
 
@@ -171,9 +171,7 @@ function faultError({ fault, place }: FaultyList): ApiError {
     case 'not_utf8':
       return unparsable('The body is not UTF-8 text.');
     case 'too_many':
-      return unparsable(
-        'The body holds more than two million values: send fewer events at a time.',
-      );
+      return unparsable('The body has more than two million values: send fewer events at a time.');
     case 'not_json':
       return notJson(place!);
     case 'too_deep':
@@ -192,7 +190,7 @@ function answer(result: Answered) {
   const { taken, duplicates, refused, dropped, rejected } = result;
   if (result.failure === 'project_gone') throw notFound();
   if (result.failure !== undefined) throw notStored(result);
-  // No room for a line is no fault of the body.
+  // A line without room in memory is no fault of the body.
   if (result.broken?.error instanceof ApiError) throw notStored(result);
   if (result.broken !== undefined)
     throw unparsable(

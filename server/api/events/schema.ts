@@ -4,14 +4,14 @@ import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 
-/** One event as it is sent; unknown fields are ignored. */
+/** An event as sent; unknown fields are ignored. */
 const Event = Type.Object(
   {
     event: Type.String({ minLength: 1, maxLength: 400, description: 'Name of what happened.' }),
     distinct_id: Type.String({
       minLength: 1,
       maxLength: 400,
-      description: 'The person or thing that the event is about.',
+      description: 'The person or object that the event is about.',
     }),
     timestamp: Type.Optional(
       instant('When it happened: ISO 8601 with a zone, microseconds are kept. Default: now.'),
@@ -61,30 +61,28 @@ export const StoredEvent = Type.Object(
   { title: 'StoredEvent' },
 );
 
-/** The events that were stored last. */
+/** The newest stored events. */
 export const NewestEvents = Type.Object(
   { results: Type.Array(StoredEvent, { description: 'Newest stored first.' }) },
   { title: 'NewestEvents' },
 );
 
-/** With a filter so many of the newest events are looked at. */
+/** Number of newest events that a filter searches. */
 export const looked_at_max = 100_000;
 
 const wanted = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 400, description }));
 
-/** Query of the list. */
 export const NewestQuery = Type.Object({
-  event: wanted('Only events of this name.'),
-  distinct_id: wanted('Only events of this person or thing.'),
-  property: wanted('Only events that have this property.'),
+  event: wanted('Only events with this name.'),
+  distinct_id: wanted('Only events of this person or object.'),
+  property: wanted('Only events with this property.'),
   value: wanted('Only events whose `property` has this value: a text, or JSON without spaces.'),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 100, description: 'Number of events; default 20.' }),
   ),
 });
 
-/** Query of the counts. */
 export const EventCountsQuery = Type.Object({
   after: Type.Optional(
     queryInstant('Only events stored at or after this instant; default a day before `before`.'),
@@ -98,26 +96,26 @@ export const EventCountsQuery = Type.Object({
   by: Type.Optional(
     Type.Enum(['inserted_at', 'timestamp'], {
       description:
-        'The time that the range and the periods are about: when an event was stored (default), ' +
-        'or when it happened.',
+        'The clock of the range and the periods: when an event was stored (default), or when ' +
+        'it happened.',
     }),
   ),
   by_event: Type.Optional(
-    Type.Boolean({ description: 'Count each name of events for itself. Default false.' }),
+    Type.Boolean({ description: 'Count each event name separately. Default false.' }),
   ),
 });
 
 /** Counts of stored events over time. */
 export const EventCounts = Type.Object(
   {
-    after: instant('The range that was counted.'),
+    after: instant('The counted range.'),
     before: instant('Its end (exclusive).'),
     interval: Type.Enum(['minute', 'hour', 'day']),
     results: Type.Array(
       Type.Object({
-        start_at: instant('The minute, hour or day.'),
+        start_at: instant('Start of the minute, hour or day.'),
         event: Type.Optional(Type.String({ description: 'The name, with `by_event`.' })),
-        events: Type.Integer({ description: 'Events that were stored in it.' }),
+        events: Type.Integer({ description: 'Events stored in it.' }),
       }),
       { description: 'Oldest first, without empty periods.' },
     ),
@@ -125,24 +123,23 @@ export const EventCounts = Type.Object(
   { title: 'EventCounts' },
 );
 
-/** The JSON body: a list of events. A single event stands for a list of one. */
+/** The JSON body: a list of events. A single event is also accepted. */
 export const EventsBody = Type.Object({ events: Type.Array(Event) });
 
-/** The outcome for the sent events. */
+/** The result for the sent events. */
 export const EventsTaken = Type.Object(
   {
     taken: Type.Integer({
       minimum: 0,
-      description: 'Events that are stored now and were not before.',
+      description: 'Events that are new and stored now.',
     }),
     duplicates: Type.Integer({
       minimum: 0,
-      description: 'Events whose uuid was stored before, or came earlier in the same request.',
+      description: 'Events whose uuid was stored before, or occurred earlier in the same request.',
     }),
     refused: Type.Integer({
       minimum: 0,
-      description:
-        'Events of persons who were erased: they are not stored, and need not come again.',
+      description: 'Events of erased persons: they are not stored, and need not be sent again.',
     }),
     dropped: Type.Integer({
       minimum: 0,
@@ -150,7 +147,7 @@ export const EventsTaken = Type.Object(
     }),
     rejected: Type.Integer({
       minimum: 0,
-      description: 'Events that were not stored because something is wrong with them.',
+      description: 'Events that were not stored because of an error in them.',
     }),
     errors: Type.Array(
       Type.Object({

@@ -6,8 +6,8 @@ import { looked_at_max } from './schema.ts';
 import type { EventCounts, EventCountsQuery, NewestQuery, StoredEvent } from './schema.ts';
 
 /**
- * The events of a project that were stored last, newest first. Reads the end of the table's own
- * order, so it takes as long in a large project as in a small one.
+ * Lists the newest stored events of a project, newest first. Reads the end of the table's own
+ * order, so its time does not depend on the size of the project.
  */
 export async function listNewestEvents(
   clickhouse: ClickHouse,
@@ -22,7 +22,7 @@ export async function listNewestEvents(
   );
   const order = 'ORDER BY e.team_id DESC, e.inserted_at DESC, e.uuid DESC';
   const ofProject = 'FROM events e WHERE e.team_id = {team_id:Int64}';
-  // A filter that fits nothing would read all events of the project, so it looks at so many.
+  // A filter without matches would read all events of the project, so the search is limited.
   const source =
     conditions.length === 0
       ? `${ofProject} ${order}`
@@ -36,7 +36,7 @@ export async function listNewestEvents(
   });
 }
 
-/** The texts that the name, the id or a property of an event must have. */
+/** The texts that an event's name, id or property must have. */
 type EventFilter = Omit<Static<typeof NewestQuery>, 'limit'>;
 
 const filter_conditions: [name: keyof EventFilter, condition: string][] = [
@@ -55,8 +55,8 @@ type CountsWanted = Omit<Static<typeof EventCounts>, 'results'> &
 
 /**
  * Counts a project's stored events in each minute, hour or day of a range, oldest first. By
- * insertion it reads one column of the range, in the table's own order; by the time at which events
- * happened it reads that column of the whole project.
+ * insertion time, it reads one column of the range, in the table's own order. By event time, it
+ * reads that column of the whole project.
  */
 export async function countEvents(
   clickhouse: ClickHouse,
@@ -77,7 +77,7 @@ export async function countEvents(
   });
 }
 
-/** Rows of events; none that was answered for is missing. */
+/** Queries events, with every acknowledged row. */
 function ask<Row>(
   clickhouse: ClickHouse,
   question: { query: string; query_params: Record<string, unknown> },
@@ -89,7 +89,7 @@ function ask<Row>(
   );
 }
 
-/** The instant in milliseconds, within the years that events are stored in. */
+/** Returns the instant in milliseconds, within the years of stored events. */
 function known(instant: string): number {
   return Math.min(Math.max(Date.parse(instant), 0), Date.UTC(2200, 0, 1));
 }

@@ -15,16 +15,20 @@ import { file_destination } from './schema.ts';
 import { claimDownload, encodingOf, settleDownload } from './store.ts';
 import type { DownloadSource } from './store.ts';
 
-/** One attempt to count a download's rows; a process that died is waited for a little longer. */
+/**
+ * Time limit of an attempt to count a download's rows; the lease of a dead process is a little
+ * longer.
+ */
 const counting_seconds_max = 120;
 const lease_seconds = counting_seconds_max + 30;
 const attempts_max = 3;
 const wait_seconds = 5;
 
 /**
- * Counts the rows of downloads and cuts them into files, the oldest download first; gives how many
- * it has looked at. Guarantees: several processes never count the same one; after a kill another
- * process goes on; a range that cannot be counted in time ends as Failed with what to do.
+ * Counts the rows of downloads and divides them into files, the oldest download first. Returns the
+ * number of processed downloads. Guarantees: several processes never count the same download, and
+ * another process continues after a kill. A range that cannot be counted in time ends as Failed
+ * with what to do.
  */
 export async function countDownloads(engine: Engine, signal: AbortSignal): Promise<number> {
   const { db, settle_seconds } = engine;
@@ -59,7 +63,7 @@ async function counted(
   }
 }
 
-/** No row can appear below the watermark of the download any more. */
+/** Returns true if no more rows can appear below the watermark of the download. */
 async function isFinal({ db }: Engine, { team_id, watermark }: DownloadSource): Promise<boolean> {
   const final = await db.transaction(async (tx) => {
     await tx.text("SET LOCAL lock_timeout = '5s'");
@@ -89,8 +93,8 @@ async function slicesOf(
 }
 
 /**
- * The bytes of a part, as an export to files would write its rows now. The stream fails where the
- * store does; aborting the signal ends the query.
+ * Returns the bytes of a part, in the form of an export to files, from the current rows. The stream
+ * fails if the store fails; aborting the signal ends the query.
  */
 export async function partOf(
   engine: Engine,

@@ -32,14 +32,17 @@ import type { Asked, DownloadRow } from './store.ts';
 const base = '/api/projects/:project_id/file_downloads/';
 const reading = { scope: 'batch_export:read', within: 'project' } as const;
 const writing = { scope: 'batch_export:write', within: 'project' } as const;
-/** Most downloads of an organization that have not expired. */
+/** Most unexpired downloads of an organization. */
 export const open_downloads_max = 10;
 /** Most parts that one organization fetches from a process at a time. */
 const parts_at_once_max = 3;
 const day_ms = 24 * 3_600_000;
 const bytes_type = 'application/octet-stream';
 
-/** `/api/projects/:project_id/file_downloads/`: rows of a range as files, once. */
+/**
+ * Routes of `/api/projects/:project_id/file_downloads/`: one-time downloads of a range of rows as
+ * files.
+ */
 export function fileDownloadRoutes(app: FastifyInstance, deps: Deps): void {
   listRoute(app, deps);
   createRoute(app);
@@ -53,7 +56,7 @@ function listRoute(app: FastifyInstance, { db }: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List the downloads of a project that have not expired, newest first',
+        summary: 'List the unexpired downloads of a project, newest first',
         querystring: PageQuery,
         response: { 200: pageOf(FileDownload) },
       },
@@ -103,8 +106,8 @@ function createRoute(app: FastifyInstance): void {
 const quota = {
   attr: null,
   detail:
-    `This organization has ${open_downloads_max} downloads, the most that it can have: delete ` +
-    'one, or wait until one expires.',
+    `This organization has ${open_downloads_max} downloads, which is the most: delete one, ` +
+    'or wait until one expires.',
 };
 
 function recordRoutes(app: FastifyInstance, { db }: Deps): void {
@@ -120,7 +123,7 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     `${base}:id/`,
     {
       config: writing,
-      schema: { summary: 'Remove a download before it expires', response: { 204: Type.Null() } },
+      schema: { summary: 'Delete a download before it expires', response: { 204: Type.Null() } },
     },
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
@@ -140,12 +143,12 @@ function partRoute(app: FastifyInstance, { db, engine }: Deps): void {
   app.get(
     `${base}:id/download/:part/`,
     {
-      // The scope that reads rows by creating an export reads them here.
+      // Requires the same scope as an export, which also reads rows.
       config: { ...writing, media_types: [bytes_type] },
       schema: {
         summary: 'Fetch a part of a download',
         description:
-          'The bytes of one file, as they are read from the store. If the store fails, the ' +
+          'The bytes of one file, read from the store now. If the store fails, the ' +
           'connection is cut: fetch the part again.',
         response: {
           200: {
@@ -168,7 +171,10 @@ function partRoute(app: FastifyInstance, { db, engine }: Deps): void {
       const at_once = fetched.get(owner) ?? 0;
       if (at_once >= parts_at_once_max)
         throw throttled(5, [
-          { attr: null, detail: 'Three parts are being fetched: wait for one.' },
+          {
+            attr: null,
+            detail: 'Your organization is fetching three parts, which is the most: wait for one.',
+          },
         ]);
       fetched.set(owner, at_once + 1);
       const gone = new AbortController();
@@ -183,7 +189,7 @@ function partRoute(app: FastifyInstance, { db, engine }: Deps): void {
   );
 }
 
-/** The download that the body asks for. Throws one 400 that names every fault. */
+/** Reads the requested download. Throws one 400 that names every fault. */
 async function askedIn(request: FastifyRequest, tx: Transaction): Promise<Asked> {
   const sent = body(request, NewFileDownload);
   const { batch_export, start_at, end_at, file_format = 'JSONLines', compression = null } = sent;
@@ -207,9 +213,13 @@ async function askedIn(request: FastifyRequest, tx: Transaction): Promise<Asked>
     ...nameViolations(content, sent),
   ];
   if (!timesOf(content.model).includes(selects_by))
-    wrong.push(fault('by', 'Persons only have the time of their latest change: leave it out.'));
+    wrong.push(
+      fault('by', 'Persons only have the time of their latest change: leave this field out.'),
+    );
   if (content.model !== 'events' && Object.values(event_filter).some((names) => names.length > 0))
-    wrong.push(fault('include_events', 'Only events can be chosen by name: leave the names out.'));
+    wrong.push(
+      fault('include_events', 'Only events can be selected by name: leave the names out.'),
+    );
   if (wrong.length > 0) throw invalidMany(wrong);
   return {
     team_id,
@@ -239,7 +249,9 @@ function exportViolations(sent: NewFileDownload, is_found: boolean): Violation[]
   const beside = ['model', 'include_events', 'exclude_events'] as const;
   return beside
     .filter((name) => sent[name] !== undefined)
-    .map((name) => fault(name, 'The export says it: leave it out, or leave out batch_export.'));
+    .map((name) =>
+      fault(name, 'The export defines it: leave this field out, or leave out batch_export.'),
+    );
 }
 
 function rangeViolations({ start_at, end_at }: NewFileDownload, now: number): Violation[] {
@@ -248,7 +260,7 @@ function rangeViolations({ start_at, end_at }: NewFileDownload, now: number): Vi
   if (from >= to) return [fault('end_at', 'The end must be after the start.')];
   if (to - from > range_days_max * day_ms)
     return [
-      fault('start_at', `The range has more than ${range_days_max} days: ask for two downloads.`),
+      fault('start_at', `The range has more than ${range_days_max} days: request two downloads.`),
     ];
   return to > now ? [fault('end_at', 'Must not be in the future.')] : [];
 }
@@ -261,7 +273,7 @@ function formatViolations({ file_format, compression, max_file_size_mb }: NewFil
   );
 }
 
-/** Avro takes few characters in the names of columns. */
+/** Avro allows only few characters in column names. */
 function nameViolations(
   content: Parameters<typeof columnsOf>[0],
   { file_format }: NewFileDownload,
@@ -273,7 +285,7 @@ function nameViolations(
   return faults.map((detail) => fault('file_format', detail));
 }
 
-/** The log's entry for a download that was asked for or removed. */
+/** Returns the activity entry for a created or deleted download. */
 function entryOf(activity: 'created' | 'deleted', shown: FileDownload): Activity {
   const { id, batch_export, model, start_at, end_at, by, file_format } = shown;
   const said = { batch_export, model, start_at, end_at, by, file_format };

@@ -13,15 +13,16 @@ export const range_days_max = 31;
 /** The destination whose files a download has. */
 export const file_destination = findDestination('File')!;
 
-const by = 'The time that the range is about, as in a backfill.';
+const by = 'The clock of the range, as in a backfill.';
 
-/** The body of POST. */
 export const NewFileDownload = Type.Object({
   batch_export: Type.Optional(
     uuid('The export whose model, query and event names are taken; without it: a model.'),
   ),
   model: Type.Optional(
-    Type.Enum([...model_names], { description: 'Default `events`. Not beside `batch_export`.' }),
+    Type.Enum([...model_names], {
+      description: 'Default `events`. Not allowed with `batch_export`.',
+    }),
   ),
   start_at: instant('Start of the range (inclusive), with a zone.'),
   end_at: instant(
@@ -33,11 +34,11 @@ export const NewFileDownload = Type.Object({
 });
 export type NewFileDownload = Static<typeof NewFileDownload>;
 
-/** A download as it is on the wire. */
+/** A download in answers. */
 export const FileDownload = Type.Object(
   {
     id: uuid(),
-    project: Type.Integer({ description: 'The project whose rows these are.' }),
+    project: Type.Integer({ description: 'The project of the rows.' }),
     batch_export: nullable(uuid('The export whose rows these are; null: those of a model.')),
     model: Type.Enum([...model_names]),
     start_at: instant('Start of the range (inclusive).'),
@@ -49,21 +50,21 @@ export const FileDownload = Type.Object(
     compression: nullable(Type.String()),
     max_file_size_mb: nullable(Type.Integer()),
     status: Type.Enum(['Starting', 'Completed', 'Failed'], {
-      description: '`Starting`: the rows are being counted. `Completed`: fetch the parts.',
+      description: '`Starting`: Sluice is counting the rows. `Completed`: fetch the parts.',
     }),
-    detail: Type.String({ description: 'The same as a sentence, with what to do.' }),
+    detail: Type.String({ description: 'The status as a sentence, with what to do.' }),
     records: nullable(Type.Integer({ description: 'Rows of all parts; null until counted.' })),
     parts: Type.Array(
       Type.Object({
         number: Type.Integer({ description: 'Its number, from 1 on.' }),
-        records: Type.Integer({ description: 'Rows of the file when they were counted.' }),
+        records: Type.Integer({ description: 'Rows of the file at the time of counting.' }),
         name: Type.String({ description: 'Name of the file.' }),
       }),
       { description: 'The files, in the order of their rows.' },
     ),
     created_by: nullable(Type.String({ description: 'Who asked for it; null: no longer here.' })),
-    created_at: instant('When it was asked for.'),
-    expires_at: instant('When it is removed.'),
+    created_at: instant('Time of the request.'),
+    expires_at: instant('When it is deleted.'),
   },
   { title: 'FileDownload' },
 );

@@ -11,10 +11,10 @@ import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { FileDownload } from './schema.ts';
 
-/** A download lives so long. */
+/** Lifetime of a download. */
 const hours_max = 24;
 
-/** The encoding of a download's files. */
+/** Returns the encoding of a download's files. */
 export function encodingOf({
   file_format,
   compression,
@@ -25,7 +25,7 @@ export function encodingOf({
   return { format: file_format, compression };
 }
 
-/** A download as it is asked for; instants are ISO 8601 text. */
+/** A download as requested; instants are ISO 8601 text. */
 export type Asked = {
   team_id: number;
   batch_export_id: string | null;
@@ -41,7 +41,7 @@ export type Asked = {
   created_by: number | null;
 };
 
-/** The downloads `d` as they are on the wire, but for the names of their files. */
+/** Selects the downloads `d` in their wire form, without the names of their files. */
 const selectDownloads = sql`
   SELECT d.id, d.team_id AS project, d.batch_export_id AS batch_export, d.model, d.start_at,
     d.end_at, d.selects_by AS by, d.event_filter -> 'include_events' AS include_events,
@@ -54,7 +54,7 @@ const selectDownloads = sql`
     u.email AS created_by, d.created_at, d.expires_at
   FROM file_downloads d LEFT JOIN users u ON u.id = d.created_by`;
 
-/** A download as it is selected. */
+/** A selected download. */
 export type DownloadRow = Omit<
   FileDownload,
   'detail' | 'records' | 'parts' | 'file_format' | 'compression'
@@ -66,7 +66,7 @@ export type DownloadRow = Omit<
   compression: Compression | null;
 };
 
-/** Puts a selected download into its form on the wire. */
+/** Returns a selected download in its wire form. */
 export function shownDownload({ counted, records_of_parts, ...row }: DownloadRow): FileDownload {
   const parts = (records_of_parts ?? []).map((records, index) => ({
     number: index + 1,
@@ -81,12 +81,12 @@ function sentenceOf(
   { status, expires_at }: Pick<DownloadRow, 'status' | 'expires_at'>,
   parts: number,
 ) {
-  if (status === 'Starting') return 'The rows are being counted.';
+  if (status === 'Starting') return 'Sluice is counting the rows.';
   if (parts === 0) return 'The range has no rows.';
   return `Fetch the parts until ${expires_at}; then the download is removed.`;
 }
 
-/** The name of a part's file. */
+/** Returns the name of a part's file. */
 export function fileName(
   row: Pick<DownloadRow, 'id' | 'model' | 'start_at' | 'file_format' | 'compression'>,
   number: number,
@@ -96,7 +96,7 @@ export function fileName(
   return `${of}${extensionOf(encodingOf(row))}`;
 }
 
-/** The downloads of a project that have not expired, newest first. */
+/** Lists the unexpired downloads of a project, newest first. */
 export function listDownloads(team_id: number): List {
   const condition = sql`d.team_id = ${team_id} AND d.expires_at > now()`;
   return {
@@ -106,7 +106,7 @@ export function listDownloads(team_id: number): List {
   };
 }
 
-/** The download of the project, unless it has expired. */
+/** Returns the download of the project, unless it has expired. */
 export async function findDownload(
   db: Queryable,
   team_id: number,
@@ -117,7 +117,7 @@ export async function findDownload(
   return row && shownDownload(row);
 }
 
-/** The content of an export of the project; undefined if there is none. */
+/** Returns the content of an export of the project; undefined if it does not exist. */
 export function findExportContent(
   db: Queryable,
   { team_id, id }: { team_id: number; id: string },
@@ -129,12 +129,12 @@ export function findExportContent(
     WHERE id = ${id}::uuid AND team_id = ${team_id} AND deleted_at IS NULL`);
 }
 
-/** Counts the downloads of an organization that have not expired; `next`: when the first does. */
+/** Counts the unexpired downloads of an organization; `next`: when the first expires. */
 export async function countOpenDownloads(
   tx: Transaction,
   organization_id: string,
 ): Promise<{ count: number; next_seconds: number }> {
-  // FOR UPDATE of the organization: two requests at once are counted one after the other.
+  // Locks the organization, so that two requests at once are counted one after the other.
   await tx.row(sql`SELECT 1 FROM organizations WHERE id = ${organization_id}::uuid FOR UPDATE`);
   return (await tx.row<{ count: number; next_seconds: number }>(sql`
     SELECT count(*)::int AS count,
@@ -159,7 +159,7 @@ export async function insertDownload(tx: Transaction, asked: Asked): Promise<str
   return id;
 }
 
-/** Removes the download of the project; false if there is none. */
+/** Deletes the download of the project; returns false if there is none. */
 export async function deleteDownload(
   tx: Transaction,
   team_id: number,
@@ -182,7 +182,7 @@ export type DownloadSource = Omit<Asked, 'created_by' | 'batch_export_id'> & {
 const source_columns = sql`d.id, d.team_id, d.model, d.custom_query, d.event_filter, d.selects_by,
   d.start_at, d.end_at, d.watermark, d.file_format, d.compression, d.max_file_size_mb, d.attempts`;
 
-/** The rows of one part of a download; undefined where there is none. */
+/** Returns the rows of one part of a download; undefined if it does not exist. */
 export function findPart(
   db: Queryable,
   { team_id, id, number }: { team_id: number; id: string; number: number },
@@ -193,14 +193,14 @@ export function findPart(
 }
 
 /**
- * Claims the download that waits longest among those whose rows are final, for so many seconds. A
- * process that dies lets go of it after that time.
+ * Leases the download that has waited longest, among those whose rows are final, for so many
+ * seconds. The lease of a dead process expires.
  */
 export function claimDownload(
   db: Queryable,
   { settle_seconds, lease_seconds }: { settle_seconds: number; lease_seconds: number },
 ): Promise<DownloadSource | undefined> {
-  // SKIP LOCKED: processes share the work. Leans on file_downloads_starting.
+  // SKIP LOCKED: processes share the work. Uses file_downloads_starting.
   return db.row(sql`
     UPDATE file_downloads d SET attempts = attempts + 1,
       claimed_until = now() + make_interval(secs => ${lease_seconds})
@@ -211,7 +211,7 @@ export function claimDownload(
     RETURNING ${source_columns}`);
 }
 
-/** Ends the counting of a claimed download; with `wait_seconds` a later attempt does. */
+/** Ends the counting of a leased download; with `wait_seconds`, a later attempt follows. */
 export async function settleDownload(
   db: Queryable,
   { id, attempts }: Pick<DownloadSource, 'id' | 'attempts'>,
@@ -223,12 +223,12 @@ export async function settleDownload(
       : 'failed' in end
         ? sql`status = 'Failed', detail = ${end.failed}`
         : sql`claimed_until = now() + make_interval(secs => ${end.wait_seconds})`;
-  // Another attempt is another process's: this one was believed dead.
+  // If another process has the next attempt, this one's lease had expired.
   await db.run(sql`UPDATE file_downloads SET ${changes}
     WHERE id = ${id}::uuid AND attempts = ${attempts} AND status = 'Starting'`);
 }
 
-/** Removes downloads that have expired. */
+/** Deletes expired downloads. */
 export async function sweepDownloads(db: Queryable): Promise<void> {
   await db.run(sql`DELETE FROM file_downloads WHERE expires_at <= now()`);
 }

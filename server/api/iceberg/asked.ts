@@ -13,9 +13,9 @@ const separator = '\u001F';
 const page_size_max = 10_000;
 const page_size_usual = 1_000;
 
-/** The body as an object, its whole numbers exact. Throws 400 and 415 as every route does. */
+/** Returns the body as an object, with exact whole numbers. Throws 400 and 415 like every route. */
 export function exactBody(request: FastifyRequest): Fields {
-  // Its size, depth and texts are looked at first.
+  // Checks its size, depth and texts first.
   objectAt(jsonBody(request), 'The body');
   const bytes = rawBody(request);
   return bytes === undefined
@@ -23,24 +23,24 @@ export function exactBody(request: FastifyRequest): Fields {
     : objectAt(parseExactJson(new TextDecoder().decode(bytes)), 'The body');
 }
 
-/** The levels of the namespace in the path. */
+/** Returns the levels of the path's namespace. */
 export function levelsOf(request: FastifyRequest): string[] {
   const levels = split((request.params as { namespace: string }).namespace);
   if (levels.some(hasNul)) throw noNamespace(levels);
   return levels;
 }
 
-/** The table in the path. */
+/** Returns the table of the path. */
 export function tableOf(request: FastifyRequest): TableName {
   const named = { levels: levelsOf(request), name: (request.params as { table: string }).table };
   if (hasNul(named.name)) throw noTable(named);
   return named;
 }
 
-/** True for a text that the store cannot hold, so nothing has that name. */
+/** Returns true for a text that the store cannot hold, so no object has that name. */
 const hasNul = (text: string) => text.includes('\0');
 
-/** The levels of the namespace whose children are asked for; none for the top. */
+/** Returns the levels of the namespace whose children are requested; none for the top. */
 export function parentOf(request: FastifyRequest): string[] {
   const { parent } = request.query as { parent?: unknown };
   return typeof parent === 'string' && parent !== '' ? split(parent) : [];
@@ -49,8 +49,8 @@ export function parentOf(request: FastifyRequest): string[] {
 const split = (text: string) => text.split(separator);
 
 /**
- * The page that is asked for: all without `pageToken`, as the specification says. A token names the
- * last entry of the page before.
+ * Returns the requested page; all entries without `pageToken`, as the specification says. A token
+ * contains the last entry of the page before.
  */
 export function pageOf(request: FastifyRequest): Page {
   const { pageToken: token, pageSize: size } = request.query as Record<string, unknown>;
@@ -66,7 +66,7 @@ export function pageOf(request: FastifyRequest): Page {
   };
 }
 
-/** The token of the page behind this one; null behind the last. */
+/** Returns the token of the next page; null after the last page. */
 export function tokenAfter(names: readonly string[], { size }: Page): string | null {
   const last = names.at(-1);
   return size === null || last === undefined || names.length < size

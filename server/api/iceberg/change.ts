@@ -10,7 +10,7 @@ import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { errorText } from './refusal.ts';
 
-/** Sends the table of the id, as a load does. */
+/** Sends the table with the id, in the form of a load. */
 export type SendTable = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -20,9 +20,9 @@ export type SendTable = (
 const uuid_v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
 /**
- * Every change of the catalog goes through here: as `write`, and with an `Idempotency-Key` the
- * answer is kept in the transaction of the change. A repeat waits for the first request and gets
- * its answer, a final refusal too; a table is answered as it is by then.
+ * Runs a change of the catalog, like `write`. With an `Idempotency-Key`, the answer is stored in
+ * the transaction of the change. A repeat waits for the first request and gets its answer, also a
+ * final refusal. A table is answered in its current state.
  */
 export async function changeLake(
   { deps, sendTable }: { deps: Pick<Deps, 'db'>; sendTable: SendTable },
@@ -61,10 +61,10 @@ export async function changeLake(
   return answer === null ? reply.send() : reply.type('application/json').send(answer);
 }
 
-/** The answer of a change that has one: with 200 `write` sends nothing itself. */
+/** Sends the answer of a change; for 200, `write` sends nothing. */
 const answeredBy = (writing: Promise<Answered | FastifyReply>) => writing as Promise<Answered>;
 
-/** An answer with a body, which is the same for a repeat. */
+/** Returns an answer with a body, which a repeat gets too. */
 export function answerOf(body: unknown): Answered {
   return { status: 200, answer: JSON.stringify(body), table_id: null };
 }
@@ -72,7 +72,10 @@ export function answerOf(body: unknown): Answered {
 /** An answer without a body. */
 export const no_content: Answered = { status: 204, answer: null, table_id: null };
 
-/** The key of the request, with what a repeat has to be like; undefined without one. */
+/**
+ * Returns the key of the request, and what a repeat must have in common with it; undefined without
+ * a key.
+ */
 function keyOf(request: FastifyRequest): Keyed | undefined {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;

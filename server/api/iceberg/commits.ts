@@ -28,7 +28,7 @@ import { entryOf } from './entry.ts';
 import { locationBelow, tableLocation } from './locations.ts';
 import { sendTableById } from './table_answer.ts';
 
-/** Registers the routes by which clients commit to tables, and rename them. */
+/** Routes by which clients commit to tables, and rename them. */
 export function commitRoutes(app: FastifyInstance, deps: Deps): void {
   const context = {
     deps,
@@ -50,7 +50,7 @@ export function commitRoutes(app: FastifyInstance, deps: Deps): void {
     return changeLake(context, request, reply, async (tx, record) => {
       for (const { name, sent } of changes) {
         if (asksToCreate(listOf(sent, 'requirements')))
-          throw badRequest('A transaction over several tables creates none.');
+          throw badRequest('A transaction over several tables cannot create a table.');
         await commitOne(deps, tx, request, name, sent);
       }
       record('nothing');
@@ -67,7 +67,7 @@ export function commitRoutes(app: FastifyInstance, deps: Deps): void {
       if (held === undefined) throw noTable(from);
       requireCommits(held);
       const namespace = await holdNamespace(tx, team_id, to.levels);
-      // Its namespace has the keys of its files.
+      // The export of its namespace has the keys of its files.
       if (namespace.batch_export_id !== held.storage_id)
         throw badRequest('The namespaces have their files in different places.');
       await renameTable(tx, held, namespace, to.name);
@@ -77,13 +77,14 @@ export function commitRoutes(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-/** Throws 403 where clients may not commit to the table. */
+/** Throws 403 if clients may not commit to the table. */
 export function requireCommits({ takes_commits, levels, name }: LakeTable): void {
   if (takes_commits) return;
   throw new LakeRefused(
     'ForbiddenException',
-    `An export writes ${[...levels, name].join('.')}, so clients only read it. An administrator ` +
-      `can let them commit: set the property ${foreign_commits} of its namespace to true.`,
+    `An export writes ${[...levels, name].join('.')}, so clients can only read it. An ` +
+      `administrator can let them commit: set the property ${foreign_commits} of its namespace ` +
+      'to true.',
   );
 }
 
@@ -103,7 +104,7 @@ async function commitOne(
   const now_ms = clock.now();
   if (held !== undefined) {
     requireCommits(held);
-    // A renamed table keeps its place.
+    // A renamed table keeps its folder.
     requirePlace([held.namespace_location, held.location], commit);
     const { writeFile } = await openLakePlace(engine, tx, team_id, held.storage_id);
     return { table: await commitTable(tx, held, commit, { writeFile, now_ms }), is_new: false };
@@ -124,8 +125,8 @@ async function commitOne(
 }
 
 /**
- * Throws 403 for a commit that moves the table out of the place of its namespace, or that names
- * files elsewhere: the server reads and removes what a table names.
+ * Throws 403 for a commit that moves the table out of its namespace's folder, or that names files
+ * elsewhere. The server reads and deletes the files that a table names.
  */
 function requirePlace(roots: readonly string[], { updates }: Commit): void {
   const named = updates
@@ -148,7 +149,7 @@ function uuidIn({ updates }: Commit): string {
   return uuid.toLowerCase();
 }
 
-/** The commits of a transaction in the order in which all of them hold their tables. */
+/** Returns the commits of a transaction in the order in which tables are locked. */
 function changesOf(sent: Fields): { name: TableName; sent: Fields }[] {
   const changes = listOf(sent, 'table-changes').map((one) => {
     const change = objectAt(one, 'table-changes');
@@ -157,7 +158,7 @@ function changesOf(sent: Fields): { name: TableName; sent: Fields }[] {
   const keyOf = ({ name }: { name: TableName }) => JSON.stringify([name.levels, name.name]);
   const sorted = changes.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   if (new Set(changes.map(keyOf)).size < changes.length)
-    throw badRequest('A transaction names each table once.');
+    throw badRequest('A transaction may name each table only once.');
   return sorted;
 }
 

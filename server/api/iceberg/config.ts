@@ -10,7 +10,7 @@ import { lakeDoor } from './door.ts';
 const namespace = '/v1/{prefix}/namespaces/{namespace}';
 const table = `${namespace}/tables/{table}`;
 
-/** The offer of the catalog, in the words of the specification, without views. */
+/** The endpoints that the catalog offers, in the specification's form, without views. */
 export const endpoints = [
   'GET /v1/{prefix}/namespaces',
   'POST /v1/{prefix}/namespaces',
@@ -32,7 +32,7 @@ export const endpoints = [
   'POST /v1/{prefix}/transactions/commit',
 ];
 
-/** Registers `/iceberg/v1/config`, which a client asks first. */
+/** Route `/iceberg/v1/config`, which clients call first. */
 export function configRoute(app: FastifyInstance, { db }: Deps): void {
   app.get(
     '/iceberg/v1/config',
@@ -46,7 +46,10 @@ export function configRoute(app: FastifyInstance, { db }: Deps): void {
   );
 }
 
-/** The project of the warehouse that the client names, else its oldest. Throws 404 for none. */
+/**
+ * Returns the project of the warehouse that the client names, or the oldest project. Throws 404 if
+ * there is none.
+ */
 async function projectOf(db: Queryable, { query, caller }: FastifyRequest): Promise<number> {
   const { warehouse = '' } = query as { warehouse?: unknown };
   const found = await findProject(db, caller, String(warehouse));
@@ -54,8 +57,8 @@ async function projectOf(db: Queryable, { query, caller }: FastifyRequest): Prom
   throw new LakeRefused(
     'NotFoundException',
     warehouse === ''
-      ? 'The key reaches no project.'
-      : 'The key reaches no project of this id. The warehouse is the id of a project.',
+      ? 'The key has access to no project.'
+      : 'The key has no access to a project with this id. The warehouse is the id of a project.',
   );
 }
 

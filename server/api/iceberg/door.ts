@@ -2,7 +2,7 @@ import type { FastifyContextConfig, FastifySchema } from 'fastify';
 import { large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { problem } from '../../platform/http/hidden_route.ts';
 
-/** The path of everything in a project, which clients call a prefix. */
+/** The path of a project, which clients call a prefix. */
 export const base = '/iceberg/v1/:project_id';
 /** The path of the namespaces. */
 export const namespaces_path = `${base}/namespaces`;
@@ -19,14 +19,15 @@ const content = (...types: string[]) => ({
 });
 const nothing = { type: 'null' };
 const told = [400, 401, 403, 404, 406, 409, 413, 415, 422, 429, 500, 503] as const;
-/** A schema of thousands of columns. */
+/** Enough for a schema of thousands of columns. */
 const values_max = 200_000;
 
 type Door = { config: FastifyContextConfig; schema: FastifySchema; bodyLimit: number };
 
 /**
- * The options of a route of the catalog. The OpenAPI document leaves them out: what they take and
- * answer is the Iceberg REST specification, and docs/iceberg_catalog.md names its parts.
+ * Returns the options of a route of the catalog. The OpenAPI document leaves these routes out: the
+ * Iceberg REST specification defines their bodies, and docs/iceberg_catalog.md names the supported
+ * parts.
  */
 export function lakeDoor(
   scope: 'lake:read' | 'lake:write',
@@ -41,7 +42,7 @@ export function lakeDoor(
       keeps_answers: true,
       foreign: true,
       values_max,
-      // Answers may hold keys of the storage.
+      // Answers may contain keys of the storage.
       no_store: true,
     },
     schema: {
@@ -50,7 +51,7 @@ export function lakeDoor(
         [status]: status === 204 ? nothing : content(json),
         304: nothing,
         ...Object.fromEntries(told.map((one) => [one, content(json)])),
-        // A parameter that is longer than any is refused before the routes are looked at.
+        // Fastify refuses a parameter that is too long before it looks for a route.
         404: content(json, problem),
       },
     },

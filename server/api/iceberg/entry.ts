@@ -1,6 +1,6 @@
 import type { LakeTable } from '../../engine/model/lake_catalog/tables.ts';
 
-/** The entry of a change of a table in the activity log. */
+/** Returns the activity entry for a change of a table. */
 export const entryOf = (activity: string, { id, levels, name }: LakeTable) => ({
   activity,
   scope: 'lake_table',

@@ -1,27 +1,27 @@
 import { sameUri } from '../../engine/model/lake_catalog/file_uri.ts';
 import { LakeRefused } from '../../engine/model/lake_catalog/refusal.ts';
 
-// Signs that mean something in policies, globs and URLs stay out.
+// Characters with a meaning in policies, globs and URLs are not allowed.
 const plain = /^[\w.=/-]+$/;
 
-/** The location of a new table: a folder of its own, named after it. */
+/** Returns the location of a new table: a folder of its own, with its name. */
 export function tableLocation(namespace_location: string, name: string, uuid: string): string {
   return `${namespace_location}/${folderName(name)}-${uuid}`;
 }
 
-/** The name as a folder; other signs than letters, digits and `_.-` become `_`. */
+/** Returns the name as a folder; characters other than letters, digits and `_.-` become `_`. */
 export function folderName(name: string): string {
   return name.replaceAll(/[^\w.-]/g, '_');
 }
 
-/** True for the location of a table that no other table can have. */
+/** Returns true for a location that only one table can have. */
 export function isOwnFolder(location: string, uuid: string): boolean {
   return location.endsWith(`-${uuid}`);
 }
 
 /**
- * The location without a slash at its end. Throws 403 unless it lies below one of the others: keys
- * are vended for what lies below a location.
+ * Returns the location without a slash at its end. Throws 403 unless it is below one of the roots,
+ * because keys give access to everything below a location.
  */
 export function locationBelow(roots: readonly string[], location: string): string {
   const trimmed = sameUri(location).replace(/\/+$/, '');
@@ -32,8 +32,8 @@ export function locationBelow(roots: readonly string[], location: string): strin
   if (!is_below)
     throw new LakeRefused(
       'ForbiddenException',
-      `Files of the table must lie below ${roots[0]}/, with letters, digits and the signs _.=- ` +
-        'in their names.',
+      `Files of the table must be below ${roots[0]}/, with letters, digits and the ` +
+        'characters _.=- in their names.',
     );
   return trimmed;
 }

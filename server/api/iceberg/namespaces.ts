@@ -23,10 +23,10 @@ import { lakeDoor, namespace_path, namespaces_path } from './door.ts';
 import { folderName, locationBelow } from './locations.ts';
 import { sendTableById } from './table_answer.ts';
 
-/** The property that names the export whose destination has the files of a namespace. */
+/** The property with the export whose destination has the files of a namespace. */
 const storage_property = 'sluice.batch-export';
 
-/** Registers the routes of namespaces. */
+/** Routes of namespaces. */
 export function namespaceRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
   const context = {
@@ -103,7 +103,7 @@ function readRoutes(app: FastifyInstance, { db }: Deps): void {
 
 const shown = ({ properties, location }: Namespace) => ({ ...properties, location });
 
-/** The place of a new namespace: that of the one above, unless it names an export. */
+/** Returns the place of a new namespace: the place of its parent, unless it names an export. */
 async function placeOf(
   { db, engine }: Deps,
   request: FastifyRequest,
@@ -128,7 +128,7 @@ async function placeOf(
   };
 }
 
-/** The properties after the change, and the answer to the client. Throws 400, 403 and 422. */
+/** Returns the changed properties, and the answer to the client. Throws 400, 403 and 422. */
 function changed(request: FastifyRequest, before: Record<string, string>) {
   const sent = exactBody(request);
   const removals = textListAt(sent['removals'] ?? [], 'removals');
@@ -141,7 +141,7 @@ function changed(request: FastifyRequest, before: Record<string, string>) {
     );
   const names = [...removals, ...Object.keys(updates)];
   if (names.includes('location') || names.includes(storage_property))
-    throw badRequest('The place of a namespace stays as it is.');
+    throw badRequest('The place of a namespace cannot change.');
   refuseOwn(request, names);
   const properties = { ...before, ...updates };
   for (const name of removals) delete properties[name];
@@ -153,7 +153,7 @@ function changed(request: FastifyRequest, before: Record<string, string>) {
   };
 }
 
-/** Throws 403 for a property of ours from anybody below an administrator. */
+/** Throws 403 for one of Sluice's properties below level 8. */
 function refuseOwn({ access }: FastifyRequest, names: readonly string[]): void {
   if (names.some((name) => name.startsWith('sluice.'))) requireLevel(access.level, 8);
 }

@@ -6,7 +6,7 @@ import { ApiError } from '../../platform/http/errors.ts';
 import { noteSecurity } from '../../platform/http/security_log/note_security.ts';
 import { table_path } from './door.ts';
 
-/** The names of errors that clients know, by the status of ours. */
+/** The error names of the specification, by status. */
 const types: Record<number, string> = {
   400: 'BadRequestException',
   401: 'NotAuthorizedException',
@@ -19,15 +19,15 @@ const types: Record<number, string> = {
   503: 'ServiceUnavailableException',
 };
 
-/** The body of every error, as the specification has it. */
+/** Returns the body of an error, in the specification's form. */
 export function errorText(code: number, type: string, message: string): string {
   return JSON.stringify({ error: { message, type, code } });
 }
 
 /**
- * Answers whatever was thrown in the words of the specification; what is ours goes to the log.
- * Guarantee: a 409 says that nothing was applied. A commit whose end is unknown is a 500, which
- * clients take for that: they load the table and look for their snapshot.
+ * Answers every error in the specification's form; the server's faults are logged. Guarantee: after
+ * a 409, nothing was applied. A commit with an unknown end is a 500: clients then load the table
+ * and look for their snapshot.
  */
 export function tellRefusal(
   { log }: Pick<Deps, 'log'>,
@@ -43,7 +43,7 @@ export function tellRefusal(
   noteError(request, known);
   if (known !== error && known.status >= 500)
     log.error({ err: error, request_id: request.id }, 'a request to the catalog failed');
-  // Refusals of ours are certain; other faults came while the store was at it.
+  // An ApiError was thrown before the commit; other errors may come from the commit itself.
   if (!(error instanceof ApiError) && known.status >= 500 && isCommit(request))
     return send(
       reply,
@@ -53,7 +53,8 @@ export function tellRefusal(
         'snapshot before you try again.',
     );
   const { headers, message } = known;
-  // A conflict of ours asks to come back: to clients a 409 is a commit that another one overtook.
+  // Sluice's own 409 means "try again", but clients read a 409 as a commit that lost to another
+  // one.
   const status = known.status === 409 ? 503 : known.status;
   const type = types[status] ?? 'BadRequestException';
   return send(reply.headers(headers), status, type, message);

@@ -8,12 +8,9 @@ import { signingRoute } from './signing.ts';
 import { tableRoutes } from './tables.ts';
 import { tokenRoute } from './tokens.ts';
 
-/**
- * `/iceberg/v1/`: the projects' tables as an Iceberg REST catalog, for the clients of that
- * specification.
- */
+/** Routes of `/iceberg/v1/`: the projects' tables as an Iceberg REST catalog. */
 export function icebergRoutes(app: FastifyInstance, deps: Deps): void {
-  // In an instance of its own: errors are told in other words here.
+  // A Fastify instance of its own, because errors have another form.
   void app.register(async (instance) => {
     instance.setErrorHandler((error, request, reply) => tellRefusal(deps, error, request, reply));
     configRoute(instance, deps);

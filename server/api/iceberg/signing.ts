@@ -13,14 +13,14 @@ import { lakeDoor, table_path } from './door.ts';
 import { rightsOn } from './table_answer.ts';
 
 /**
- * Registers the route that signs a client's request to S3, for stores that give no keys of short
- * life: one request, for one file of the table, at a time.
+ * Route that signs a client's request to S3, for stores without short-lived keys: one request for
+ * one file of the table at a time.
  */
 export function signingRoute(app: FastifyInstance, deps: Deps): void {
   app.post(`${table_path}/sign`, lakeDoor('lake:read', 200), async (request) => {
     const name = tableOf(request);
     const sent = exactBody(request);
-    // A table that is not there is a 404 before the body is read.
+    // A missing table is a 404 before the body is read.
     const table =
       (await findTable(deps.db, request.access.team_id!, name)) ??
       (await freeFolder(deps, request, name, sent));
@@ -29,17 +29,17 @@ export function signingRoute(app: FastifyInstance, deps: Deps): void {
     if (place.sign === undefined)
       throw new LakeRefused(
         'UnsupportedOperationException',
-        'The files of this table are not reached by signed requests.',
+        "This table's files cannot be read by signed requests.",
       );
     return { uri: asked.uri, headers: place.sign(table.location, rightsOn(request, table), asked) };
   });
 }
 
 /**
- * A folder that the catalog has chosen and that no table has: that of a table whose first commit is
- * still to come (`stage-create`), because its writer stores data before, or that of one which was
- * dropped, whose files Spark then removes. Throws 404 for a request to another place, or without
- * the right to create tables.
+ * Returns a folder that the catalog has chosen and that no table has. It may belong to a table
+ * before its first commit (`stage-create`), because the client writes data first. Or it belonged to
+ * a dropped table, whose files Spark then deletes. Throws 404 for a request to another place, or
+ * without the right to create tables.
  */
 async function freeFolder(
   { db }: Deps,
@@ -52,7 +52,7 @@ async function freeFolder(
   const named = [uri, body].map((text) => (typeof text === 'string' ? text : '')).join(' ');
   const folder = own_folder.exec(named)?.[1];
   if (namespace === undefined || folder === undefined) throw noTable(name);
-  // A table that was renamed has the folder of its first name.
+  // A renamed table has the folder of its first name.
   const location = `${namespace.location}/${folder}`;
   const prepared = {
     team_id,

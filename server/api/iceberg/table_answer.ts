@@ -7,16 +7,16 @@ import type { LakeTable } from '../../engine/model/lake_catalog/tables.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
 import { etagOf, isKnown } from '../../platform/http/etag.ts';
 
-/** Half of the time that vended keys live. */
+/** Half of the lifetime of vended keys. */
 const fresh_ms = 30 * 60_000;
 
-/** The parts of an answer about the files of a table. */
+/** The parts of an answer about a table's files. */
 export type Storage = {
   config: Record<string, string>;
   credentials: { prefix: string; config: Record<string, string> }[];
 };
 
-/** The rights of the caller on the files of the table. */
+/** Returns the caller's rights on the files of the table. */
 export function rightsOn(
   { caller }: FastifyRequest,
   table: Pick<LakeTable, 'takes_commits'>,
@@ -26,9 +26,9 @@ export function rightsOn(
 }
 
 /**
- * Sends a table, as a load, a creation and a commit answer it. The tag stands for the metadata
- * file; with keys of the storage for half of their life too, so that a client that asks again has
- * fresh ones.
+ * Sends a table in the form of a load, a creation or a commit. The ETag identifies the metadata
+ * file. With vended keys it also changes after half of their lifetime, so that clients get new keys
+ * in time.
  */
 export async function sendTable(
   deps: Deps,
@@ -47,7 +47,7 @@ export async function sendTable(
   if (request.method === 'GET' && isKnown(request, known))
     return reply.code(304).header('etag', known).send();
   const storage = await storageOf(deps, table, rights, delegation);
-  // Another commit may have come since: pointer and metadata are of one moment.
+  // Another commit may have followed: pointer and metadata must belong together.
   const whole = await readWhole(deps.db, table.id, mode);
   if (whole === undefined) throw noTable(table);
   const { metadata_location: uri, text } = whole;
@@ -58,7 +58,7 @@ export async function sendTable(
     .send(tableText(uri, text, storage));
 }
 
-/** Sends the table of an id; throws 404 where it is gone. */
+/** Sends the table with an id; throws 404 if it does not exist. */
 export async function sendTableById(
   deps: Deps,
   request: FastifyRequest,
@@ -70,7 +70,7 @@ export async function sendTableById(
   return sendTable(deps, request, reply, table);
 }
 
-/** The text of an answer; without a location for a table that is only prepared. */
+/** Returns the text of an answer, without a location for a staged table. */
 export function tableText(
   metadata_location: string | null,
   metadata: string,
@@ -83,7 +83,7 @@ export function tableText(
   return `{${location}"metadata":${metadata},"config":${JSON.stringify(config)}${keys}}`;
 }
 
-/** The ways to the files that the client asks for, by `X-Iceberg-Access-Delegation`. */
+/** Returns the ways to the files that the client asks for in `X-Iceberg-Access-Delegation`. */
 export function delegationOf({ headers }: FastifyRequest): Set<string> {
   const asked = headers['x-iceberg-access-delegation'];
   const known = ['vended-credentials', 'remote-signing'];
@@ -95,7 +95,7 @@ export function delegationOf({ headers }: FastifyRequest): Set<string> {
   );
 }
 
-/** Keys or signatures for the files of a table, as the client wants and the place offers them. */
+/** Returns keys or signing for the files of a table, as the client asks and the place supports. */
 export async function storageOf(
   deps: Deps,
   table: Pick<LakeTable, 'levels' | 'name' | 'location' | 'team_id' | 'storage_id'>,

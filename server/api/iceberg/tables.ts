@@ -43,7 +43,7 @@ import {
   tableText,
 } from './table_answer.ts';
 
-/** Registers the routes that read, create, register and drop tables. */
+/** Routes that read, create, register and drop tables. */
 export function tableRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
   createRoutes(app, deps);
@@ -68,7 +68,7 @@ const contextOf = (deps: Deps) => ({
     sendTableById(deps, request, reply, id),
 });
 
-/** Removes the files of a dropped table where no other table has any in its folder. */
+/** Deletes the files of a dropped table, if no other table has files in its folder. */
 async function purgeFiles({ engine, db }: Deps, table: LakeTable): Promise<void> {
   if (!isOwnFolder(table.location, table.metadata['table-uuid'])) return;
   // The same metadata may be registered under another name.
@@ -103,7 +103,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
       ),
     };
   });
-  // Clients tell how long a query took; the catalog has no use for it.
+  // Clients report how long a query took; the catalog ignores that.
   app.post(`${table_path}/metrics`, lakeDoor('lake:read', 204), async (request, reply) => {
     await get(request);
     return reply.code(204).send();
@@ -163,11 +163,12 @@ function createRoutes(app: FastifyInstance, deps: Deps): void {
     const sent = exactBody(request);
     const namespace = await getNamespace(deps, request);
     const name = checkedName(sent['name'], 'The name of a table');
-    if (sent['overwrite'] === true) throw badRequest('register does not overwrite: drop it first.');
+    if (sent['overwrite'] === true)
+      throw badRequest('register cannot overwrite a table: drop it first.');
     const uri = locationBelow([namespace.location], textOf(sent, 'metadata-location'));
     const place = await placeOf(deps, request, namespace);
     const content = await place.readFile(uri);
-    if (content === undefined) throw badRequest(`There is no file ${uri}.`);
+    if (content === undefined) throw badRequest(`The file ${uri} does not exist.`);
     const read = readMetadata(textOfFile(uri, content));
     for (const named of namedFiles(read)) locationBelow([namespace.location], named);
     return changeLake(contextOf(deps), request, reply, async (tx, record) => {
@@ -192,7 +193,7 @@ async function newPlace(
   return { team_id, namespace, name, batch_export_id: null };
 }
 
-/** Answers a table that its first commit is to create; nothing is stored. */
+/** Answers with a table that its first commit will create; stores nothing. */
 async function stage(
   deps: Deps,
   request: FastifyRequest,

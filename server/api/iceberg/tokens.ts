@@ -15,8 +15,8 @@ const exchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const basic = /^Basic +([A-Za-z0-9+/=]+) *$/i;
 
 /**
- * Registers `/iceberg/v1/oauth/tokens`, where a client gives an API key as its `client_secret`, or
- * a token that still holds, for a token of an hour.
+ * Route `/iceberg/v1/oauth/tokens`: a client exchanges an API key as its `client_secret`, or a
+ * valid token, for a token of an hour.
  */
 export function tokenRoute(app: FastifyInstance, deps: Deps): void {
   const route = oauthRoute();
@@ -44,7 +44,10 @@ export function tokenRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** The key or token of the form; a client may send its secret in the header of HTTP Basic too. */
+/**
+ * Returns the key or token of the form; a client may also send its secret in the header of HTTP
+ * Basic.
+ */
 function shownBy(request: FastifyRequest): string {
   const form = oauthForm(request);
   const header = basic.exec(request.headers.authorization ?? '')?.[1];
@@ -56,7 +59,7 @@ function shownBy(request: FastifyRequest): string {
   if (grant !== 'client_credentials' && grant !== exchange)
     throw new OAuthRefused(
       'unsupported_grant_type',
-      'The grant_type is client_credentials, or token exchange.',
+      'The grant_type must be client_credentials, or token exchange.',
     );
   const shown =
     grant === exchange ? form.get('subject_token') : (form.get('client_secret') ?? in_header);
@@ -68,7 +71,7 @@ function shownBy(request: FastifyRequest): string {
   return shown;
 }
 
-/** Throws unless the key or token would be accepted in this request; wrong ones are counted. */
+/** Throws unless this request may use the key or token; wrong ones are counted. */
 async function requireValid(request: FastifyRequest, shown: string): Promise<void> {
   const { server } = request;
   request.headers.authorization = `Bearer ${shown}`;

@@ -2,7 +2,10 @@ import { fixed_names, holder_names } from '../../engine/ingest/rules/rule.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import type { IngestionRuleFields } from './schema.ts';
 
-/** The faults of a rule as a whole: what its action needs, and what no rule may change. */
+/**
+ * Returns the faults of a whole rule: missing parts of its action, and changes that no rule may
+ * make.
+ */
 export function ruleFaults(rule: IngestionRuleFields): Violation[] {
   const { action, property, target, new_name, value, events } = rule;
   const found: Violation[] = [];
@@ -10,11 +13,12 @@ export function ruleFaults(rule: IngestionRuleFields): Violation[] {
     found.push({ attr, code, detail });
   for (const [index, name] of events.entries())
     if (name.slice(0, -1).includes('*'))
-      wrong(`events__${index}`, 'A `*` may only stand at the end of a name.');
+      wrong(`events__${index}`, 'A `*` is only allowed at the end of a name.');
   const needs = (attr: 'property' | 'new_name' | 'value', actions: string[]) => {
     const is_needed = actions.includes(action);
     if (is_needed && rule[attr] === null) wrong(attr, `\`${action}\` needs it.`, 'required');
-    if (!is_needed && rule[attr] !== null) wrong(attr, `\`${action}\` has none: send null.`);
+    if (!is_needed && rule[attr] !== null)
+      wrong(attr, `\`${action}\` does not use this field: send null.`);
   };
   needs('property', ['drop_property', 'hash_property', 'rename_property', 'set_property']);
   needs('new_name', ['rename_property']);
@@ -22,7 +26,7 @@ export function ruleFaults(rule: IngestionRuleFields): Violation[] {
   if (property !== null) wrongName(action, property, (detail) => wrong('property', detail));
   if (new_name !== null) {
     wrongName('set_property', new_name, (detail) => wrong('new_name', detail));
-    if (new_name === property) wrong('new_name', 'This is the name that it has.');
+    if (new_name === property) wrong('new_name', 'The property already has this name.');
   }
   if (typeof value === 'number' && !Number.isFinite(value)) wrong('value', 'Must be a number.');
   if (action === 'set_property' && target === 'any')
@@ -39,12 +43,12 @@ function wrongName(
   if (fixed_names.includes(name))
     wrong('Rules never change `uuid`, `timestamp` and `distinct_id` of an event.');
   else if (holder_names.includes(name) && action !== 'drop_property')
-    wrong('This holds other properties: name one of those, or drop it.');
+    wrong('This property contains others: name one of them, or drop it.');
   else if (name === '__proto__') wrong('No property can have this name.');
   else if ((may_match ? name.slice(0, -1) : name).includes('*'))
     wrong(
       may_match
-        ? 'A `*` may only stand at the end of the name.'
+        ? 'A `*` is only allowed at the end of the name.'
         : 'Name one property, without `*`.',
     );
 }

@@ -39,12 +39,12 @@ import {
 import { tryRoute } from './try_route.ts';
 
 const list = '/api/projects/:project_id/ingestion_rules/';
-const holds = 'The change holds for requests that begin a second later.';
+const holds = 'The change applies to requests that start a second later.';
 const day_ms = 24 * 3_600_000;
 
 /**
- * `/api/projects/:project_id/ingestion_rules/`: what a project drops, hashes, renames and sets
- * before an event is stored; list, create, change, order, delete, count, try.
+ * Routes of `/api/projects/:project_id/ingestion_rules/`: rules that drop, hash, rename and set
+ * properties before an event is stored; list, create, change, order, delete, count, try.
  */
 export function ingestionRuleRoutes(app: FastifyInstance, deps: Deps): void {
   recordRoutes(app, deps.db, rules(deps));
@@ -53,7 +53,7 @@ export function ingestionRuleRoutes(app: FastifyInstance, deps: Deps): void {
   tryRoute(app, deps);
 }
 
-/** The words and the store of the rules; changes of one project wait for each other. */
+/** Returns the texts and the store of the rules; changes of one project are serialized. */
 function rules({ secrets }: Deps): ProjectRecords<IngestionRuleRow, IngestionRuleFields> {
   return {
     path: list,
@@ -69,7 +69,7 @@ function rules({ secrets }: Deps): ProjectRecords<IngestionRuleRow, IngestionRul
       },
       delete: {
         summary: 'Delete an ingestion rule',
-        description: `${holds} What it changed stays changed.`,
+        description: `${holds} Events that it has changed stay changed.`,
       },
     },
     scope: 'ingestion_rule',
@@ -157,9 +157,9 @@ function countsRoute(app: FastifyInstance, { db, clock }: Deps): void {
       schema: {
         summary: 'Count the events that ingestion rules changed or dropped, by day',
         description:
-          'Up to date to a second, kept for 90 days. A changed event counts once it is stored, a ' +
-          'dropped one each time that it comes. A crash of the server may lose the counts of its ' +
-          'last second, and never an event.',
+          'A second behind, kept for 90 days. A changed event counts when it is stored, a ' +
+          'dropped one each time it arrives. A crash of the server may lose the counts of ' +
+          'its last second, but no event.',
         querystring: RuleCountsQuery,
         response: { 200: RuleCounts },
       },

@@ -10,16 +10,16 @@ import { ManagedBy } from '../managed/schema.ts';
 const property_length_max = 200;
 
 const fields = {
-  name: lineOfText({ minLength: 1, maxLength: 100, description: 'What the rule is for.' }),
+  name: lineOfText({ minLength: 1, maxLength: 100, description: 'The purpose of the rule.' }),
   events: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
     maxItems: 100,
     description:
-      'Names of events that the rule applies to. A `*` at the end stands for all names that ' +
-      'begin so. Empty (default): all events.',
+      'Names of events that the rule applies to. A `*` at the end matches all names with ' +
+      'this beginning. Empty (default): all events.',
   }),
   action: Type.Enum([...rule_actions], {
     description:
-      '`drop_event` stores nothing of the event. The others change one property: ' +
+      '`drop_event` does not store the event. The others change one property: ' +
       '`drop_property`, `hash_property` (HMAC-SHA-256 with a key of the project), ' +
       '`rename_property`, `set_property` (a constant).',
   }),
@@ -35,7 +35,7 @@ const fields = {
   ),
   target: Type.Enum([...rule_targets], {
     description:
-      'Where the property is: of the `event` (`properties`), of the `person` (`$set`, ' +
+      'Place of the property: of the `event` (`properties`), of the `person` (`$set`, ' +
       '`$set_once`, and names in `$unset`), of a `group` (`$group_set`), or `any` of them. ' +
       'Default `any`, for `set_property` `event`.',
   }),
@@ -44,7 +44,7 @@ const fields = {
       minLength: 1,
       maxLength: property_length_max,
       description:
-        'The new name of `rename_property`. If the event has it already, both properties stay.',
+        'The new name of `rename_property`. If the event already has it, both properties stay.',
     }),
   ),
   value: nullable(
@@ -56,19 +56,19 @@ const fields = {
   ),
   only_if_missing: Type.Boolean({
     description:
-      'Of `set_property`: an event that has the property keeps its own value. Default false.',
+      'For `set_property`: an event with the property keeps its own value. Default false.',
   }),
-  enabled: Type.Boolean({ description: 'False: the rule does nothing. Default true.' }),
+  enabled: Type.Boolean({ description: 'False: the rule is off. Default true.' }),
   position: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
     description:
-      'Rules apply by ascending position, equal ones by age. Default: behind the last rule. ' +
-      '`order/` renumbers all.',
+      'Rules apply by ascending position, and by age if positions are equal. Default: after ' +
+      'the last rule. `order/` renumbers all.',
   }),
 };
 
-/** A rule as every answer shows it. */
+/** A rule in answers. */
 export const IngestionRule = Type.Object(
   {
     id: uuid(),
@@ -82,19 +82,18 @@ export const IngestionRule = Type.Object(
   },
   { title: 'IngestionRule' },
 );
-/** A rule's row as SELECT gives it. */
 export type IngestionRuleRow = Static<typeof IngestionRule>;
 
 const changes = Type.Partial(Type.Object(fields)).properties;
-/** Body of POST and PUT; a PUT keeps the fields that it leaves out. */
+/** Body of POST and PUT; a PUT keeps absent fields. */
 export const IngestionRuleCreate = Type.Object({
   ...changes,
   name: fields.name,
   action: fields.action,
 });
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const IngestionRulePatch = Type.Object(changes);
-/** The fields that people decide. */
+/** The fields that people set. */
 export type IngestionRuleFields = Pick<IngestionRuleRow, keyof typeof fields>;
 
 /** Body of `order/`. */
@@ -110,7 +109,6 @@ export const OrderedRules = Type.Object(
   { title: 'OrderedIngestionRules' },
 );
 
-/** Query of the counts. */
 export const RuleCountsQuery = Type.Object({
   after: Type.Optional(
     queryInstant('Only hours that begin at or after this instant; default a day before `before`.'),
@@ -120,13 +118,13 @@ export const RuleCountsQuery = Type.Object({
 /** Events that rules changed or dropped. */
 export const RuleCounts = Type.Object(
   {
-    after: instant('The range that was counted.'),
+    after: instant('The counted range.'),
     before: instant('Its end (exclusive).'),
     results: Type.Array(
       Type.Object({
         source: Type.String({
           description:
-            'The id of a rule, which may be deleted by now, or `user_agent` for properties that ' +
+            'The id of a rule, which may be deleted, or `user_agent` for properties that ' +
             'Sluice read from a user agent.',
         }),
         day: instant('The day (UTC).'),
@@ -143,7 +141,7 @@ export const TriedEvent = Type.Object({
   event: Type.String({
     minLength: 1,
     maxLength: 100_000,
-    description: 'One event as JSON text, as `events/` takes it. Numbers stay as written.',
+    description: 'One event as JSON text, in the form of `events/`. Numbers stay as written.',
   }),
   user_agent: Type.Optional(
     lineOfText({
@@ -152,7 +150,7 @@ export const TriedEvent = Type.Object({
     }),
   ),
 });
-/** The outcome that the event would have. */
+/** The result that the event would have. */
 export const TriedOutcome = Type.Object(
   {
     outcome: Type.Enum(['stored', 'dropped', 'refused']),
@@ -160,7 +158,7 @@ export const TriedOutcome = Type.Object(
       Type.String({ description: 'The stored event as JSON text; null: nothing is stored.' }),
     ),
     changed_by: Type.Array(Type.String(), {
-      description: 'Ids of the rules that change or drop it, and `user_agent`, in their order.',
+      description: 'Ids of the rules that change or drop it, and `user_agent`, in order.',
     }),
     off_plan: nullable(
       Type.String({ description: 'How it differs from the tracking plan; null: it does not.' }),

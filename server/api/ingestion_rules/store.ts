@@ -12,10 +12,10 @@ import type { IngestionRuleFields, IngestionRuleRow } from './schema.ts';
 const columns = sql`r.id, r.name, r.events, r.action, r.property, r.target, r.new_name, r.value,
   r.only_if_missing, r.enabled, r.position, r.created_at, r.updated_at,
   ${managedBy('ingestion_rule', sql`r.id`)} AS managed_by`;
-// Leans on ingestion_rules_by_project.
+// Uses ingestion_rules_by_project.
 const order = sql`ORDER BY r.position, r.created_at, r.id`;
 
-/** The project's rules in their order. */
+/** Lists the project's rules in order. */
 export function listIngestionRules(team_id: number): List {
   return {
     rows: (page) => sql`SELECT ${columns} FROM ingestion_rules r WHERE r.team_id = ${team_id}
@@ -24,14 +24,14 @@ export function listIngestionRules(team_id: number): List {
   };
 }
 
-/** All rules of the project in their order. */
+/** Returns all rules of the project in order. */
 export function allIngestionRules(db: Queryable, team_id: number): Promise<IngestionRuleRow[]> {
   return db.rows(
     sql`SELECT ${columns} FROM ingestion_rules r WHERE r.team_id = ${team_id} ${order}`,
   );
 }
 
-/** The rules of all projects of an organization, the oldest first. */
+/** Lists the rules of all projects of an organization, oldest first. */
 export function listRulesOf(
   db: Queryable,
   organization_id: string,
@@ -41,7 +41,9 @@ export function listRulesOf(
     ORDER BY r.created_at, r.id`);
 }
 
-/** The project's rule; with `lock` nobody else can change it until the transaction ends. */
+/**
+ * Returns the project's rule; with `lock`, nobody else can change it until the transaction ends.
+ */
 export function findIngestionRule(
   db: Queryable,
   team_id: number,
@@ -53,15 +55,15 @@ export function findIngestionRule(
 }
 
 /**
- * Begins a change of the project's rules or plan: it holds from the commit on, a second later on
- * every process. Until then no other change of the project goes on.
+ * Starts a change of the project's rules or plan, which every process applies a second after the
+ * commit. Until the commit, no other change of the project can start.
  */
 export async function beginRuleChange(tx: Transaction, team_id: number): Promise<void> {
   await tx.run(sql`INSERT INTO ingestion_rule_sets AS s (team_id, version) VALUES (${team_id}, 1)
     ON CONFLICT (team_id) DO UPDATE SET version = s.version + 1`);
 }
 
-/** Makes the key by which the project hashes, once. The caller has begun a change. */
+/** Creates the key by which the project hashes, if it has none. The caller has started a change. */
 export async function ensureHashKey(
   tx: Transaction,
   secrets: Pick<Secrets, 'seal'>,
@@ -72,7 +74,7 @@ export async function ensureHashKey(
     WHERE team_id = ${team_id} AND hash_key IS NULL`);
 }
 
-/** Counts the project's rules. The caller has begun a change. */
+/** Counts the project's rules. The caller has started a change. */
 export async function countIngestionRules(tx: Transaction, team_id: number): Promise<number> {
   const row = await tx.row<{ count: number }>(
     sql`SELECT count(*) AS count FROM ingestion_rules WHERE team_id = ${team_id}`,
@@ -80,7 +82,7 @@ export async function countIngestionRules(tx: Transaction, team_id: number): Pro
   return row!.count;
 }
 
-/** Gives the position behind the last rule. The caller has begun a change. */
+/** Returns the position after the last rule. The caller has started a change. */
 export async function nextPosition(tx: Transaction, team_id: number): Promise<number> {
   const row = await tx.row<{ position: number }>(sql`
     SELECT least(coalesce(max(position), 0) + 1, 1000000) AS position
@@ -88,7 +90,7 @@ export async function nextPosition(tx: Transaction, team_id: number): Promise<nu
   return row!.position;
 }
 
-/** Stores a rule, a new one unless `id` is given. The caller has begun a change. */
+/** Stores a rule, a new one unless `id` is given. The caller has started a change. */
 export async function storeIngestionRule(
   tx: Transaction,
   team_id: number,
@@ -109,7 +111,7 @@ export async function storeIngestionRule(
   return id;
 }
 
-/** Numbers the rules from 1 on in the order of the ids. The caller has begun a change. */
+/** Numbers the rules from 1 on, in the order of the ids. The caller has started a change. */
 export async function orderIngestionRules(
   tx: Transaction,
   team_id: number,
@@ -121,12 +123,12 @@ export async function orderIngestionRules(
     WHERE r.id = wanted.id AND r.team_id = ${team_id} AND r.position <> wanted.place`);
 }
 
-/** Deletes the rule; its counts stay. The caller has begun a change. */
+/** Deletes the rule; its counts stay. The caller has started a change. */
 export async function deleteIngestionRule(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM ingestion_rules WHERE id = ${id}::uuid`);
 }
 
-/** Counts by source and day of the hours in the range, newest day first. */
+/** Lists the counts of the range's hours by source and day, newest day first. */
 export function listRuleCounts(
   db: Queryable,
   team_id: number,

@@ -8,7 +8,7 @@ import { body } from '../../platform/http/bodies/body.ts';
 import { missing } from '../../platform/http/errors.ts';
 import { TriedEvent, TriedOutcome } from './schema.ts';
 
-/** Adds `try/`, which shows the outcome of an event, by the code of ingestion. */
+/** Route `try/`, which shows the result of an event by running the code of ingestion. */
 export function tryRoute(app: FastifyInstance, { db, secrets, clock }: Deps): void {
   app.post(
     '/api/projects/:project_id/ingestion_rules/try/',
@@ -17,7 +17,7 @@ export function tryRoute(app: FastifyInstance, { db, secrets, clock }: Deps): vo
       config: { scope: 'project:write', within: 'project', level: 8 },
       schema: {
         summary: 'Show what ingestion would store of an event',
-        description: 'Applies the rules and the tracking plan as they are now. Stores nothing.',
+        description: 'Applies the current rules and tracking plan. Stores nothing.',
         body: TriedEvent,
         response: { 200: TriedOutcome },
       },

@@ -10,19 +10,19 @@ import { listWarnings } from './store.ts';
 
 const default_ms = 30 * 24 * 3_600_000;
 
-/** `/api/projects/:project_id/ingestion_warnings/`: what of its events was not taken as it came. */
+/** Route `/api/projects/:project_id/ingestion_warnings/`: events that were refused or changed. */
 export function ingestionWarningRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   app.get(
     '/api/projects/:project_id/ingestion_warnings/',
     {
       config: { scope: 'batch_export:read', within: 'project' },
       schema: {
-        summary: 'List what of the events of a project was not taken as it came, newest first',
+        summary: 'List the events of a project that were refused or changed, newest first',
         description:
-          'Counts of events that were refused, changed, not merged, sent again or put off, by ' +
-          'hour or day and reason, with a few examples each. Counts are up to date to a second ' +
-          'and kept for 90 days. A crash of the server may lose the counts of its last second, ' +
-          'and never an event.',
+          'Counts of events that were refused, changed, not merged, repeated or deferred, by ' +
+          'hour or day and reason, with a few examples each. Counts are a second behind and ' +
+          'kept for 90 days. A crash of the server may lose the counts of its last second, ' +
+          'but no event.',
         querystring: IngestionWarningQuery,
         response: { 200: pageOf(IngestionWarning) },
       },

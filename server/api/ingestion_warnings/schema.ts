@@ -9,7 +9,7 @@ import { instant } from '../../platform/http/schemas.ts';
 const reasons = Object.keys(warning_reasons) as WarningReason[];
 const text = (description: string) => Type.Optional(Type.String({ description }));
 
-/** An event that a warning is about; longer texts than 200 characters are cut. */
+/** An example event of a warning; texts are cut after 200 characters. */
 const Example = Type.Object(
   {
     at: instant('When it came.'),
@@ -29,20 +29,19 @@ export const IngestionWarning = Type.Object(
     reason: Type.Enum(reasons, { description: 'Why; docs/ingestion_warnings.md explains each.' }),
     outcome: Type.Enum([...warning_outcomes], {
       description:
-        '`refused`: not stored. `changed`: stored with changes. `kept`: stored unchanged, and ' +
-        'probably wrong. `not_merged`: stored without the merge of persons. `repeated`: stored ' +
-        'before. `put_off`: the sender must send it again.',
+        '`refused`: not stored. `changed`: stored with changes. `kept`: stored unchanged, ' +
+        'and probably wrong. `not_merged`: stored without the merge of persons. `repeated`: ' +
+        'stored before. `put_off`: the sender has to send it again.',
     }),
     events: Type.Integer({
       description: 'How many events; requests for `request_refused`, `request_put_off`.',
     }),
-    last_at: instant('When the last of them came.'),
-    examples: Type.Array(Example, { description: 'Some of them, at most 5, newest first.' }),
+    last_at: instant('Time of the latest one.'),
+    examples: Type.Array(Example, { description: 'Examples, at most 5, newest first.' }),
   },
   { title: 'IngestionWarning' },
 );
 
-/** A warning as SELECT gives it, but for its outcome. */
 export type IngestionWarningRow = Static<typeof IngestionWarning>;
 
 /** The query parameters of the list. */
@@ -53,5 +52,5 @@ export const IngestionWarningQuery = Type.Object({
   interval: Type.Optional(
     Type.Enum(['hour', 'day'], { description: 'Period of a count; default `hour`.' }),
   ),
-  reason: Type.Optional(Type.Enum(reasons, { description: 'Only of this reason.' })),
+  reason: Type.Optional(Type.Enum(reasons, { description: 'Only warnings with this reason.' })),
 });

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { List } from '../../platform/http/lists/pagination.ts';
 
-/** The wanted warnings. */
+/** The requested warnings. */
 export type WarningsWanted = {
   team_id: number;
   after: string;
@@ -16,13 +16,13 @@ const starts: Record<WarningsWanted['interval'], Sql> = {
   day: sql`date_trunc('day', w.hour)`,
 };
 
-// Leans on the primary key (team_id, hour, reason).
+// Uses the primary key (team_id, hour, reason).
 const matching = ({ team_id, after, before, reason }: WarningsWanted) => sql`
   FROM ingestion_warnings w WHERE w.team_id = ${team_id} AND w.hour >= ${after}::timestamptz
     AND w.hour < ${before}::timestamptz
     AND (${reason ?? null}::text IS NULL OR w.reason = ${reason ?? null}::text)`;
 
-/** The warnings, newest first, those of one time by reason. */
+/** Lists the warnings, newest first, and by reason within a period. */
 export function listWarnings(wanted: WarningsWanted): List {
   return {
     rows: (page) => sql`

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import { Instance } from './schema.ts';
 
-/** Registers the route that says which server this is. */
+/** Route that identifies this server. */
 export function instanceRoutes(app: FastifyInstance, { config, mail }: Deps): void {
   const instance: Instance = {
     name: config.instance_name ?? null,
@@ -17,7 +17,7 @@ export function instanceRoutes(app: FastifyInstance, { config, mail }: Deps): vo
       config: { scope: 'public' },
       schema: {
         summary: 'Retrieve the name of the server',
-        description: 'It is the same for everybody, and needs no key.',
+        description: 'Everybody gets the same answer, without a key.',
         response: { 200: Instance },
       },
     },

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { instance_colours } from '../../platform/instance_colours.ts';
 import { nullable } from '../../platform/nullable.ts';
 
-/** The facts of this server that anybody may know. */
+/** Public facts about this server. */
 export const Instance = Type.Object(
   {
     name: nullable(
@@ -15,11 +15,10 @@ export const Instance = Type.Object(
     sends_mail: Type.Boolean({ description: 'Whether the server has a mail relay.' }),
     command: Type.String({
       description:
-        'What operators type before a command: `sluice`, or `npm run sluice --` in a checkout.',
+        'Prefix of commands for operators: `sluice`, or `npm run sluice --` in a checkout.',
     }),
   },
   { title: 'Instance' },
 );
 
-/** The facts of this server that anybody may know. */
 export type Instance = Static<typeof Instance>;

@@ -32,20 +32,20 @@ import type { Addressee, InviteAnywhere } from './store.ts';
 type NewAccount = { email: string; password_hash: string; first_name: string; last_name: string };
 
 /**
- * Joins the organization of an invite with its level, with the account that is signed in or a new
- * one, and uses the invite up. Guarantee: of acceptances that race one joins and the others find no
- * invite; a new account, its membership and its session come together or not at all.
+ * Joins the organization of an invite with its level, with the signed-in account or a new one, and
+ * deletes the invite. Guarantee: of concurrent acceptances one joins, and the others find no
+ * invite. A new account, its membership and its session are created in one transaction.
  */
 export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   refuseCrossSite(request.server.context, request);
   const sent = body(request, Acceptance);
   const caller = await findPerson(request);
   const visitor = { caller, token: sent.token };
-  // Also for the log of the write: who, with which key or session.
+  // The activity entry also needs the caller's key or session.
   if (caller !== undefined) request.caller = caller;
   const seen = await getInviteFor(request, deps.db, visitor);
   refuse(seen, caller);
-  // Hashing takes long, so it is done before anything is locked.
+  // Hashing is slow, so it runs before anything is locked.
   const account = caller === undefined ? await newAccount(deps, seen, sent) : undefined;
   try {
     return await inWriteTurn(seen.organization.id, () =>
@@ -69,7 +69,7 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
       }),
     );
   } catch (error) {
-    // Somebody else created an account with this address at the same time.
+    // Another request created an account with this address at the same time.
     if (isDatabaseError(error) && error.constraint === 'users_email_unique') throw signInFirst();
     throw error;
   }
@@ -91,7 +91,7 @@ function joinedEntry(
   };
 }
 
-/** Throws where the invite cannot be accepted by who asks. */
+/** Throws if this caller cannot accept the invite. */
 function refuse(
   { record, organization, addressee }: InviteAnywhere,
   caller: Person | undefined,
@@ -120,8 +120,7 @@ function refuse(
     throw invalid(
       null,
       'expired',
-      'This invite has expired, or who sent it may no longer invite you: ask for it to be ' +
-        'sent again.',
+      'This invite has expired, or its sender may no longer invite you: ask for a new one.',
     );
 }
 
@@ -150,8 +149,8 @@ async function newAccount(
 }
 
 /**
- * The address stays unverified: the inviter knows the link as well, so who shows it need not be the
- * one who reads the mail.
+ * The address stays unverified: the inviter knows the link too, so the person with the link need
+ * not be the reader of the mail.
  */
 async function signUp(tx: Transaction, account: NewAccount): Promise<Addressee> {
   const { id, uuid, email } = await insertUser(tx, account);

@@ -3,8 +3,8 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { InviteRow } from './schema.ts';
 
 /**
- * Fields that the log omits: ids, the inviter, who is its actor, and fields that time and the relay
- * change.
+ * Fields that the log omits: ids, the inviter (the entry's author), and fields that change with
+ * time and mailing.
  */
 const not_its_own = [
   'id',
@@ -16,7 +16,7 @@ const not_its_own = [
   'managed_by',
 ];
 
-/** Returns the log's entry for a change of one invite, without the link. */
+/** Returns the activity entry for a change of one invite, without the link. */
 export function inviteEntry(
   activity: string,
   before: InviteRow | undefined,

@@ -4,9 +4,9 @@ import { storeAnswer } from '../../platform/http/idempotency.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 
 /**
- * Once the write is committed, `amend` does what lies outside of it, and what it gives replaces
- * those fields of the answer, also of the one that is kept under the `Idempotency-Key`. A crash or
- * a fault in between leaves the answer as it was committed.
+ * After the commit of the write, runs `amend`. The fields that it returns replace those in the
+ * answer, also in the answer stored under the `Idempotency-Key`. After a crash or an error in
+ * between, the answer stays as committed.
  */
 export function amendAfterwards<Answer extends object>(
   request: FastifyRequest,
@@ -16,7 +16,7 @@ export function amendAfterwards<Answer extends object>(
   amend: () => Promise<Partial<Answer>>,
 ): void {
   afterwards(async () => {
-    // `write` sends this very object when the effects are done.
+    // `write` sends this object after the effects.
     Object.assign(answer, await amend());
     if (request.idempotency === undefined) return;
     const { db, secrets } = request.server.context;

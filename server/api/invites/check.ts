@@ -12,19 +12,16 @@ import { NewInvite } from './schema.ts';
 import { listStandings } from './store.ts';
 import type { InviteFields, Standing } from './store.ts';
 
-/** The organization of invites, and the caller's level there. */
+/** The organization of the invites, and the caller's level there. */
 export type Place = { organization_id: string; level: Level };
 
 /**
- * An item as it was sent; `prefix` is its place in the body as a JSON pointer, empty when it is the
- * whole body.
+ * An item as sent; `prefix` is its place in the body as a JSON pointer, empty if it is the whole
+ * body.
  */
 export type SentItem = { value: unknown; prefix: string };
 
-/**
- * An item that was read: `fields` where it has the form of an invite, `email` wherever that can be
- * told.
- */
+/** A parsed item: `fields` if it is a valid invite, `email` if the address is readable. */
 type ReadItem = SentItem & {
   fields: InviteFields | undefined;
   email: string | null;
@@ -32,9 +29,9 @@ type ReadItem = SentItem & {
 };
 
 /**
- * The invites that the items ask for. Throws a 400 that lists every violation of all items (form,
- * the same address twice, an address of a member), and when there are none a 403 for levels above
- * the caller's: those that are asked for, and those of open invites that would be replaced.
+ * Returns the invites of the items. Throws one 400 that lists every violation of all items (form,
+ * repeated address, address of a member). Without one, throws 403 for levels above the caller's, in
+ * the items or in open invites that they would replace.
  */
 export async function checkInvites(
   tx: Transaction,
@@ -74,11 +71,11 @@ function readItem({ value, prefix }: SentItem): ReadItem {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { violations } = error;
-    // Faults of other fields leave the address to be looked at.
+    // The address can be checked despite faults in other fields.
     const isTold = violations.some(
       ({ attr }) => attr === attrOf(prefix) || attr === attrOf(prefix, 'target_email'),
     );
-    // Among very many faults, that of the address may be missing.
+    // If there are very many faults, the fault of the address may be missing.
     const { target_email } = (value ?? {}) as { target_email?: unknown };
     return {
       value,
@@ -110,14 +107,14 @@ function addressViolations(
 }
 
 /**
- * Why a member is not invited, and what to do instead. A deactivated one stands in no list, so it
- * is said.
+ * Returns why a member is not invited, and what to do instead. The lists omit deactivated members,
+ * so the text mentions the deactivation.
  */
 export function memberDetail(membership: NonNullable<Standing['membership']>): string {
   return membership === 'active'
     ? 'This person is already a member of the organization.'
-    : 'This person is already a member of the organization, but the account is deactivated: ' +
-        'have the operator activate it, or remove the member first.';
+    : 'This person is already a member of the organization, but the account is ' +
+        'deactivated: ask the operator to activate it, or remove the member first.';
 }
 
 function levelViolations(
@@ -139,8 +136,8 @@ function levelViolations(
       attr: attrOf(prefix, 'target_email'),
       code,
       detail:
-        `This address has an open invite with the level ${higher_level}, which only that level ` +
-        `replaces: ${yours}.`,
+        `This address has an open invite with the level ${higher_level}, which only that ` +
+        `level can replace: ${yours}.`,
     });
   return found;
 }

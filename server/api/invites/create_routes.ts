@@ -26,7 +26,7 @@ import type { CreatedInvite, StoredInvite } from './store.ts';
 
 const base = '/api/organizations/:organization_id/invites/';
 /**
- * The organization's lock: an address has one invite, and nobody joins between the check and the
+ * Locks the organization: an address has one invite, and nobody can join between the check and the
  * insertion.
  */
 const config = {
@@ -35,7 +35,7 @@ const config = {
   locks_organization: true,
   no_store: true,
 } as const;
-/** Time for which an answer waits for the mails of a bulk; the others follow later. */
+/** Time for which an answer waits for the mails of a bulk; the remaining mails follow later. */
 const bulk_wait_ms = 3_000;
 const Items = Type.Array(Type.Unknown(), { minItems: 1, maxItems: bulk_max });
 
@@ -54,8 +54,8 @@ function singleRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Invite somebody, up to your own level',
         description:
           'Replaces an open invite for the address, and its link stops working. Sluice sends ' +
-          'the mail before the answer, and retries for a day if the relay does not accept it. ' +
-          '429: the address had 10 invites less than a day apart, from all organizations.',
+          'the mail before the answer, and retries for a day if the relay does not accept ' +
+          'it. 429: the address got 10 invites within a day, counting all organizations.',
         body: NewInvite,
         response: { 201: InviteWithLink },
       },
@@ -141,7 +141,7 @@ async function createInvites(
   return { created, mails: await writeInviteMails(tx, deps, sender, created) };
 }
 
-/** Returns the log's extra fields of a new invite. */
+/** Returns the extra fields of a new invite's activity entry. */
 function withReplaced<Fields extends object>(
   fields: Fields,
   { replaced_invite }: CreatedInvite,
@@ -150,8 +150,8 @@ function withReplaced<Fields extends object>(
 }
 
 /**
- * Fields of its own for each address, because the value of one field is cut where it is long, and
- * nobody may be invited without a trace.
+ * Each address has a field of its own, because a long value is cut, and every invite must leave a
+ * trace.
  */
 function bulkEntry(created: CreatedInvite[]): Entry {
   const invites = Object.fromEntries(
@@ -171,8 +171,8 @@ function bulkAnswer(results: InviteWithLink[]) {
 }
 
 /**
- * The items of a bulk, however they are wrapped; each is named by its index. Throws 400 for none,
- * and for more than a thousand.
+ * Returns the items of a bulk, in any of its forms; each is named by its index. Throws 400 for an
+ * empty bulk, and for more than a thousand items.
  */
 function itemsOf(sent: unknown): SentItem[] {
   const isWrapped = isFields(sent) && Object.hasOwn(sent, 'invites');

@@ -9,15 +9,15 @@ import { findInviteAnywhere } from './store.ts';
 import type { InviteAnywhere } from './store.ts';
 
 /**
- * The person who asks for an invite: with the token of its link, or with the account of its
+ * The person who requests an invite: with the token of its link, or with the account of its
  * address.
  */
 export type Visitor = { caller: Person | undefined; token: string | undefined };
 
 /**
- * The key's or session's person, if one is shown. A browser whose session has ended counts as
- * signed out, so that an old cookie is no obstacle to a sign-up; a wrong key is 401, and a service
- * key is 403.
+ * Returns the person of the key or session, if there is one. A browser with an expired session
+ * counts as signed out, so that an old cookie does not prevent a sign-up. A wrong key is 401, and a
+ * service key is 403.
  */
 export async function findPerson(request: FastifyRequest): Promise<Person | undefined> {
   try {
@@ -35,9 +35,9 @@ export async function findPerson(request: FastifyRequest): Promise<Person | unde
 }
 
 /**
- * The invite that the path names, for who shows the token of its present link or is signed in with
- * its address, verified. Throws 404, with the same words for an unknown id and a wrong token, and
- * counts it against the address that it comes from. `lock` as for `findInviteAnywhere`.
+ * Returns the invite of the path, if the caller has the token of its current link, or its address
+ * as a verified address. Throws the same 404 for an unknown id and a wrong token, and counts it
+ * against the client's address. `lock` is that of `findInviteAnywhere`.
  */
 export async function getInviteFor(
   request: FastifyRequest,
@@ -57,7 +57,7 @@ export async function getInviteFor(
   throw wait_seconds === undefined ? notFound() : throttled(wait_seconds);
 }
 
-/** The address has to be verified: anybody can give an account somebody else's address. */
+/** The address must be verified, because anybody can enter another person's address. */
 function isAddressee({ addressee }: InviteAnywhere, caller: Person | undefined): boolean {
   return addressee !== undefined && addressee.is_email_verified && addressee.id === caller?.user_id;
 }

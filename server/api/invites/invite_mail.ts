@@ -5,14 +5,14 @@ import { withoutLinks } from '../../platform/mail/plain_text.ts';
 import { open_for_ms } from './schema.ts';
 import type { Sender, StoredInvite } from './store.ts';
 
-/** The mail to whom the invite is for. Answers go to the sender. */
+/** Builds the mail to the invited person. Replies go to the sender. */
 export function inviteMail(
   sender: Sender,
   { record: invite, sent_at }: StoredInvite,
   link: string,
 ): MailMessage {
   const { email } = sender;
-  // Names are anyone's words: they must not write paragraphs of ours.
+  // Anybody can choose names, so they must not add paragraphs or links to our mail.
   const [organization_name, name, first_name] = [
     withoutLinks(sender.organization_name),
     withoutLinks(sender.name),
@@ -31,7 +31,7 @@ export function inviteMail(
         ...greeting,
         `${who} invites you to join ${organization_name} on Sluice. Your level is ` +
           `${level_names[invite.level]}.`,
-        ...(hasMessage ? ['This message came with it:'] : []),
+        ...(hasMessage ? ['Message from the sender:'] : []),
       ],
       ...(hasMessage ? { quote: invite.message! } : {}),
       action: { label: 'Accept the invite', url: link },
@@ -43,8 +43,8 @@ export function inviteMail(
   };
 }
 
-// To create the first takes 10 ms, which a start does not pay, and one more for each mail of a bulk
-// half a second for 1,000.
+// Created on demand: creating it takes 10 ms, and creating one for each of 1,000 mails would take
+// half a second more.
 let format: Intl.DateTimeFormat | undefined;
 
 function written(instant_ms: number): string {

@@ -7,8 +7,8 @@ import type { InviteWithLink } from './schema.ts';
 import type { StoredInvite } from './store.ts';
 
 /**
- * The address at which the invite is accepted. Every member sees ids; the id alone opens nothing,
- * the token of 256 bits does, until a new sending replaces its nonce.
+ * Returns the address at which the invite is accepted. Every member can see ids, so the link also
+ * needs a token of 256 bits, until a new sending replaces its nonce.
  */
 export function linkOf(
   { config, secrets }: { config: { public_url: string }; secrets: Secrets },
@@ -17,12 +17,12 @@ export function linkOf(
   return `${config.public_url}/invite/${invite.record.id}?token=${tokenOf(secrets, invite)}`;
 }
 
-/** The parts that decide whether a mail brings the link. */
+/** The parts that decide whether the link is mailed. */
 type LinkDeps = Parameters<typeof linkOf>[0] & { mail: Pick<Mail, 'is_configured'> };
 
 /**
- * Returns the invite for its sender. If a mail brings the link, only administrators see it: another
- * member could otherwise create a colleague's account with it, and wait there for them.
+ * Returns the invite for its sender. If the link is mailed, only administrators see it: another
+ * member could use it to create the invited person's account.
  */
 export function withLink(
   { access }: FastifyRequest,
@@ -34,8 +34,8 @@ export function withLink(
 }
 
 /**
- * The answer to whoever created an invite or sent it again. With `validate_only` the link opens
- * nothing, so none is shown.
+ * Returns the answer to the creator or sender of an invite. With `validate_only` the link is
+ * invalid, so the answer omits it.
  */
 export function shownToSender(
   request: FastifyRequest,
@@ -45,7 +45,7 @@ export function shownToSender(
   return isValidateOnly(request) ? { ...invite.record } : withLink(request, deps, invite);
 }
 
-/** True for the token of the invite's present link; compares in constant time. */
+/** Returns true for the token of the invite's current link; compares in constant time. */
 export function isToken(secrets: Secrets, invite: StoredInvite, token: string): boolean {
   const wanted = Buffer.from(tokenOf(secrets, invite));
   const shown = Buffer.from(token);

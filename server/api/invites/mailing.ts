@@ -12,9 +12,10 @@ import { findPresent } from './store.ts';
 import type { Sender, StoredInvite } from './store.ts';
 
 /**
- * Writes the mails of new or renewed invites, each with its present link, and gives their ids for
- * `sendInvites`. None goes out once the invite is gone, has another link, or has expired. Those of
- * a bulk with long messages take half a second to compose, in turns with everybody else.
+ * Writes the mails of new or renewed invites, each with its current link, and returns their ids for
+ * `sendInvites`. A mail is not sent once the invite is deleted, has another link, or has expired.
+ * The mails of a bulk with long messages take half a second to compose; other requests get turns in
+ * between.
  */
 export async function writeInviteMails(
   tx: Transaction,
@@ -33,9 +34,9 @@ export async function writeInviteMails(
 }
 
 /**
- * Begins to send these mails and gives the invites as they are when every one was attempted, or
- * after `wait_ms`; what is not out by then goes out meanwhile. `emailing_attempt_made` is true
- * where the relay has taken the mail.
+ * Starts sending these mails, and returns the invites after every mail was attempted, or after
+ * `wait_ms`. Remaining mails follow later. `emailing_attempt_made` is true if the relay has
+ * accepted the mail.
  */
 export async function sendInvites(
   { outbox, db, clock }: Deps,
@@ -55,7 +56,7 @@ export async function sendInvites(
 }
 
 /**
- * Notes that the relay has taken the mail with this link, where it is the present link of an
+ * Records that the relay has accepted the mail with this link, if it is the current link of an
  * invite.
  */
 export async function noteMailTaken(tx: Transaction, link: string, now_ms: number): Promise<void> {

@@ -11,14 +11,14 @@ const url = '/api/invites/:id/';
 const config = { scope: 'public' } as const;
 const refusals = { 400: Problem, 401: Problem, 404: Problem, 429: Problem, 503: Problem };
 
-/** Routes for whom an invite is for, who need not have an account yet. */
+/** Routes for invited people, who may not have an account yet. */
 export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     url,
     {
       config,
       schema: {
-        summary: 'See what an invite is for',
+        summary: 'Show an invite',
         description:
           'Needs the token of the link, or a session with the verified address. An unknown id ' +
           'and a wrong token give the same 404.',
@@ -57,7 +57,7 @@ export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config,
       schema: {
-        summary: 'Accept an invite: sign up, or join with the account that is signed in',
+        summary: 'Accept an invite: sign up, or join with the signed-in account',
         description:
           'Without an account with the address: send `token` and `password`; the account is ' +
           'created and signed in. With one: sign in first, or send a key with the scope ' +

@@ -12,14 +12,13 @@ const invites_of_recipient: AttemptPolicy = {
   pause_seconds_max: day_seconds,
 };
 
-/** An address that is to get an invite; `attr` is the field that names it, null without one. */
+/** An address that will get an invite; `attr` is its field, or null. */
 export type Recipient = { email: string; attr: string | null };
 
 /**
- * Counts a mail with an invite for each address, all of them different as addresses are compared.
- * Throws 429 that names those that had 10 within a day, from all organizations together; nothing is
- * counted then, nor by a transaction that is rolled back. Without a relay nobody gets a mail, and
- * nothing is counted.
+ * Counts a mail with an invite for each address; all addresses must differ. Throws 429 with the
+ * addresses that had 10 within a day, over all organizations. Then, and after a rollback, nothing
+ * is counted. Without a relay, no mail is sent and nothing is counted.
  */
 export async function countRecipients(
   tx: Transaction,

@@ -20,16 +20,14 @@ import { deleteInvite, findInvite, getSender, listStandings, renewInvite } from 
 import type { StoredInvite } from './store.ts';
 
 const url = '/api/organizations/:organization_id/invites/:id/';
-/**
- * The organization's lock: an invite is taken back, sent again or accepted, one after the other.
- */
+/** Locks the organization: an invite is deleted, sent again or accepted one at a time. */
 const config = {
   scope: 'organization_member:write',
   within: 'organization',
   locks_organization: true,
 } as const;
 
-/** Routes on one invite: take it back, send it again. */
+/** Routes of one invite: delete it, send it again. */
 export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   deleteRoute(app, deps);
   resendRoute(app, deps);
@@ -41,8 +39,8 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
     {
       config,
       schema: {
-        summary: 'Take an invite back',
-        description: "Another's needs level 8.",
+        summary: 'Delete an invite',
+        description: 'The invite of another member needs level 8.',
         response: { 204: { type: 'null' } },
       },
     },
@@ -79,7 +77,7 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
         await refuseDeactivated(tx, personOf(request).user_id, 'invite people');
         body(request, NoFields);
         requireOwn(request, before);
-        // The answer has the link: it must not lift anybody above themselves.
+        // The answer has the link, so nobody may get one above their own level.
         if (before.record.level > level)
           throw forbidden(
             `You can invite up to your own level: yours is ${level} (${level_names[level]}), ` +
@@ -122,7 +120,7 @@ async function getInvite(
   return (await findInvite(tx, request.access.organization_id, id, now_ms)) ?? missing();
 }
 
-/** Throws 403 below level 8 for an invite that somebody else created. */
+/** Throws 403 below level 8 for an invite that another member created. */
 function requireOwn({ caller, access }: FastifyRequest, { record }: StoredInvite): void {
   if (record.created_by?.id !== caller.user_id) requireLevel(access.level, 8);
 }

@@ -9,8 +9,8 @@ import type { InviteRow } from './schema.ts';
 import { listInvites } from './store.ts';
 
 /**
- * `/api/organizations/:organization_id/invites/` for members, and `/api/invites/:id/` for whom an
- * invite is for.
+ * Routes of `/api/organizations/:organization_id/invites/` for members, and `/api/invites/:id/` for
+ * invited people.
  */
 export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
@@ -18,7 +18,7 @@ export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'organization_member:read', within: 'organization' },
       schema: {
-        summary: 'List the invites, expired ones too, newest first',
+        summary: 'List the invites, including expired ones, newest first',
         querystring: PageQuery,
         response: { 200: pageOf(Invite) },
       },

@@ -7,9 +7,9 @@ import { ManagedBy } from '../managed/schema.ts';
 import { Level, Member } from '../members/schema.ts';
 import { NewPassword, User } from '../users/schema.ts';
 
-/** An invite is open for this long after it was last sent: 3 days. */
+/** Lifetime of an invite after its latest sending: 3 days. */
 export const open_for_ms = 3 * 24 * 3_600_000;
-/** Invites that one request may create. */
+/** Most invites of one request. */
 export const bulk_max = 1000;
 
 const invite_fields = {
@@ -22,12 +22,12 @@ const invite_fields = {
   }),
   first_name: Type.String(),
   emailing_attempt_made: Type.Boolean({
-    description: 'Whether the mail relay has taken the mail with the present link.',
+    description: 'Whether the mail relay has accepted the mail with the current link.',
   }),
   level: Level,
   is_expired: Type.Boolean({
     description:
-      'True if it was sent more than 3 days ago, or by a person who may no longer invite to ' +
+      'True if it was sent more than 3 days ago, or if its sender may no longer invite to ' +
       'its level. You can send it again.',
   }),
   created_by: nullable(User),
@@ -45,17 +45,16 @@ const link = Type.Optional(
   }),
 );
 
-/** An invite as lists show it. */
+/** An invite in lists. */
 export const Invite = Type.Object(invite_fields, { title: 'Invite' });
-/** An invite row as SELECT gives it. */
 export type InviteRow = Static<typeof Invite>;
 
-/** An invite with its link, for who created it or sent it again. */
+/** An invite with its link, for its creator or sender. */
 export const InviteWithLink = Type.Object({ ...invite_fields, link }, { title: 'InviteWithLink' });
 /** An invite and its link, which `validate_only` leaves out. */
 export type InviteWithLink = Static<typeof InviteWithLink>;
 
-/** Body of POST, and each item of a bulk. */
+/** Body of POST, and an item of a bulk. */
 export const NewInvite = Type.Object({
   target_email: Type.String({
     trim: true,
@@ -81,17 +80,16 @@ export const NewInvite = Type.Object({
     ),
   ),
 });
-/** The request of a new invite. */
 export type NewInvite = Static<typeof NewInvite>;
 
 const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });
-/** Body of a bulk as it is documented: one object as well. */
+/** Documented body of a bulk, which may be a single object. */
 export const BulkBody = Type.Union([
   NewInvites,
   Type.Object({ invites: NewInvites }, { title: 'InviteBulkList' }),
   NewInvite,
 ]);
-/** Answer of a bulk: the first invite, and the list of all beside it. */
+/** Answer of a bulk: the fields of the first invite, and the list of all. */
 export const BulkAnswer = Type.Object(
   {
     ...InviteWithLink.properties,
@@ -103,11 +101,10 @@ export const BulkAnswer = Type.Object(
   { title: 'InviteBulk' },
 );
 
-/** Query of the public look at an invite. */
 export const ShownQuery = Type.Object({
   token: Type.Optional(Type.String({ maxLength: 200, description: 'From the link.' })),
 });
-/** An invite as the page behind its link shows it. */
+/** An invite on the page behind its link. */
 export const ShownInvite = Type.Object(
   {
     id: uuid(),
@@ -120,10 +117,10 @@ export const ShownInvite = Type.Object(
     target_email: Type.String(),
     first_name: Type.String(),
     level: Level,
-    message: nullable(Type.String({ description: 'What who invites wrote beside it.' })),
+    message: nullable(Type.String({ description: "The sender's message." })),
     is_expired: Type.Boolean(),
     has_account: Type.Boolean({
-      description: 'Whether there is an account with this address: then sign in before you accept.',
+      description: 'Whether an account with this address exists: then sign in before you accept.',
     }),
   },
   { title: 'ShownInvite' },
@@ -136,8 +133,7 @@ export const Acceptance = Type.Object({
     Type.String({
       maxLength: 200,
       description:
-        'From the link. You may leave it out in a session with the verified address of the ' +
-        'invite.',
+        "From the link. You may leave it out in a session with the invite's address, verified.",
     }),
   ),
   password: Type.Optional(NewPassword),

@@ -11,18 +11,18 @@ import { user_json } from '../users/store.ts';
 import { open_for_ms } from './schema.ts';
 import type { InviteRow } from './schema.ts';
 
-/** An invite with what its link is made of. */
+/** An invite with the facts that its link is derived from. */
 export type StoredInvite = { record: InviteRow; token_nonce: string; sent_at: string };
 /** The stored fields of a new invite. */
 export type InviteFields = Required<
   Pick<InviteRow, 'target_email' | 'first_name' | 'level' | 'message'>
 >;
 
-/** Invites that were sent before this instant are expired. */
+/** Invites sent before this instant have expired. */
 const open_since = (now_ms: number) => isoInstant(now_ms - open_for_ms);
 /**
- * Is invite `i` past its time, or is there nobody (any more) who sent it and may give its level
- * away? Whoever lets somebody in by an invite asks this.
+ * SQL that is true if invite `i` is too old, or if its sender may no longer invite to its level.
+ * Everything that accepts an invite checks this.
  */
 export const isExpired = (
   now_ms: number,
@@ -38,8 +38,8 @@ const inviter = sql`LEFT JOIN users u ON u.id = i.created_by`;
 const with_inviter = sql`invites i ${inviter}`;
 
 /**
- * The organization's invites, expired ones too, newest first (ties by id). The page is chosen
- * first, by invites_by_organization: whether it is expired is asked of no other invite.
+ * Lists the organization's invites, including expired ones, newest first (ties by id). It first
+ * chooses the page by invites_by_organization, then checks only these invites for expiry.
  */
 export function listInvites(organization_id: string, now_ms: number): List {
   const order = sql`ORDER BY i.created_at DESC, i.id DESC`;
@@ -52,7 +52,7 @@ export function listInvites(organization_id: string, now_ms: number): List {
   };
 }
 
-/** The invite of the organization. */
+/** Returns the invite of the organization. */
 export function findInvite(
   db: Queryable,
   organization_id: string,
@@ -67,9 +67,9 @@ export function findInvite(
 }
 
 /**
- * Obstacles to an invite of an address: its first place in the list, a membership (of a person who
- * may be deactivated), a directory that has removed the person, an open invite with a higher level
- * than the caller's.
+ * The obstacles to an invite of an address: its first place in the list, a membership (also of a
+ * deactivated person), and a directory that has removed the person. An open invite with a higher
+ * level than the caller's is an obstacle too.
  */
 export type Standing = {
   first_index: number;
@@ -107,13 +107,13 @@ export async function listStandings(
     FROM unnest(${emails}::text[]) WITH ORDINALITY AS asked (email, number) ORDER BY asked.number`);
 }
 
-/** A new invite, with the id of the one that its address had before it. */
+/** A new invite, with the id of the invite that it replaces. */
 export type CreatedInvite = StoredInvite & { replaced_invite: string | null };
 
 /**
- * Creates the invites, each in place of the one that its address may have, and gives them in the
- * order of `fields`. The caller holds the organization's lock, so nobody creates another one for an
- * address between the two statements.
+ * Creates the invites, each in place of an existing invite for its address, and returns them in the
+ * order of `fields`. The caller holds the organization's lock, so nobody creates another invite
+ * between the two statements.
  */
 export async function insertInvites(
   tx: Transaction,
@@ -123,7 +123,7 @@ export async function insertInvites(
   now_ms: number,
 ): Promise<CreatedInvite[]> {
   const emails = fields.map(({ target_email }) => target_email);
-  // Leans on invites_target_unique: an address has one at most.
+  // Uses invites_target_unique: an address has at most one invite.
   const replaced = await tx.rows<{ id: string; index: number }>(sql`
     DELETE FROM invites i USING unnest(${emails}::text[]) WITH ORDINALITY AS asked (email, number)
     WHERE i.organization_id = ${organization_id}::uuid
@@ -155,7 +155,7 @@ export async function insertInvites(
   }));
 }
 
-/** Opens the invite anew for 3 days from now, under another link; the user vouches for it. */
+/** Renews the invite for 3 days from now, with another link; the user becomes its sender. */
 export async function renewInvite(
   tx: Transaction,
   id: string,
@@ -169,7 +169,7 @@ export async function renewInvite(
       WHERE id = ${id}::uuid`);
 }
 
-/** Removes the invite; its link opens nothing any more. */
+/** Deletes the invite; its link stops working. */
 export async function deleteInvite(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM invites WHERE id = ${id}::uuid`);
 }
@@ -177,7 +177,9 @@ export async function deleteInvite(tx: Transaction, id: string): Promise<void> {
 /** The sender of invites, and their organization. */
 export type Sender = { organization_name: string; name: string; email: string };
 
-/** The member with this user id as a sender; `name` is empty when they have not said it. */
+/**
+ * Returns the member with this user id as a sender; `name` is empty if they have not entered one.
+ */
 export async function getSender(
   tx: Transaction,
   organization_id: string,
@@ -187,13 +189,13 @@ export async function getSender(
     SELECT o.name AS organization_name, trim(u.first_name || ' ' || u.last_name) AS name, u.email
     FROM organizations o, users u WHERE o.id = ${organization_id}::uuid AND u.id = ${user_id}`);
   if (row === undefined)
-    throw new Error('A member or their organization was gone while the organization was locked.');
+    throw new Error(
+      'A member or their organization disappeared while the organization was locked.',
+    );
   return row;
 }
 
-/**
- * The account that has the address of an invite; `name` is empty when the person has not said it.
- */
+/** The account with the address of an invite; `name` is empty if the person has not entered one. */
 export type Addressee = {
   id: number;
   uuid: string;
@@ -202,8 +204,8 @@ export type Addressee = {
   is_email_verified: boolean;
 };
 /**
- * An invite wherever it is: with its organization, and with the account of its address where there
- * is one.
+ * An invite of any organization, with its organization and the account of its address, if one
+ * exists.
  */
 export type InviteAnywhere = StoredInvite & {
   organization: { id: string; name: string };
@@ -211,10 +213,11 @@ export type InviteAnywhere = StoredInvite & {
 };
 
 /**
- * The invite with this id. With `lock` its organization is locked, and with it everything that
- * creates, sends, accepts or removes invites there, until the transaction ends; only then the
- * invite is read, so that of several acceptances one finds it. Its account is locked last: nobody
- * gives it another address meanwhile, or overlooks where it belongs from then on.
+ * Returns the invite with this id. With `lock`, it first locks the organization, which blocks
+ * everything that creates, sends, accepts or removes invites there until the transaction ends. It
+ * reads the invite afterwards, so that only one of several acceptances finds it. It locks the
+ * account last, so that nobody changes its address meanwhile, and later changes see its new
+ * membership.
  */
 export async function findInviteAnywhere(
   db: Queryable,
@@ -234,7 +237,7 @@ export async function findInviteAnywhere(
       ${isBarred(sql`${home}::uuid`, sql`users.id`)} AS is_taken_out FROM users
     WHERE comparable_address(email) = comparable_address(${invite.record.target_email})
     ${locking(lock, 'FOR NO KEY UPDATE OF users')}`);
-  // Without the lock the invite may have become that account meanwhile, and be gone.
+  // Without the lock, the invite may meanwhile have become that account and been deleted.
   const isUsed =
     lock === undefined &&
     addressee !== undefined &&
@@ -243,8 +246,8 @@ export async function findInviteAnywhere(
 }
 
 /**
- * The invites as they are now, in the same order; one that is gone or has another link by now stays
- * as it was given.
+ * Returns the invites in their current state and the same order; an invite that is deleted or has
+ * another link stays as given.
  */
 export async function findPresent(
   db: Queryable,

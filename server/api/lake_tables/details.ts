@@ -3,7 +3,9 @@ import type { TableMetadata } from '../../engine/model/lake_catalog/metadata.ts'
 import { isMaintained } from '../../engine/exports/lake_maintenance/rules.ts';
 import type { LakeTable, LakeTableDetails, Maintenance } from './schema.ts';
 
-/** The table with the parts of its metadata that people read: as they are for new files. */
+/**
+ * Returns the table with the parts of its metadata that people read, as they apply to new files.
+ */
 export function detailsOf(
   shown: LakeTable,
   table: StoredTable,
@@ -60,7 +62,10 @@ function textOf(id: number | bigint | undefined): string | null {
   return id === undefined ? null : String(id);
 }
 
-/** Names of columns by their ids; a spec may name one that the current schema has dropped. */
+/**
+ * Returns the names of columns by their ids; a spec may name a column that the current schema has
+ * dropped.
+ */
 function namesOf({ schemas }: TableMetadata): Map<unknown, string> {
   return new Map(
     schemas.flatMap(({ fields }) => fields.map(({ id, name }) => [id, String(name)] as const)),

@@ -31,10 +31,13 @@ const reading = { scope: 'lake:read', within: 'project' } as const;
 
 const TablesQuery = Type.Object({
   ...PageQuery.properties,
-  batch_export: Type.Optional(uuid('Only the tables that this export writes.')),
+  batch_export: Type.Optional(uuid('Only the tables of this export.')),
 });
 
-/** `/api/projects/:project_id/lake_tables/`: the tables of the Iceberg catalog, for people. */
+/**
+ * Routes of `/api/projects/:project_id/lake_tables/`: the tables of the Iceberg catalog, for
+ * people.
+ */
 export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
   const { db } = deps;
   app.get(
@@ -154,7 +157,7 @@ async function tableOf(db: Queryable, request: FastifyRequest): Promise<LakeTabl
     : detailsOf(shown, table, maintenance);
 }
 
-/** The table in the path. Throws 404 for an id that none can have. */
+/** Returns the table of the path. Throws 404 for a malformed id. */
 function asked(request: FastifyRequest): { team_id: number; id: string } {
   const { id } = request.params as { id: string };
   return isUuid(id) ? { team_id: request.access.team_id!, id } : missing();

@@ -7,9 +7,10 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 /** A number that the writer of a snapshot may have left out. */
-const told = (description: string) => nullable(count(`${description} Null: its writer told none.`));
+const told = (description: string) =>
+  nullable(count(`${description} Null: its writer did not say.`));
 const snapshotId = (description: string) =>
-  Type.String({ description: `${description} A text: it has up to 63 bits.` });
+  Type.String({ description: `${description} As text, because it has up to 63 bits.` });
 
 const shared = {
   id: uuid(),
@@ -18,23 +19,24 @@ const shared = {
   batch_export: nullable(
     Type.Object(
       { id: uuid(), name: Type.String() },
-      { description: 'The export that writes it. Null: only clients of the catalog do.' },
+      { description: 'The export that writes it. Null: only clients of the catalog write it.' },
     ),
   ),
-  location: Type.String({ description: 'The URI below which its files lie.' }),
+  location: Type.String({ description: 'The URI of the folder with its files.' }),
   format_version: Type.Integer(),
-  rows: told('Rows that readers see now.'),
-  data_files: told('Data files that hold them.'),
-  delete_files: told('Files that delete rows of data files.'),
+  rows: told('Rows in the current snapshot.'),
+  data_files: told('Data files with these rows.'),
+  delete_files: told('Files that delete rows from data files.'),
   bytes: told('Size of these files.'),
-  snapshots: count('Snapshots that readers can go back to.'),
-  committed_at: nullable(instant('Time of the last commit that changed rows. Null: none did.')),
+  snapshots: count('Snapshots that readers can return to.'),
+  committed_at: nullable(
+    instant('Time of the last commit that changed rows. Null: no commit has.'),
+  ),
   created_at: instant(),
 };
 
-/** A table of the Iceberg catalog, in a list. */
+/** A table of the Iceberg catalog in a list. */
 export const LakeTable = Type.Object(shared, { title: 'LakeTable' });
-/** A table as SELECT gives it. */
 export type LakeTable = Static<typeof LakeTable>;
 
 const Maintenance = Type.Object(
@@ -50,7 +52,6 @@ const Maintenance = Type.Object(
       'has `sluice.maintenance` = `true`.',
   },
 );
-/** The maintenance of a table as SELECT gives it. */
 export type Maintenance = Static<typeof Maintenance>;
 
 const column = Type.String({ description: 'Name of the column.' });
@@ -70,11 +71,15 @@ export const LakeTableDetails = Type.Object(
         name: Type.String(),
         type: Type.String({ description: "Iceberg's type; lists, maps and structs as JSON." }),
         required: Type.Boolean(),
-        doc: nullable(Type.String({ description: 'The note that a writer left on it.' })),
+        doc: nullable(Type.String({ description: 'The comment of a writer.' })),
       }),
     ),
     partitions: Type.Array(
-      Type.Object({ name: Type.String({ description: 'Name of the part.' }), column, transform }),
+      Type.Object({
+        name: Type.String({ description: 'Name of the partition field.' }),
+        column,
+        transform,
+      }),
       { description: 'How new files are partitioned.' },
     ),
     sort_order: Type.Array(
@@ -91,7 +96,7 @@ export const LakeTableDetails = Type.Object(
       Type.Object({
         name: Type.String(),
         type: Type.String(),
-        snapshot: snapshotId('The snapshot that it names.'),
+        snapshot: snapshotId('The snapshot of the branch or tag.'),
       }),
       { description: 'Branches and tags.' },
     ),
@@ -104,26 +109,26 @@ export type LakeTableDetails = Static<typeof LakeTableDetails>;
 /** A commit that changed the rows or files of a table. */
 export const LakeSnapshot = Type.Object(
   {
-    id: snapshotId('Readers go back to it by this id.'),
-    parent: nullable(snapshotId('The snapshot before it.')),
+    id: snapshotId('Readers return to it by this id.'),
+    parent: nullable(snapshotId('The previous snapshot.')),
     operation: Type.String({
       description: '`append`, `replace` (the same rows in other files), `overwrite` or `delete`.',
     }),
     committed_at: instant(),
     added_rows: told('Rows in the files that it added.'),
-    deleted_rows: told('Rows in the files that it took out.'),
+    deleted_rows: told('Rows in the files that it removed.'),
     added_files: told('Data files that it added.'),
-    deleted_files: told('Data files that it took out.'),
-    total_rows: told('Rows that readers see at this snapshot.'),
+    deleted_files: told('Data files that it removed.'),
+    total_rows: told('Rows in this snapshot.'),
     run: nullable(
       Type.Object(
         { id: uuid(), batch_export: uuid() },
-        { description: 'The run that delivered its rows. Null: something else wrote it.' },
+        { description: 'The run that delivered its rows. Null: another writer wrote it.' },
       ),
     ),
     maintenance: nullable(
       Type.Enum(['compaction', 'manifests', 'erasure'], {
-        description: 'The work of Sluice on the table. Null: a run or another writer wrote it.',
+        description: "Sluice's maintenance that wrote it. Null: a run or another writer wrote it.",
       }),
     ),
   },
@@ -134,12 +139,12 @@ export type LakeSnapshot = Static<typeof LakeSnapshot>;
 /** The data files of the current snapshot. */
 export const LakeFiles = Type.Object(
   {
-    snapshot: nullable(snapshotId('The snapshot that they were counted in. Null: there is none.')),
-    manifests: nullable(count('Manifests of data files.')),
-    data_files: nullable(count('Data files that these manifests name.')),
+    snapshot: nullable(snapshotId('The snapshot whose files were counted. Null: there is none.')),
+    manifests: nullable(count('Manifests with data files.')),
+    data_files: nullable(count('Data files in these manifests.')),
     bytes: nullable(count('Size of the data files.')),
     smallest_bytes: nullable(count('Size of the smallest.')),
-    median_bytes: nullable(count('Half of the files are at most as large.')),
+    median_bytes: nullable(count('Median size.')),
     largest_bytes: nullable(count('Size of the largest.')),
     fault: nullable(Type.String({ description: 'Why they could not be counted.' })),
   },

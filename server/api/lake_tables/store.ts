@@ -5,11 +5,11 @@ import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { LakeTable, Maintenance } from './schema.ts';
 
-/** A number of a snapshot's summary, which writers may leave out or misspell. */
+/** A number in a snapshot's summary, which writers may omit or misspell. */
 const told = (summary: Sql, key: string) =>
   sql`substring(${summary} ->> ${key} FROM '^\\d{1,15}$')::bigint`;
 
-/** Another writer may give any number for a time. */
+/** Other writers may give any number as a time. */
 const instant = (milliseconds: Sql) =>
   sql`to_timestamp(greatest(0, least(${milliseconds}, 253402300799999)) / 1000.0)`;
 
@@ -23,7 +23,7 @@ const columns = sql`t.id, array_to_string(n.levels, '.') AS namespace, t.name,
   (SELECT count(*) FROM lake_snapshots one WHERE one.table_id = t.id) AS snapshots,
   ${instant(sql`s.timestamp_ms`)} AS committed_at, t.created_at`;
 
-/** The tables of a project, each with its current snapshot. */
+/** Selects the tables of a project, each with its current snapshot. */
 const from = (team_id: number) => sql`FROM lake_tables t
   JOIN lake_namespaces n ON n.id = t.namespace_id
   CROSS JOIN LATERAL (SELECT t.metadata::jsonb AS metadata) m
@@ -34,7 +34,7 @@ const from = (team_id: number) => sql`FROM lake_tables t
   ) s ON true
   WHERE t.team_id = ${team_id}`;
 
-/** Lists the tables of a project by their names; with `batch_export`, those of this export. */
+/** Lists the tables of a project by name; with `batch_export`, only the tables of this export. */
 export function listLakeTables(team_id: number, batch_export: string | undefined): List {
   const narrowed = sql`(${batch_export ?? null}::uuid IS NULL
     OR t.batch_export_id = ${batch_export ?? null}::uuid)`;
@@ -46,7 +46,7 @@ export function listLakeTables(team_id: number, batch_export: string | undefined
   };
 }
 
-/** Finds a table of the project by its id. */
+/** Returns a table of the project by its id. */
 export function findLakeTable(
   db: Queryable,
   team_id: number,
@@ -55,7 +55,7 @@ export function findLakeTable(
   return db.row<LakeTable>(sql`SELECT ${columns} ${from(team_id)} AND t.id = ${id}::uuid`);
 }
 
-/** The rounds of a table; `is_on` is said by its properties. */
+/** Returns the maintenance rounds of a table; `is_on` comes from its properties. */
 export function findMaintenance(
   db: Queryable,
   table_id: string,
@@ -66,7 +66,7 @@ export function findMaintenance(
     WHERE t.id = ${table_id}::uuid`);
 }
 
-/** Lets the next round of a table begin now, and clean it too. */
+/** Lets the next round of a table start now, with the removal of old files. */
 export async function maintainNow(db: Queryable, table_id: string): Promise<void> {
   await db.run(sql`INSERT INTO lake_maintenance (table_id) VALUES (${table_id}::uuid)
     ON CONFLICT (table_id) DO UPDATE SET due_at = now(), cleaned_at = NULL`);
@@ -76,8 +76,8 @@ const uuid_form = '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 const uuidIn = (key: string) => sql`substring(s.summary ->> ${key} FROM ${uuid_form})::uuid`;
 
 /**
- * Lists the snapshots of a table, newest first. Only those of the page are parsed. A run is found
- * by the delivery that the summary names, within the project: leans on the primary key, and on
+ * Lists the snapshots of a table, newest first. Parses only the snapshots of the page. Finds a run
+ * by the delivery in the summary, within the project: by the primary key, and by
  * batch_export_runs_repeats for a retry.
  */
 export function listSnapshots(team_id: number, table_id: string): List {

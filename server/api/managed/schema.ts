@@ -21,20 +21,20 @@ export const kind_names = [
   'invite',
 ] as const;
 
-/** The name of a kind, as the activity log has it too. */
+/** The name of a kind, also in the activity log. */
 export type KindName = (typeof kind_names)[number];
 
 /**
- * The configuration that manages an object; every object that a configuration can describe shows
- * it.
+ * The configuration that manages an object. Every object that a configuration can describe has this
+ * field.
  */
 export const ManagedBy = nullable(
   Type.Object(
     {
       key: Type.String({ description: 'Its key in the configuration, unique in its collection.' }),
       source: Type.String({ description: 'The name of the configuration.' }),
-      commit: nullable(Type.String({ description: 'The commit that was applied last.' })),
-      applied_at: instant('When it was applied last.'),
+      commit: nullable(Type.String({ description: 'The commit of the last apply.' })),
+      applied_at: instant('Time of the last apply.'),
     },
     { description: 'The configuration that manages it, or null.' },
   ),

@@ -11,7 +11,7 @@ import { OwnSentence, fitted } from './marked_data.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { tools } from './tools.ts';
 
-/** The protocol's library, which only who serves agents loads. */
+/** The protocol's library, which is loaded only to serve agents. */
 type Library = typeof Mcp;
 
 const instructions =
@@ -21,8 +21,8 @@ const instructions =
   'where one is needed, give the person the link `open`.';
 
 /**
- * Creates a server of the protocol for one caller: the tools that their key can use, each of which
- * asks the API and nothing else. Both transports serve the same.
+ * Creates a server of the protocol for one caller: the tools that their key can use. A tool only
+ * calls the API. Both transports use it.
  */
 export function createAgentServer(library: Library, context: ToolContext): Server {
   const { Server, ProtocolError, ProtocolErrorCode } = library;
@@ -40,34 +40,34 @@ export function createAgentServer(library: Library, context: ToolContext): Serve
   server.setRequestHandler('tools/call', async ({ params }) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name.');
     return callTool(tool, params.arguments, context);
   });
   return server;
 }
 
-/** The tools that the key of the caller can use. */
+/** Returns the tools that the caller's key can use. */
 async function offeredTools(api: ApiCall): Promise<readonly Tool[]> {
   const key = (await readKey(api)) as Key;
   return tools.filter((tool) => canUse(key, tool));
 }
 
-/** The fields of a key that matter here. */
+/** The fields of a key that decide its tools. */
 type Key = { scopes: string[]; scoped_teams: number[]; agent?: object | null };
 
 function canUse({ scopes, scoped_teams, agent }: Key, tool: Tool): boolean {
-  // A key that is limited to projects sees nothing of their organizations beside them.
+  // A key that is limited to projects cannot read the organization itself.
   if (tool.within === 'organization' && scoped_teams.length > 0) return false;
-  // An assistant that signed in can ask its person for more.
+  // A signed-in assistant can ask its person for more scopes.
   return (agent ?? null) !== null || hasScopes(scopes, tool);
 }
 
-/** Do these scopes satisfy the tool? */
+/** Returns true if the scopes are enough for the tool. */
 export function hasScopes(scopes: readonly string[], tool: Tool): boolean {
   return tool.scopes.every((scope) => scopes.some((one) => satisfying(scope).has(one)));
 }
 
-/** A tool as `tools/list` shows it. */
+/** Returns a tool as `tools/list` shows it. */
 export function listed({ name, title, description, input, writes }: Tool): ListedTool {
   return {
     name,
@@ -84,7 +84,7 @@ export function listed({ name, title, description, input, writes }: Tool): Liste
 
 async function callTool(tool: Tool, args: unknown, context: ToolContext): Promise<CallToolResult> {
   try {
-    // The API would refuse as well; for a key that only reads, a tool that writes is not there.
+    // The API would refuse too, but a tool that writes is hidden from a key that only reads.
     if (tool.writes && !(await offeredTools(context.api)).includes(tool))
       return toldError({
         detail: new OwnSentence(
@@ -126,8 +126,8 @@ function toldError(fields: ApiRecord): CallToolResult {
 }
 
 /**
- * The answer as data: for programs as it is, for models between two marks that nobody who wrote a
- * text in it can have known.
+ * Returns the answer as data: JSON for programs, and for models the same JSON between two marks
+ * that no author of a text in it could know.
  */
 function told(fields: ApiRecord): CallToolResult {
   const data = fitted(fields);

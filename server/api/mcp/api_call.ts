@@ -1,4 +1,4 @@
-/** A tool's request to the API: a path without query, and the parts behind `?` or of the body. */
+/** A tool's request to the API: a path, and the fields of the query or the body. */
 export type ApiAsked = {
   method: 'GET' | 'POST';
   path: string;
@@ -10,12 +10,12 @@ export type ApiAsked = {
 export type ApiAnswer = { status: number; body: unknown };
 
 /**
- * The only way of a tool to the server: one request of the public API with the key of whoever asks,
- * marked as an agent's. Rejects with `UnreachableError` when there is no answer.
+ * The only access of a tool to the server: one request to the public API with the caller's key,
+ * marked as an agent's request. Rejects with `UnreachableError` if there is no answer.
  */
 export type ApiCall = (asked: ApiAsked) => Promise<ApiAnswer>;
 
-/** There was no answer; the message is for the agent and names no more than the address. */
+/** There was no answer. The message is for the agent and names only the address. */
 export class UnreachableError extends Error {
   constructor(message: string) {
     super(message);
@@ -27,7 +27,7 @@ export class UnreachableError extends Error {
 export class RefusedError extends Error {
   readonly status: number;
   readonly body: unknown;
-  /** Its sentence for people. */
+  /** The sentence of the refusal. */
   readonly detail: string;
   constructor({ status, body }: ApiAnswer) {
     super(`The API answered ${status}.`);
@@ -39,10 +39,10 @@ export class RefusedError extends Error {
   }
 }
 
-/** A record of the API; its fields are looked at where they are used. */
+/** A record of the API, whose fields are checked where they are used. */
 export type ApiRecord = Record<string, unknown>;
 
-/** The body of a GET; throws `RefusedError` for any status but 2xx. */
+/** Returns the body of a GET; throws `RefusedError` for any status but 2xx. */
 export function read(
   api: ApiCall,
   path: string,
@@ -51,7 +51,7 @@ export function read(
   return ask(api, { method: 'GET', path, query });
 }
 
-/** The record of the caller's key, which belongs to a person or to an organization. */
+/** Returns the record of the caller's key, which belongs to a person or an organization. */
 export async function readKey(api: ApiCall): Promise<ApiRecord> {
   const personal = await api({ method: 'GET', path: '/api/personal_api_keys/@current/' });
   if (personal.status === 404) return read(api, '/api/service_keys/@current/');
@@ -59,21 +59,21 @@ export async function readKey(api: ApiCall): Promise<ApiRecord> {
   return personal.body as ApiRecord;
 }
 
-/** The body of any request; throws `RefusedError` for any status but 2xx. */
+/** Returns the body of any request; throws `RefusedError` for any status but 2xx. */
 export async function ask(api: ApiCall, asked: ApiAsked): Promise<ApiRecord> {
   const answer = await api(asked);
   if (answer.status >= 300) throw new RefusedError(answer);
   return answer.body as ApiRecord;
 }
 
-/** The path with its query, as both ways to the API send it. */
+/** Returns the path with its query, for both ways to the API. */
 export function urlOf({ path, query = {} }: ApiAsked): string {
   const sent = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(sent.map(([name, value]) => [name, String(value)]));
   return search.size === 0 ? path : `${path}?${search.toString()}`;
 }
 
-/** The fields of a record that are named, in that order; those that it lacks are left out. */
+/** Returns the named fields of a record in that order, without missing ones. */
 export function pick(record: unknown, names: readonly string[]): ApiRecord {
   const fields = (record ?? {}) as ApiRecord;
   return Object.fromEntries(
@@ -81,13 +81,13 @@ export function pick(record: unknown, names: readonly string[]): ApiRecord {
   );
 }
 
-/** The entries of a list's `results`, or of another field of the answer. */
+/** Returns the entries of a list's `results`, or of another field of the answer. */
 export function entriesOf(answer: ApiRecord, name = 'results'): ApiRecord[] {
   const entries = answer[name];
   return Array.isArray(entries) ? (entries as ApiRecord[]) : [];
 }
 
-/** The cursor of the next page; undefined on the last one. */
+/** Returns the cursor of the next page; undefined on the last page. */
 export function nextCursor({ next }: ApiRecord): string | undefined {
   if (typeof next !== 'string' || !URL.canParse(next)) return undefined;
   return new URL(next).searchParams.get('cursor') ?? undefined;

@@ -4,9 +4,9 @@ import { checked } from '../../platform/http/bodies/validator.ts';
 import { unknownDetail, unknownNames } from '../../platform/http/unknown/unknown_names.ts';
 
 /**
- * The arguments of a call, checked by the schema of the tool as a body of the API is. Models send
- * null for what they leave out, and numbers and truths as texts: those are read as they are meant.
- * Throws a 400 that names every other fault, and for an unknown argument the nearest known one.
+ * Reads the arguments of a call, and checks them by the schema of the tool like a body of the API.
+ * Models send null for absent arguments, and numbers and booleans as texts; these are converted.
+ * Throws a 400 that names every other fault, and the nearest known name for an unknown argument.
  */
 export function readArguments<Input extends TObject>(input: Input, sent: unknown): Static<Input> {
   const properties = input.properties as Record<string, { type?: string }>;
@@ -28,7 +28,7 @@ export function readArguments<Input extends TObject>(input: Input, sent: unknown
   return checked(input, meant, '', unknown);
 }
 
-/** A call whose `arguments` are null as one without: the protocol's library takes null for none. */
+/** Removes `arguments` that are null, because the protocol's library refuses null. */
 export function withoutNullArguments(message: unknown): unknown {
   if (!isFields(message) || !isFields(message['params'])) return message;
   const { arguments: given, ...params } = message['params'];

@@ -3,20 +3,20 @@ import type { Logger } from '../../platform/log.ts';
 import { createAgentServer } from './agent_server.ts';
 import type { ToolContext } from './tool.ts';
 
-/** One message of the protocol and its answer, with a status as streamable HTTP has it. */
+/** Answers one message of the protocol, with a status of streamable HTTP. */
 export type Exchange = (
   message: unknown,
   headers: IncomingHttpHeaders,
   context: ToolContext,
 ) => Promise<Response>;
 
-/** The library's idea of its own address; nothing is sent there. */
+/** The library's own address; no request goes there. */
 const here = 'http://127.0.0.1/mcp';
 
 /**
- * Loads the protocol's library (a fifth of a second, once for a process) and gives what answers a
- * message. Each is answered by a server of its own that knows its caller alone, in one JSON text:
- * those of 2026-07-28 and those before it.
+ * Loads the protocol's library (a fifth of a second, once per process) and returns the function
+ * that answers messages. A new server that only knows its caller answers each message, in one JSON
+ * text. It supports the protocol of 2026-07-28 and earlier versions.
  */
 export async function openExchange(log: Logger): Promise<Exchange> {
   const library = await import('@modelcontextprotocol/server');
@@ -41,7 +41,7 @@ export async function openExchange(log: Logger): Promise<Exchange> {
     }
     const handler = createMcpHandler(() => createAgentServer(library, context), {
       legacy: 'reject',
-      // Nothing is told later: a stream would only hold a connection.
+      // No later messages follow, so a stream would only occupy a connection.
       maxSubscriptions: 0,
       onerror,
     });
@@ -49,7 +49,7 @@ export async function openExchange(log: Logger): Promise<Exchange> {
   };
 }
 
-/** Returns the headers that the protocol reads. The form of the answer is ours to decide. */
+/** Returns the headers that the protocol reads. Sluice decides the form of the answer. */
 function headersOf(headers: IncomingHttpHeaders): Record<string, string> {
   const of_protocol = Object.entries(headers).filter(
     (entry): entry is [string, string] =>

@@ -216,7 +216,7 @@ async function obeyInFull(agent: Agent, text: string): Promise<void> {
     end_at: '2026-01-01T00:00:00Z',
   });
   assert.equal(backfill.data.status, 403, 'a key that reads plans no backfill');
-  await assert.rejects(agent.call(text), /There is no tool of this name/);
+  await assert.rejects(agent.call(text), /There is no tool with this name/);
 }
 
 test('200 hostile texts lead a reading key to no write, on the wire and in the store', async () => {

@@ -1,12 +1,11 @@
-/** Most characters of a text of others, unless a tool says otherwise. */
+/** Most characters of an untrusted text, unless a tool sets another limit. */
 const text_characters_max = 1_000;
-/** Most characters of what a tool answers; lists are cut until it fits. */
+/** Most characters of a tool's answer; longer lists are cut. */
 const answer_characters_max = 40_000;
 
 /**
- * A text that came from outside (names, faults, log lines, values of events): in an answer it is an
- * object `{untrusted_text}`, never a plain text beside ours. `characters` says how long it was,
- * where it was cut.
+ * A text from outside (names, faults, log lines, values of events). Answers contain it as an object
+ * `{untrusted_text}`, never as a plain text. `characters` is its original length, if it was cut.
  */
 export class UntrustedText {
   readonly text: string;
@@ -22,7 +21,7 @@ export class UntrustedText {
   }
 }
 
-/** A sentence that this server wrote, from no words but its own. */
+/** A sentence made only of this server's words. */
 export class OwnSentence {
   readonly text: string;
   constructor(text: string) {
@@ -33,7 +32,7 @@ export class OwnSentence {
   }
 }
 
-/** Any JSON value as one text of others; null stays null. */
+/** Returns any JSON value as one untrusted text; null stays null. */
 export function untrusted(value: unknown, characters_max?: number): UntrustedText | null {
   if (value === null || value === undefined) return null;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -41,8 +40,8 @@ export function untrusted(value: unknown, characters_max?: number): UntrustedTex
 }
 
 /**
- * Characters that nobody sees but a model reads: control and format characters, tags, private ones.
- * They are spelled out, so that a text holds no more than a person sees in it.
+ * Invisible characters that a model would read: control and format characters, tags, private ones.
+ * They are escaped, so that a person sees the whole text.
  */
 const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}]/gu;
 
@@ -54,7 +53,7 @@ function visible(text: string): string {
   );
 }
 
-/** Fields whose texts are words of the server, from its own closed lists. */
+/** Fields whose texts are words from the server's closed lists. */
 const word_fields = new Set([
   'action',
   'activity',
@@ -74,18 +73,18 @@ const word_fields = new Set([
   'type',
 ]);
 const word = /^[A-Za-z][A-Za-z0-9_]{0,39}$/;
-/** Fields with an address that the server or a tool created. */
+/** Fields with an address from the server or a tool. */
 const address_fields = new Set(['open', 'receipt']);
 const address = /^https?:\/\/[A-Za-z0-9._~:/?&=%@[\]-]{1,500}$/;
 const cursor = /^[A-Za-z0-9_=+/.-]{1,500}$/;
-/** Values that can be no sentence: ids, instants, digests, intervals. */
+/** Values that cannot be a sentence: ids, instants, digests, intervals. */
 const harmless =
   /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|[0-9a-f]{64}|\d{1,10}|[a-z_]{1,40}:(?:read|write)|\*|every \d{1,2} minutes|hour|day|week)$/;
 const field_name = /^[a-z][a-z0-9_]{0,40}$/;
 
 /**
- * The value with every text that may come from outside as an `UntrustedText`. Nothing has to be
- * known about a text for that: only what is known to be ours stays plain.
+ * Returns the value with every text from outside as an `UntrustedText`. A text is untrusted by
+ * default; only known texts of the server stay plain.
  */
 function marked(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return isOurs(value, name) ? value : new UntrustedText(value);
@@ -93,7 +92,7 @@ function marked(value: unknown, name = ''): unknown {
   if (value instanceof UntrustedText || value instanceof OwnSentence) return value;
   if (Array.isArray(value)) return value.map((entry) => marked(entry, name));
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  // Names of fields that somebody else chose would be texts as well.
+  // Field names from outside are texts too.
   if (!entries.every(([field]) => field_name.test(field))) return untrusted(value);
   return Object.fromEntries(entries.map(([field, inner]) => [field, marked(inner, field)]));
 }
@@ -108,8 +107,8 @@ function isOurs(text: string, name: string): boolean {
 }
 
 /**
- * The answer as plain JSON of at most 40,000 characters: of a list that makes it longer the end is
- * left out, and `left_out` says how many entries.
+ * Returns the answer as plain JSON of at most 40,000 characters. It cuts a long list at its end,
+ * and `left_out` has the number of missing entries.
  */
 export function fitted(answer: Record<string, unknown>): Record<string, unknown> {
   const plain = JSON.parse(JSON.stringify(marked(answer))) as Record<string, unknown>;
@@ -125,7 +124,7 @@ export function fitted(answer: Record<string, unknown>): Record<string, unknown>
   return left_out === 0 ? plain : { ...plain, left_out };
 }
 
-/** Cuts a record that cannot be shortened by its lists, as one text. */
+/** Cuts a record that no shorter list makes small enough, as one text. */
 function cutWhole(plain: Record<string, unknown>): Record<string, unknown> {
   return { result: untrusted(plain, answer_characters_max / 2)!.toJSON() };
 }

@@ -220,7 +220,7 @@ test('an agent reads the refusal of a tool or of the API, not a protocol fault',
     assert.match(detail.untrusted_text ?? detail, words, name);
     assert.equal(typeof detail === 'string', whose !== undefined, name);
   }
-  await assert.rejects(agent.call('drop_tables'), /There is no tool of this name/);
+  await assert.rejects(agent.call('drop_tables'), /There is no tool with this name/);
   await agent.close();
 });
 

@@ -40,7 +40,7 @@ test('only a personal API key opens it', async () => {
   isProblem(await post(list, { key: home.project.api_token }), 401, /write key/);
   const cookie = await harness.newSession(home.user);
   const session = await harness.request('POST', '/mcp', { body: list, headers: { cookie } });
-  isProblem(session, 401, /a session does not count/);
+  isProblem(session, 401, /a session is not accepted here/);
   const both = await post(list, { headers: { cookie } });
   isProblem(both, 400, /one credential only/);
 });
@@ -56,7 +56,7 @@ test('a page of another site is refused, whatever names it has for the server', 
     { origin: 'http://127.0.0.1:8001' },
     { origin: 'https://127.0.0.1:8000' },
   ];
-  for (const headers of foreign) isProblem(await post(list, { headers }), 403, /another site/);
+  for (const headers of foreign) isProblem(await post(list, { headers }), 403, /other sites/);
 });
 
 test('only POST works; a slash at the end redirects', async () => {

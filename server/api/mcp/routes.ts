@@ -19,12 +19,12 @@ import { mcp_schema } from './schema.ts';
 import { tools } from './tools.ts';
 
 /**
- * `/mcp`: what agents ask, by streamable HTTP without sessions, so that every request stands alone
- * and any process may answer it.
+ * Route `/mcp` for agents, by streamable HTTP without sessions: every request is independent, so
+ * any process can answer it.
  */
 export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
   let exchange: Promise<Exchange> | undefined;
-  // In an instance of its own: a page of another site is refused before anything is looked at.
+  // A Fastify instance of its own, so that a page of another site is refused first.
   void app.register(async (instance) => {
     instance.addHook('onRequest', (request, _reply, done) => {
       refuseOrigin(deps, request);
@@ -47,7 +47,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
         const lacking = lackingScopes(request.caller, message);
         if (lacking !== undefined) {
           reply.header('www-authenticate', agentChallenge(deps, lacking, 'insufficient_scope'));
-          throw forbidden(`The token lacks a scope of ${lacking.join(', ')}.`, 'scope');
+          throw forbidden(`The token lacks one of the scopes ${lacking.join(', ')}.`, 'scope');
         }
         exchange ??= openExchange(deps.log);
         return answer(reply, await (await exchange)(message, request.headers, contextOf(request)));
@@ -71,29 +71,29 @@ export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * Throws 403 for a page that is not of this server: one that has another name for the server's
- * address (DNS rebinding) names that in `Origin` and `Host`, so neither is believed.
+ * Throws 403 for a page of another site. With DNS rebinding, such a page names its own host in
+ * `Origin` and `Host`, so the check trusts neither.
  */
 function refuseOrigin({ config }: Deps, { headers }: FastifyRequest): void {
   const { origin } = headers;
   if (origin !== undefined && origin !== new URL(config.public_url).origin)
-    throw forbidden('A page of another site may not ask here.');
+    throw forbidden('Pages of other sites cannot use this address.');
 }
 
-/** The body; throws for a caller without a key. */
+/** Returns the body; throws for a caller without a key. */
 function messageOf(request: FastifyRequest): unknown {
   if (request.caller.key_id === null)
     throw unauthenticated(
       'not_authenticated',
-      'Send a personal API key in the header "Authorization: Bearer <key>", or sign in by OAuth: ' +
-        'here a session does not count.',
+      'Send a personal API key in the header "Authorization: Bearer <key>", or sign in by ' +
+        'OAuth: a session is not accepted here.',
     );
   return withoutNullArguments(jsonBody(request));
 }
 
 /**
- * The scopes of the called tool, if the token of an assistant lacks some: it can ask its person for
- * them. The holder of a key cannot, so the API refuses there.
+ * Returns the scopes of the called tool if the token of an assistant lacks some, so that it can ask
+ * its person for them. The holder of a key cannot ask, so the API refuses there.
  */
 function lackingScopes(
   { resource, scopes }: Caller,
@@ -106,7 +106,9 @@ function lackingScopes(
   return tool.challenge ?? tool.scopes;
 }
 
-/** Batches were a part of the protocol once, so whoever sends one hears its own words. */
+/**
+ * Earlier versions of the protocol had batches, so the refusal of a batch has the protocol's form.
+ */
 function refuseBatch(reply: FastifyReply): FastifyReply {
   const message = 'Invalid Request: send one message in a request, not a list of them.';
   const body = { jsonrpc: '2.0', id: null, error: { code: -32600, message } };
@@ -124,8 +126,8 @@ function contextOf(request: FastifyRequest) {
 }
 
 /**
- * The API as the request's own key sees it: each call is a request of its own to the routes, with
- * all of their checks and limits.
+ * Calls the API with the request's own key: each call is a request to the routes, with all of their
+ * checks and limits.
  */
 function innerCalls(request: FastifyRequest): ApiCall {
   return ({ method, body, ...asked }) =>

@@ -9,7 +9,7 @@ const Message = Type.Object(
     id: Type.Optional(
       Type.Union(id, { description: 'Chosen by the client; none for a notification.' }),
     ),
-    method: Type.String({ description: 'Such as `initialize`, `tools/list`, `tools/call`.' }),
+    method: Type.String({ description: 'For example `initialize`, `tools/list`, `tools/call`.' }),
     params: Type.Optional(Type.Object({}, { additionalProperties: true })),
   },
   {
@@ -40,11 +40,11 @@ const json = { 'application/json': { schema: Answer } };
 const problem = { 'application/problem+json': { schema: Problem } };
 const refused = (description: string) => ({ description, content: problem });
 
-/** The description of `/mcp` in the document. */
+/** The description of `/mcp` in the OpenAPI document. */
 export const mcp_schema = {
   operationId: 'mcp_create',
   tags: ['mcp'],
-  summary: 'Ask as an agent: one message of the Model Context Protocol',
+  summary: 'Call as an agent: one message of the Model Context Protocol',
   description:
     'Streamable HTTP of MCP, without sessions and streams; docs/agents.md has the tools. ' +
     'Accepts API keys and the tokens of assistants. A body that is not a message gets an error ' +
@@ -54,15 +54,16 @@ export const mcp_schema = {
     200: { description: 'The answer to a request of the protocol.', content: json },
     202: { description: 'A notification was taken; no body.', type: 'null' },
     400: {
-      description: 'No JSON, more than one message, or a message that the protocol does not have.',
+      description:
+        'Invalid JSON, more than one message, or a message that the protocol does not ' + 'have.',
       content: { ...json, ...problem },
     },
     401: refused('No key, or an unknown, expired or revoked one; a session does not count.'),
     403: refused('The Origin is not this server, or the token lacks a scope.'),
     404: { description: 'A method that the protocol does not have.', content: json },
     405: refused('Only POST is allowed.'),
-    406: refused('The Accept header does not take JSON.'),
-    409: refused('A request with this Idempotency-Key is running.'),
+    406: refused('The Accept header does not allow JSON.'),
+    409: refused('A request with this Idempotency-Key is in progress.'),
     413: refused('The body is larger than 1048576 bytes.'),
     415: refused('The body is not application/json.'),
     422: refused('The Idempotency-Key was used for another request.'),

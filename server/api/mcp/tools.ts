@@ -12,7 +12,7 @@ import { plan_configuration } from './tools/plan_configuration.ts';
 import { read_activity } from './tools/read_activity.ts';
 import { read_logs } from './tools/read_logs.ts';
 
-/** Everything that an agent can do, one line each; twelve at most. */
+/** All tools for agents, one line each; at most twelve. */
 export const tools: readonly Tool[] = [
   list_projects,
   list_exports,

@@ -4,15 +4,15 @@ import { compose } from '../../platform/mail/compose.ts';
 import { withoutLinks } from '../../platform/mail/plain_text.ts';
 import type { Level } from './schema.ts';
 
-/** Somebody who joined an organization; `person_name` is empty when they have not said it. */
+/** A person who joined an organization; `person_name` is empty if they have not entered one. */
 type Joined = { organization_name: string; person_name: string; email: string; level: Level };
 
 /**
- * The mail that tells a member of somebody who joined, all but its recipient. Answers go to the
- * person who joined.
+ * Builds the mail that tells a member about a person who joined, without its recipient. Replies go
+ * to the person who joined.
  */
 export function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage, 'to'> {
-  // Names are anyone's words: they must not write paragraphs of ours.
+  // Anybody can choose names, so they must not add paragraphs or links to our mail.
   const [organization_name, person_name] = [
     withoutLinks(names.organization_name),
     withoutLinks(names.person_name),

@@ -6,10 +6,10 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from '../sessions/schema.ts';
 import { columnsFor, live } from '../sessions/store.ts';
 
-/** A person's sessions as an owner sees them; `session_id` is the owner's own. */
+/** The sessions of a person for an owner; `session_id` is the owner's own session. */
 export type SessionsIn = Pick<Caller, 'user_id' | 'session_id'> & { organization_id: string };
 
-/** Sessions `s` of the person that would still be taken and reach the organization. */
+/** SQL for valid sessions `s` of the person that reach the organization. */
 const liveIn = ({ organization_id, user_id }: SessionsIn, now_ms: number) => sql`
   ${live({ user_id }, now_ms)} AND (${raw(is_own_method)} OR s.own_factor_at IS NOT NULL
     OR NOT s.awaits_factor AND EXISTS (SELECT 1 FROM provider_reach r
@@ -17,7 +17,7 @@ const liveIn = ({ organization_id, user_id }: SessionsIn, now_ms: number) => sql
 const columnsIn = ({ session_id }: SessionsIn) => columnsFor({ session_id, is_partial: false });
 
 /**
- * The person's sessions that reach the organization, newest first (ties by id). Leans on
+ * Lists the person's sessions that reach the organization, newest first (ties by id). Uses
  * sessions_by_user.
  */
 export function listSessionsIn(place: SessionsIn, now_ms: number): List {
@@ -28,7 +28,10 @@ export function listSessionsIn(place: SessionsIn, now_ms: number): List {
   };
 }
 
-/** The session with this id, when it reaches the organization; held until the transaction ends. */
+/**
+ * Returns the session with this id if it reaches the organization, locked until the transaction
+ * ends.
+ */
 export function findSessionIn(
   tx: Transaction,
   place: SessionsIn,
@@ -41,7 +44,7 @@ export function findSessionIn(
   );
 }
 
-/** Ends the person's sessions that reach the organization; gives how many there were. */
+/** Ends the person's sessions that reach the organization; returns their number. */
 export function endSessionsIn(tx: Transaction, place: SessionsIn, now_ms: number): Promise<number> {
   return tx.run(sql`DELETE FROM sessions s WHERE ${liveIn(place, now_ms)}`);
 }

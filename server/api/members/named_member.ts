@@ -6,7 +6,7 @@ import { isUuid } from '../../platform/uuid.ts';
 import type { MemberRow } from './schema.ts';
 import { findMember } from './store.ts';
 
-/** The member that the path names, as `find` finds members; throws 404 otherwise. */
+/** Returns the member of the path by `find`; throws 404 otherwise. */
 export async function getMember<Db extends Queryable>(
   request: FastifyRequest,
   db: Db,

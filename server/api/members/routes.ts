@@ -25,13 +25,13 @@ const base = '/api/organizations/:organization_id/members/';
 const url = `${base}:user__uuid/`;
 const within = 'organization';
 /**
- * Rules over several members read them under the organization's lock, so that two changes cannot
- * each see the state before the other.
+ * Rules about several members read them under the organization's lock, so that concurrent changes
+ * cannot both see the old state.
  */
 const writing = { scope: 'organization_member:write', within, locks_organization: true } as const;
 
 /**
- * `/api/organizations/:organization_id/members/`: list, change of the level, removal and leaving;
+ * Routes of `/api/organizations/:organization_id/members/`: list, change the level, remove, leave;
  * the sessions of a member.
  */
 export function memberRoutes(app: FastifyInstance, deps: Deps): void {
@@ -58,8 +58,8 @@ function listRoute(app: FastifyInstance, { db }: Deps): void {
 
 function levelRoutes(app: FastifyInstance): void {
   const description =
-    'You cannot change your own level. Only an owner can make somebody an owner, or change the ' +
-    'level of an owner. `@me` is the caller.';
+    'You cannot change your own level. Only an owner can make another member an owner, or ' +
+    'change the level of an owner. `@me` is the caller.';
   const response = { 200: Member };
   app.patch(
     url,
@@ -117,7 +117,7 @@ function changeLevel(schema: typeof MemberPatch | typeof MemberPut) {
 function removeMember(request: FastifyRequest, reply: FastifyReply) {
   return write(request, reply, 204, async (tx, record) => {
     const { organization_id } = request.access;
-    // No list shows a deactivated person, but the membership must not survive the person for that.
+    // The lists omit a deactivated person, but their membership can still be removed.
     const member = await getMember(request, tx, findMemberOfAnyState);
     ifMatch(request, member);
     refuseRemoval(askerOf(request), member, await hasOtherOwner(tx, organization_id, member.id));
@@ -131,7 +131,7 @@ function askerOf(request: FastifyRequest) {
 }
 
 function entryOf(activity: string, before: MemberRow, after: MemberRow | undefined): Entry {
-  // The person's own fields are not changed here.
+  // This route does not change the person's own fields.
   const changes = changesOf(before, after, [
     'id',
     'user',

@@ -3,18 +3,18 @@ import { conflict, forbidden } from '../../platform/http/errors.ts';
 import { requireLevel } from '../../platform/http/caller/guard.ts';
 import type { Level, MemberRow } from './schema.ts';
 
-/** The caller, with their level under the organization's lock. */
+/** The caller, with their level read under the organization's lock. */
 export type Asker = { user_uuid: string; level: Level };
 
-/** Is the member the one who asks? */
+/** Returns true if the member is the caller. */
 export function isOneself(asker: Asker, member: MemberRow): boolean {
   return member.user.uuid === asker.user_uuid;
 }
 
 /**
- * Throws 403 where the asker may not give the member this level: nobody changes their own, and only
- * an owner makes or unmakes an owner. No level, or the one that the member has, is no change. An
- * owner is always left, because whoever unmakes one stays one themselves.
+ * Throws 403 if the caller may not give the member this level: nobody changes their own, and only
+ * an owner promotes or demotes an owner. An absent or equal level is no change. At least one owner
+ * stays, because an owner who demotes another remains an owner.
  */
 export function refuseLevel(asker: Asker, member: MemberRow, level: Level | undefined): void {
   if (level === undefined || level === member.level) return;
@@ -25,8 +25,8 @@ export function refuseLevel(asker: Asker, member: MemberRow, level: Level | unde
 }
 
 /**
- * Throws 403 where the asker may not remove the member, and 409 when the member is the only owner.
- * Leaving is open to everybody else.
+ * Throws 403 if the caller may not remove the member, and 409 if the member is the only owner.
+ * Everybody else may leave.
  */
 export function refuseRemoval(asker: Asker, member: MemberRow, has_other_owner: boolean): void {
   if (!isOneself(asker, member)) {

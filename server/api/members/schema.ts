@@ -5,12 +5,11 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { User } from '../users/schema.ts';
 
-/** The rights of a member: 1 member, 8 administrator, 15 owner. */
+/** The level of a member: 1 member, 8 administrator, 15 owner. */
 export const Level = Type.Enum([1, 8, 15], { description: '1 member, 8 administrator, 15 owner.' });
-/** One of the three levels. */
 export type Level = Static<typeof Level>;
 
-/** A member of an organization as every answer shows it. */
+/** A member of an organization in answers. */
 export const Member = Type.Object(
   {
     id: uuid('Id of the membership; paths name members by `user.uuid`.'),
@@ -39,10 +38,9 @@ export const Member = Type.Object(
   },
   { title: 'Member' },
 );
-/** A member row as SELECT gives it. */
 export type MemberRow = Static<typeof Member>;
 
 /** Body of PUT. */
 export const MemberPut = Type.Object({ level: Level });
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const MemberPatch = Type.Object({ level: Type.Optional(Level) });

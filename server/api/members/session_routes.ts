@@ -27,8 +27,8 @@ const description =
   'the person out of that browser everywhere on this server; their API keys stay. They get a mail.';
 
 /**
- * `.../members/:user__uuid/sessions/`: owners see in which browsers a member is signed in, and end
- * one session or all.
+ * Routes of `.../members/:user__uuid/sessions/`: owners see a member's sessions, and end one or
+ * all.
  */
 export function memberSessionRoutes(app: FastifyInstance, deps: Deps): void {
   const { db, clock } = deps;
@@ -85,7 +85,7 @@ export function memberSessionRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** The member whose sessions the owner looks at, and their organization. */
+/** Returns the member whose sessions the owner reads, and their organization. */
 function placeOf({ access, caller }: FastifyRequest, member: MemberRow) {
   return {
     user_id: member.user.id,
@@ -94,7 +94,7 @@ function placeOf({ access, caller }: FastifyRequest, member: MemberRow) {
   };
 }
 
-/** Ends sessions of the member that the path names, and tells both logs and the person. */
+/** Ends sessions of the path's member, records it in both logs, and mails the person. */
 function end(
   deps: Deps,
   request: FastifyRequest,

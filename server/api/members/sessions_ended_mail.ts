@@ -2,13 +2,13 @@ import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
 
-/** The mail that tells a member that an owner ended so many of their sessions. */
+/** Builds the mail that tells a member how many of their sessions an owner ended. */
 export function sessionsEndedMail(
   told: { to: string; by: string; organization_name: string; ended: number },
   public_url: string,
 ): MailMessage {
   const { to, by, ended } = told;
-  // A name is anyone's words: it must not write paragraphs of ours.
+  // Anybody can choose a name, so it must not add paragraphs or links to our mail.
   const organization_name = oneLine(told.organization_name);
   const heading = 'An owner signed you out';
   return {
@@ -20,7 +20,7 @@ export function sessionsEndedMail(
         `${by}, an owner of ${organization_name}, ended ` +
           `${ended === 1 ? 'a session' : `${ended} sessions`} of your account. You are signed ` +
           `out of ${ended === 1 ? 'that browser' : 'those browsers'} on this whole server.`,
-        'Your API keys work on. To continue, sign in again.',
+        'Your API keys keep working. To continue, sign in again.',
       ],
       action: { label: 'Sign in', url: `${public_url}/login` },
       footer: `You get this mail because you are a member of ${organization_name}.`,

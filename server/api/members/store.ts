@@ -27,8 +27,8 @@ const all = (organization_id: string) =>
 const active = (organization_id: string) => sql`${all(organization_id)} AND u.is_active`;
 
 /**
- * The organization's active members, newest first (ties by id). The page is chosen first, by
- * members_by_organization: how somebody signs in is asked of no other member.
+ * Lists the organization's active members, newest first (ties by id). It first chooses the page by
+ * members_by_organization, then reads only these members' ways to sign in.
  */
 export function listMembers(organization_id: string): List {
   const order = sql`ORDER BY m.joined_at DESC, m.id DESC`;
@@ -39,7 +39,7 @@ export function listMembers(organization_id: string): List {
   };
 }
 
-/** The active member with this user uuid. */
+/** Returns the active member with this user uuid. */
 export function findMember(
   db: Queryable,
   organization_id: string,
@@ -50,7 +50,7 @@ export function findMember(
   );
 }
 
-/** The member with this user uuid, whose account may be deactivated. */
+/** Returns the member with this user uuid, whose account may be deactivated. */
 export function findMemberOfAnyState(
   db: Queryable,
   organization_id: string,
@@ -62,8 +62,8 @@ export function findMemberOfAnyState(
 }
 
 /**
- * Has the organization an active owner beside this one? The caller holds the organization's lock,
- * so the answer holds until the transaction ends.
+ * Returns true if the organization has another active owner. The caller holds the organization's
+ * lock, so the answer stays valid until the transaction ends.
  */
 export async function hasOtherOwner(
   tx: Transaction,
@@ -78,7 +78,7 @@ export async function hasOtherOwner(
   );
 }
 
-/** Sets the level; one that the member already has leaves `updated_at` as it is. */
+/** Sets the level; an equal level leaves `updated_at` unchanged. */
 export async function updateLevel(tx: Transaction, member_id: string, level: Level): Promise<void> {
   await tx.run(
     sql`UPDATE members SET level = ${level}, updated_at = now() WHERE id = ${member_id}::uuid
@@ -87,8 +87,8 @@ export async function updateLevel(tx: Transaction, member_id: string, level: Lev
 }
 
 /**
- * Makes the user a member with the level, and tells nobody; false when they are one already. The
- * caller holds the organization's lock.
+ * Adds the user as a member with the level, without mails; returns false if they are a member
+ * already. The caller holds the organization's lock.
  */
 export async function insertMember(
   tx: Transaction,
@@ -104,9 +104,9 @@ export async function insertMember(
 }
 
 /**
- * Makes the user a member with the level; false when they are one already. Once that is committed,
- * the other members are told by mail where the organization wants it, beside the answer and not
- * before it. The caller holds the organization's lock.
+ * Adds the user as a member with the level; returns false if they are a member already. After the
+ * commit, the other members get a mail if the organization wants it; the answer does not wait. The
+ * caller holds the organization's lock.
  */
 export async function joinOrganization(
   { mail, outbox }: { mail: Mail; outbox: Outbox },
@@ -133,17 +133,17 @@ export async function joinOrganization(
 }
 
 /**
- * Takes the member out, and with them their ways in: keys that could do nothing any more are
- * deleted, the organization and its projects are taken out of the limits of the others, and a
- * person without any organization is signed out everywhere.
+ * Removes the member and their access. Deletes keys that only work here, removes the organization
+ * and its projects from the limits of other keys, and signs a person without any organization out
+ * everywhere.
  */
 export async function deleteMember(
   tx: Transaction,
   organization_id: string,
   user_id: number,
 ): Promise<void> {
-  // The person's lock: of two organizations that remove them at once the later one sees that they
-  // have none left.
+  // Locks the person: if two organizations remove them at once, the later one sees that none is
+  // left.
   await tx.row(sql`SELECT 1 FROM users WHERE id = ${user_id} FOR NO KEY UPDATE`);
   await tx.run(
     sql`DELETE FROM members WHERE organization_id = ${organization_id}::uuid
@@ -154,7 +154,7 @@ export async function deleteMember(
   if (other === undefined) await endSessions(tx, user_id, null);
 }
 
-/** Every other active member; nobody when the organization does not want such mails. */
+/** Lists all other active members; none if the organization does not want such mails. */
 async function listJoinedMailAddresses(
   tx: Transaction,
   organization_id: string,
@@ -168,7 +168,8 @@ async function listJoinedMailAddresses(
 }
 
 /**
- * Counts the tokens of the organization's directories that end when the user is no longer an owner.
+ * SQL that counts the tokens of the organization's directories that end when the user is no longer
+ * an owner.
  */
 function tokensMade(organization_id: Sql, user_id: Sql): Sql {
   return sql`(SELECT count(*)::integer FROM scim_tokens made JOIN domains home

@@ -18,8 +18,8 @@ import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.
 import { findDelivery, listDeliveries, lockDelivery, sendAgain } from './store.ts';
 
 /**
- * Registers the routes of notices and their fate, under organizations and under projects: list,
- * retrieve, send again.
+ * Routes of notices and their deliveries, under organizations and projects: list, retrieve, send
+ * again.
  */
 export function noticeDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
   for (const mount of mountsOf('notice_deliveries')) {
@@ -68,7 +68,7 @@ function sendRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): v
       schema: {
         summary: 'Send a notice again, at once and with as many attempts as the first time',
         description:
-          'Sends the same notice with the same id again, with the present address and secret ' +
+          'Sends the same notice with the same id again, with the current address and secret ' +
           'of its target. 409 while an attempt is in progress, and while the target is off.',
         response: { 200: NoticeDeliveryRecord },
       },

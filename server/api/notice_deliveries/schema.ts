@@ -7,10 +7,9 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 
 const delivery_outcomes = ['pending', 'delivered', 'given_up'] as const;
 
-/** The query of the list. */
 export const DeliveriesQuery = Type.Object({
   ...PageQuery.properties,
-  target: Type.Optional(uuid('Only what goes to this target.')),
+  target: Type.Optional(uuid('Only deliveries to this target.')),
   batch_export: Type.Optional(uuid('Only notices of this export.')),
   outcome: Type.Optional(Type.Enum([...delivery_outcomes])),
 });
@@ -25,7 +24,7 @@ const tried = {
         'Sluice reads nothing else of the answer.',
     }),
   ),
-  detail: nullable(Type.String({ description: 'What went wrong, and what to do.' })),
+  detail: nullable(Type.String({ description: 'The error, and what to do.' })),
 };
 
 const fields = {
@@ -40,20 +39,19 @@ const fields = {
     Type.String({ description: 'The administrator; null where it goes to a target.' }),
   ),
   outcome: Type.Enum([...delivery_outcomes], {
-    description: '`pending`: it is tried (again) at `next_attempt_at`.',
+    description: '`pending`: the next attempt is at `next_attempt_at`.',
   }),
-  attempts: Type.Integer({ description: 'How many attempts there were since it was sent last.' }),
+  attempts: Type.Integer({ description: 'Attempts since it was last sent.' }),
   next_attempt_at: nullable(instant('When it is tried next; null once it is over.')),
   last_try: nullable(Type.Object(tried, { description: 'The latest attempt; null before it.' })),
   created_at: instant('When it happened.'),
 };
 
-/** One notice on its way to one recipient, as lists show it. */
+/** A notice for one recipient, in lists. */
 export const NoticeDelivery = Type.Object(fields, { title: 'NoticeDelivery' });
-/** A delivery's row as SELECT gives it. */
 export type NoticeDelivery = Static<typeof NoticeDelivery>;
 
-/** A delivery with all that was tried. */
+/** A delivery with all its attempts. */
 export const NoticeDeliveryRecord = Type.Object(
   {
     ...fields,
@@ -68,5 +66,4 @@ export const NoticeDeliveryRecord = Type.Object(
   },
   { title: 'NoticeDeliveryRecord' },
 );
-/** A delivery with all that was tried. */
 export type NoticeDeliveryRecord = Static<typeof NoticeDeliveryRecord>;

@@ -24,7 +24,9 @@ const fits = (place: Place, { target, batch_export, outcome }: DeliveriesWanted)
   ${batch_export === undefined ? empty : sql`AND d.batch_export_id = ${batch_export}::uuid`}
   ${outcome === undefined ? empty : sql`AND d.outcome = ${outcome}`}`;
 
-/** The deliveries of a place, newest first. The page is chosen before their notices are read. */
+/**
+ * Lists the deliveries of a place, newest first. It first chooses the page, then reads its notices.
+ */
 export function listDeliveries(place: Place, wanted: DeliveriesWanted): List {
   return {
     rows: (page) => sql`
@@ -35,12 +37,12 @@ export function listDeliveries(place: Place, wanted: DeliveriesWanted): List {
   };
 }
 
-/** A delivery with the notice as it was written, and the type of its target. */
+/** A delivery with the text of its notice and the type of its target. */
 export type StoredDelivery = NoticeDeliveryRecord & {
   type: NoticeTargetRow['type'] | null;
 };
 
-/** The delivery with all that was tried. */
+/** Returns the delivery with all its attempts. */
 export function findDelivery(
   db: Queryable,
   place: Place,
@@ -55,7 +57,9 @@ export function findDelivery(
     FROM notice_deliveries d ${with_notice} WHERE d.id = ${id} AND ${isInPlace(place)}`);
 }
 
-/** Locks the delivery; says whether a process has it in hands, and whether its target is off. */
+/**
+ * Locks the delivery; returns whether a process is attempting it, and whether its target is off.
+ */
 export function lockDelivery(
   tx: Transaction,
   place: Place,
@@ -69,7 +73,7 @@ export function lockDelivery(
     FROM notice_deliveries d WHERE d.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF d`);
 }
 
-/** Makes the delivery due now, as if it had never been tried. The caller holds its lock. */
+/** Makes the delivery due now, with all attempts again. The caller holds its lock. */
 export async function sendAgain(tx: Transaction, id: number, now: string): Promise<void> {
   await tx.run(sql`UPDATE notice_deliveries SET outcome = 'pending', attempts = 0,
     next_attempt_at = ${now}::timestamptz WHERE id = ${id}`);

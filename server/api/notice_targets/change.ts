@@ -20,13 +20,13 @@ import type { NoticeTargetRow } from './schema.ts';
 import { insertNoticeTarget, listNoticeTargets, updateNoticeTarget } from './store.ts';
 
 const targets_max = 50;
-/** The actions that a person cannot do after their directory deactivated them. */
+/** The actions that a person cannot do after a directory has deactivated them. */
 export const no_mails = 'let mails be sent';
 
 /**
- * Creates the target that the request describes; gives its id, and the secret when the server
- * created it. Throws 400 for a wrong body, 409 when the project has 50 targets, and 403 for mails
- * that a person asks for whom their directory has deactivated.
+ * Creates the target of the request; returns its id, and the secret if the server created it.
+ * Throws 400 for an invalid body, and 409 if the project has 50 targets. Throws 403 for mails, if a
+ * directory has deactivated the caller.
  */
 export async function createTarget(
   deps: Deps,
@@ -78,8 +78,8 @@ export async function createTarget(
 }
 
 /**
- * Applies the body of a PATCH or PUT to a target that the caller has locked, and says whether it
- * has another address or secret now. Throws 400 for a wrong body.
+ * Applies the body of a PATCH or PUT to a target that the caller has locked; returns whether its
+ * address or secret has changed. Throws 400 for an invalid body.
  */
 export async function changeTarget(
   deps: Deps,
@@ -90,7 +90,7 @@ export async function changeTarget(
   const { passed, endWith } = beginBody(request, NoticeTargetPatch);
   const { url: sent_url, ...others } = passed;
   const stored = storedPlace(deps, await findTarget(tx, before.id));
-  // Whoever sends back what was shown, or what is stored, changes nothing by it.
+  // Sending back the shown or the stored address changes nothing.
   const url = sent_url === before.url || sent_url === stored.url ? undefined : sent_url;
   const found = [
     ...movedSecrets(webhook_places, stored, typeof url === 'string' ? { ...stored, url } : stored, {
@@ -118,12 +118,12 @@ export async function changeTarget(
   return { has_new_url: typeof url === 'string', has_new_secret: secret !== undefined };
 }
 
-/** The secret field of a target, and the field that says where its signatures go. */
+/** The secret field of a target, and the field with the address of its signed requests. */
 const webhook_places = { secrets: ['secret'], where: ['url'] };
 
 /**
- * The whole address and the secret of a target, as far as its type has them. Never to be logged or
- * answered.
+ * Returns the whole address and the secret of a target, if its type has them. Never log or answer
+ * them.
  */
 function storedPlace(
   { secrets }: Deps,

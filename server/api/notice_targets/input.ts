@@ -9,8 +9,8 @@ import type { NoticeTargetChanges, NoticeTargetRow } from './schema.ts';
 import { listKnownExports } from './store.ts';
 
 /**
- * The target of the fields: its project, its type, undefined if the body names no existing one, and
- * whether it is being created, when the required fields of the type must be present.
+ * The target of the fields: its project, its type (undefined if the body has no valid one), and
+ * whether it is being created and so needs the required fields.
  */
 export type Subject = {
   team_id: number;
@@ -19,9 +19,8 @@ export type Subject = {
 };
 
 /**
- * Every violation of the rules that the schema cannot say: what each type needs and refuses, the
- * form of url and secret, an address that no notice can reach, and that the exports are the
- * project's.
+ * Returns every violation of rules beyond the schema: fields that each type requires or refuses,
+ * the form of url and secret, an unreachable address, and exports of other projects.
  */
 export async function wrongFields(
   { db, outbound }: { db: Queryable; outbound: Outbound },
@@ -36,7 +35,7 @@ export async function wrongFields(
   ];
 }
 
-/** The fields that a new target of the type must have, and those that it never has. */
+/** The fields that a new target of the type must have, and those that it cannot have. */
 const type_fields: Record<NoticeTargetRow['type'], { needed: Field; foreign: Field[] }> = {
   email: { needed: 'address', foreign: ['url', 'secret'] },
   webhook: { needed: 'url', foreign: ['address'] },
@@ -108,8 +107,7 @@ function secretViolations({ type }: Subject, { secret }: NoticeTargetChanges): V
 }
 
 /**
- * Lists the faults of an address that are known before anything is sent; its host name is looked up
- * then.
+ * Lists the faults of an address that are known before sending; its host name is looked up later.
  */
 function unreachable(outbound: Outbound, url: string): Violation[] {
   const { hostname } = new URL(url);

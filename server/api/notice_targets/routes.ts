@@ -27,8 +27,8 @@ import { deleteNoticeTarget, findNoticeTarget, listNoticeTargets } from './store
 import { tryTarget } from './try_target.ts';
 
 /**
- * Registers the routes of notice targets: list, create, retrieve, change, delete, test, under
- * organizations and under projects.
+ * Routes of notice targets: list, create, retrieve, change, delete, test, under organizations and
+ * projects.
  */
 export function noticeTargetRoutes(app: FastifyInstance, deps: Deps): void {
   for (const mount of mountsOf('notice_targets')) {
@@ -55,7 +55,7 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
   );
 
   const description =
-    'Notices tell once of each change: an export fails, recovers, is late, has delivered an ' +
+    'A notice reports each change once: an export fails, recovers, is late, has delivered an ' +
     'unusual number of rows, or was paused by the server. While a project has no target, the ' +
     'administrators of the organization get mails.';
   const schema = {
@@ -77,7 +77,7 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
           created.type === 'webhook' ? [secretChange('secret', 'created')] : [],
         ),
       );
-      // With `validate_only` there is no target, and nothing will ever be signed with the secret.
+      // `validate_only` creates no target, so the secret will never sign anything.
       return { ...created, secret: isValidateOnly(request) ? null : secret };
     }),
   );
@@ -102,7 +102,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
       await refuseMails(tx, request, before);
       const { has_new_url, has_new_secret } = await changeTarget(deps, tx, before, request);
       const after = await getTarget(tx, request);
-      // Another address of the same host may look like the one before.
+      // Another address of the same host may look like the old one.
       const unseen = [
         ...(has_new_url && after.url === before.url ? [secretChange('url', 'changed')] : []),
         ...(has_new_secret ? [secretChange('secret', 'changed')] : []),
@@ -111,8 +111,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
       return after;
     });
   const description =
-    'The type stays. Another `url` needs the `secret` with it. What waits to be delivered ' +
-    'goes to the new address, under the new secret.';
+    'The type cannot change. Another `url` needs the `secret` with it. Waiting deliveries go ' +
+    'to the new address, with the new secret.';
   const schema = (summary: string) => ({
     summary,
     description,
@@ -153,11 +153,11 @@ function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
 
 function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
   const description =
-    'One attempt, at once, whatever `events` and `enabled` say. `last_test` of the target shows ' +
-    'the result. PagerDuty gets an incident of severity `info` and its end. After ten in a row ' +
-    'the server slows the tests of a project.';
+    'One attempt, at once, even if `events` or `enabled` exclude it. `last_test` of the ' +
+    'target shows the result. PagerDuty gets an incident of severity `info` and its end. ' +
+    'After ten tests in a row, the server slows the tests of the project.';
   const schema = {
-    summary: 'Send a notice to try a target out',
+    summary: 'Send a test notice to a target',
     description,
     response: { 200: NoticeTargetTest },
   };
@@ -174,8 +174,8 @@ function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): v
 }
 
 /**
- * The target that the path names, or the one with the id, in the place of the path; throws 404
- * without one.
+ * Returns the target of the path, or the one with the id, in the place of the path; throws 404 if
+ * it does not exist.
  */
 async function getTarget(
   db: Queryable,
@@ -186,7 +186,7 @@ async function getTarget(
   return (await findNoticeTarget(db, request.access, id, lock)) ?? missing();
 }
 
-/** Throws 403 where a person whom their directory has deactivated would decide who gets mails. */
+/** Throws 403 if a directory has deactivated the person who would decide who gets mails. */
 async function refuseMails(
   db: Queryable,
   { caller }: FastifyRequest,
@@ -195,7 +195,7 @@ async function refuseMails(
   if (type === 'email') await refuseDeactivated(db, caller.user_id, no_mails);
 }
 
-/** `unseen` are the changes that the shown fields do not tell. */
+/** `unseen` are changes that the shown fields hide. */
 function entryOf(
   activity: string,
   before: NoticeTargetRow | undefined,

@@ -15,7 +15,7 @@ const fields = {
   name: lineOfText({
     minLength: 1,
     maxLength: 100,
-    description: 'What people call the target, such as the channel that it leads to.',
+    description: "A name for people, such as the target's channel.",
   }),
   address: Type.String({
     trim: true,
@@ -28,9 +28,9 @@ const fields = {
     minLength: 1,
     maxLength: 4096,
     description:
-      'The address that Sluice posts to: http or https, without user, password or fragment. It ' +
-      'is encrypted at rest. Answers show its scheme and host. For `pagerduty` the default is ' +
-      'that of accounts in the United States.',
+      'The address that Sluice posts to: http or https, without user, password or fragment. ' +
+      'It is encrypted at rest. Answers show its scheme and host. For `pagerduty` the ' +
+      'default is the address for accounts in the United States.',
   }),
   secret: Type.String({
     description:
@@ -61,8 +61,8 @@ const fields = {
 
 const shown_url = Type.String({
   description:
-    `Where is posted to: scheme and host, and for path and query ${hidden_part}, with the last ` +
-    'four characters where they are long. A body may repeat it to keep the address.',
+    `The address: scheme and host, and ${hidden_part} for path and query, with the last four ` +
+    'characters if they are long. A body may repeat it to keep the address.',
 });
 
 const DisabledReason = Type.Object(
@@ -80,15 +80,15 @@ const DisabledReason = Type.Object(
 
 const LastAttempt = Type.Object(
   {
-    at: instant('When it was made.'),
+    at: instant('Time of the attempt.'),
     notice: uuid('The id of the notice; webhooks have it as `webhook-id`.'),
     event: Type.Enum([...notice_events]),
     batch_export: nullable(uuid('Null: the notice was about a tool.')),
     outcome: Type.Enum(['delivered', 'failed', 'given_up'], {
-      description: '`failed`: it is tried again at `next_attempt_at`.',
+      description: '`failed`: the next attempt is at `next_attempt_at`.',
     }),
-    detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),
-    next_attempt_at: nullable(instant('When it is tried again.')),
+    detail: nullable(Type.String({ description: 'The error and what to do, for people.' })),
+    next_attempt_at: nullable(instant('Time of the next attempt.')),
   },
   { description: 'The latest attempt to tell something; null before the first.' },
 );
@@ -97,12 +97,12 @@ const LastTest = Type.Object(
   {
     at: instant('When it ended.'),
     is_delivered: Type.Boolean({ description: 'Whether the target accepted it.' }),
-    detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),
+    detail: nullable(Type.String({ description: 'The error and what to do, for people.' })),
   },
   { description: 'The latest result of `test/`; null before the first.' },
 );
 
-/** A target as every answer shows it. */
+/** A target in answers. */
 export const NoticeTarget = Type.Object(
   {
     id: uuid(),
@@ -124,7 +124,6 @@ export const NoticeTarget = Type.Object(
   { title: 'NoticeTarget' },
 );
 
-/** A target row as SELECT gives it. */
 export type NoticeTargetRow = Static<typeof NoticeTarget>;
 
 /** The answer that creates a target. */
@@ -143,8 +142,7 @@ export const NewNoticeTarget = Type.Object(
 );
 
 const settable = {
-  // Null for the one that the type does not have, as answers show it: what was read can be sent
-  // back.
+  // Null for the address or secret that the type does not have, so that an answer can be sent back.
   name: Type.Optional(nullable(fields.name)),
   address: Type.Optional(nullable(fields.address)),
   url: Type.Optional(nullable(fields.url)),
@@ -170,10 +168,10 @@ export const NoticeTargetCreate = Type.Object({
   ...settable,
 });
 
-/** Body of PATCH and PUT: what is left out keeps its value. */
+/** Body of PATCH and PUT: absent fields keep their values. */
 export const NoticeTargetPatch = Type.Object(settable);
 
-/** The fields that may change, as far as they were sent. */
+/** The fields that a request may change. */
 export type NoticeTargetChanges = Static<typeof NoticeTargetPatch>;
 
 /** The answer of `test/`. */
@@ -186,7 +184,7 @@ export const NoticeTargetTest = Type.Object(
           '299; null with `validate_only`.',
       }),
     ),
-    detail: nullable(Type.String({ description: 'What went wrong and what to do, for people.' })),
+    detail: nullable(Type.String({ description: 'The error and what to do, for people.' })),
   },
   { title: 'NoticeTargetTest' },
 );

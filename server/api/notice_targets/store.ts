@@ -8,14 +8,14 @@ import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../managed/store.ts';
 import type { NoticeTargetRow } from './schema.ts';
 
-// Columns are named: what is sealed cannot slip in.
+// Each column is named, so no sealed value can slip in.
 const columns = sql`t.id, t.team_id, t.type, t.name, t.address, t.url, t.events, t.batch_export_ids,
   t.enabled, t.disabled_reason, t.last_attempt, t.last_test, t.created_at, t.last_updated_at,
   ${managedBy('notice_target', sql`t.id`)} AS managed_by`;
 
 const isInPlace = (place: Place) => liesIn(place, sql`t.team_id`);
 
-/** The targets of a place, newest first (ties by id). Leans on notice_targets_by_project. */
+/** Lists the targets of a place, newest first (ties by id). Uses notice_targets_by_project. */
 export function listNoticeTargets(place: Place): List {
   return {
     rows: (page) => sql`SELECT ${columns} FROM notice_targets t WHERE ${isInPlace(place)}
@@ -24,7 +24,7 @@ export function listNoticeTargets(place: Place): List {
   };
 }
 
-/** The settings of all targets of an organization with what is sealed, the oldest first. */
+/** Lists the settings of all targets of an organization with their sealed values, oldest first. */
 export function listTargetSettings(
   db: Queryable,
   organization_id: string,
@@ -33,7 +33,9 @@ export function listTargetSettings(
     WHERE ${isInPlace({ organization_id })} ORDER BY t.created_at, t.id`);
 }
 
-/** The target; with `lock` nobody else can change or delete it until the transaction ends. */
+/**
+ * Returns the target; with `lock`, nobody else can change or delete it until the transaction ends.
+ */
 export function findNoticeTarget(
   db: Queryable,
   place: Place,
@@ -46,8 +48,8 @@ export function findNoticeTarget(
 }
 
 /**
- * Columns that a POST or PATCH sets; `url` is what is shown of the address, `url_sealed` the whole,
- * and `secret` is sealed.
+ * Columns that a POST or PATCH sets. `url` is the shown part of the address, `url_sealed` the whole
+ * address, and `secret` is sealed.
  */
 export type NoticeTargetFields = Pick<
   NoticeTargetRow,
@@ -58,8 +60,8 @@ export type NoticeTargetFields = Pick<
 };
 
 /**
- * Columns that only a change sets: another receiver has asked for no rest, and what is switched on
- * has no reason to be off.
+ * Columns that only a change resets: a new receiver has not asked for a pause, and an enabled
+ * target has no reason to be off.
  */
 type ChangedFields = NoticeTargetFields & { held_until: null; disabled_reason: null };
 
@@ -78,7 +80,7 @@ export async function insertNoticeTarget(
 }
 
 /**
- * Applies the fields that were sent; none leave `last_updated_at` as it is. The caller holds the
+ * Applies the sent fields; without one, `last_updated_at` stays unchanged. The caller holds the
  * lock.
  */
 export async function updateNoticeTarget(
@@ -93,7 +95,7 @@ export async function updateNoticeTarget(
   );
 }
 
-/** Notes the result of a test, which changes nothing else of the target. */
+/** Records the result of a test, and changes nothing else. */
 export async function noteTest(
   db: Queryable,
   id: string,
@@ -103,12 +105,12 @@ export async function noteTest(
     WHERE id = ${id}::uuid`);
 }
 
-/** Removes the target; what was still to be told to it is told to nobody. */
+/** Deletes the target; its waiting notices are dropped. */
 export async function deleteNoticeTarget(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM notice_targets WHERE id = ${id}::uuid`);
 }
 
-/** Lists the ids that are exports of the project which were not deleted. */
+/** Lists those ids that are existing exports of the project. */
 export async function listKnownExports(
   db: Queryable,
   team_id: number,

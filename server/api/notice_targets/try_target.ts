@@ -15,14 +15,13 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import type { NoticeTargetRow, NoticeTargetTest } from './schema.ts';
 import { noteTest } from './store.ts';
 
-/** Tests send mails to any address: nobody shall flood one through this server. */
+/** Tests can send mails to any address, so their rate is limited. */
 const throttle = { free: 10, pause_seconds_min: 60, pause_seconds_max: 3600 };
-const detail = 'This is a test of a notice target. Nothing has happened to an export.';
+const detail = 'This is a test of a notice target. No export has changed.';
 
 /**
- * Sends one test to the target, signed and bounded like a notice, notes the result with the target
- * and returns it.
- * Throws 429 when the tests of the project are slowed.
+ * Sends one test to the target, signed and limited like a notice, stores the result with the target
+ * and returns it. Throws 429 if the tests of the project are slowed.
  */
 export async function tryTarget(
   deps: Deps,

@@ -19,8 +19,8 @@ type Sent = Static<typeof OauthApplicationCreate>;
 type Changed = Static<typeof OauthApplicationPatch>;
 
 /**
- * Registers the application that the body describes, with the vendor's addresses where it names
- * none, and gives its id. Throws 400 for a tool without OAuth, and for wrong or missing addresses.
+ * Registers the application of the body, with the vendor's default addresses, and returns its id.
+ * Throws 400 for a tool without OAuth, and for invalid or missing addresses.
  */
 export async function createApplication(
   tx: Transaction,
@@ -30,7 +30,11 @@ export async function createApplication(
 ): Promise<string> {
   const vendor = findVendor(tool);
   if (vendor === undefined || vendor.way === 'settings')
-    throw invalid('tool', 'invalid_choice', 'The catalogue has no such tool with an application.');
+    throw invalid(
+      'tool',
+      'invalid_choice',
+      'The catalogue has no such tool with an OAuth application.',
+    );
   const id = uuidv7();
   const fields = {
     authorize_url: sent.authorize_url ?? vendor.authorize_url,
@@ -51,7 +55,7 @@ export async function createApplication(
   const client_secret_sealed = secrets.seal(client_secret, applicationContext(id));
   const stored = { ...fields, authorize_url, token_url, client_id, client_secret_sealed };
   if (!(await insertApplication(tx, { id, organization_id, tool }, stored)))
-    throw invalid('tool', 'unique', 'The organization has an application for this tool.');
+    throw invalid('tool', 'unique', 'The organization already has an application for this tool.');
   return id;
 }
 
@@ -67,12 +71,12 @@ function wrongAddresses(fields: Partial<Record<(typeof addresses)[number], strin
   });
 }
 
-/** Fields that decide who gets the stored secret and the tokens. */
+/** Fields that decide who receives the stored secret and the tokens. */
 const places = ['client_id', 'token_url', 'revoke_url'] as const;
 
 /**
- * Changes an application under the caller's lock. Throws 400 for wrong addresses, and for a change
- * that would take the stored secret elsewhere.
+ * Changes an application under the caller's lock. Throws 400 for invalid addresses, and for a
+ * change that would send the stored secret to another place.
  */
 export async function changeApplication(
   tx: Transaction,

@@ -29,8 +29,8 @@ const reading = { within: 'organization', scope: 'plugin:read' } as const;
 const changing = { within: 'organization', scope: 'plugin:write', level: 8 } as const;
 
 /**
- * `/api/organizations/:organization_id/oauth_applications/`: the applications that an organization
- * has registered with the vendors of tools. List, create, retrieve, change, delete.
+ * Routes of `/api/organizations/:organization_id/oauth_applications/`: the applications that an
+ * organization has registered with the vendors of tools. List, create, retrieve, change, delete.
  */
 export function oauthApplicationRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
@@ -100,9 +100,10 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Register an OAuth application for a tool',
         description:
-          'You create the application at the vendor first, with the redirect address ' +
-          '`<public url>/complete/tool/<tool>/`. One for each tool. Addresses and scopes have ' +
-          'the values that the vendor documents, where it does. Needs the plugins access level 3.',
+          'First create the application at the vendor, with the redirect address `<public ' +
+          'url>/complete/tool/<tool>/`. One application for each tool. Addresses and scopes ' +
+          "default to the vendor's documented values, if there are any. Needs the plugins " +
+          'access level 3.',
         body: OauthApplicationCreate,
         response: { 201: OauthApplication },
       },
@@ -135,9 +136,9 @@ function changeRoutes(app: FastifyInstance, deps: Deps): void {
         return after;
       });
   const description =
-    'Another `client_id`, `token_url` or `revoke_url` needs the `client_secret` with it. After ' +
-    'another client or address the tools have to be connected again. Needs the plugins access ' +
-    'level 3.';
+    'Another `client_id`, `token_url` or `revoke_url` needs the `client_secret` with it. ' +
+    'After a change of the client or an address, connect the tools again. Needs the plugins ' +
+    'access level 3.';
   app.patch(
     one,
     {
@@ -174,8 +175,8 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Delete an OAuth application',
         description:
-          '409 while tools are connected by it: disconnect them first, so that their tokens are ' +
-          'revoked. Needs the plugins access level 3.',
+          '409 while tools are connected with it: disconnect them first, so that their ' +
+          'tokens are revoked. Needs the plugins access level 3.',
         response: { 204: { type: 'null' } },
       },
     },
@@ -185,7 +186,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         ifMatch(request, before);
         const connections = await countConnections(tx, before.id);
         if (connections > 0)
-          throw conflict(`Tools are connected by it (${connections}): disconnect them first.`);
+          throw conflict(`Tools are connected with it (${connections}): disconnect them first.`);
         record(entryOf('deleted', before, undefined, []));
         await deleteApplication(tx, before.id);
       }),

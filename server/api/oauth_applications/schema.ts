@@ -11,38 +11,38 @@ const fields = {
   client_id: lineOfText({
     minLength: 1,
     maxLength: 500,
-    description: 'The id that the vendor gave the application.',
+    description: 'The client id from the vendor.',
   }),
   authorize_url: address(
     'Where people are sent to authorize it: https, without user, password or fragment. A query ' +
       'stays. The tool `webhook-extensible` needs one; for others there is a default.',
   ),
-  token_url: address('Where codes and refresh tokens are exchanged.'),
+  token_url: address('Address that exchanges codes and refresh tokens.'),
   revoke_url: nullable(address('Where tokens are revoked (RFC 7009); null: nowhere.')),
   scopes: lineOfText({
     maxLength: 2_000,
-    description: 'The scopes to ask for, as the vendor writes them. Empty: none is sent.',
+    description: "The scopes to request, in the vendor's format. Empty: no scope is sent.",
   }),
   client_auth: Type.Enum(['post', 'basic'], {
     description:
-      'The way in which the client secret is sent: `post` in the body (default), or `basic` in ' +
-      'the `Authorization` header.',
+      'How the client secret is sent: `post` in the body (default), or `basic` in the ' +
+      '`Authorization` header.',
   }),
   uses_pkce: Type.Boolean({ description: 'Whether PKCE (S256) is used; default true.' }),
 };
 
-/** The registration of an organization at the vendor of a tool, as every answer shows it. */
+/** The registration of an organization at a tool's vendor, in answers. */
 export const OauthApplication = Type.Object(
   {
     id: uuid(),
     tool: Type.String({ description: 'The tool: its folder in the package of tools.' }),
     redirect_uri: Type.String({
-      description: 'The redirect address that the vendor has to know, character by character.',
+      description: 'The redirect address to register at the vendor, exactly as given.',
     }),
     ...fields,
-    client_id: Type.String({ description: 'The id that the vendor gave the application.' }),
-    scopes: Type.String({ description: 'The scopes that are asked for.' }),
-    connections: Type.Integer({ description: 'Number of configs that are connected by it.' }),
+    client_id: Type.String({ description: 'The client id from the vendor.' }),
+    scopes: Type.String({ description: 'The requested scopes.' }),
+    connections: Type.Integer({ description: 'Number of configs connected with it.' }),
     created_at: instant(),
     updated_at: instant(),
   },
@@ -77,14 +77,14 @@ export const OauthApplicationCreate = Type.Object({
   ...changeable,
 });
 
-/** Body of PUT: the id must be there; the tool stays, as does what is absent. */
+/** Body of PUT: the id is required; absent fields keep their values, and the tool cannot change. */
 export const OauthApplicationReplacement = Type.Object({
   client_id: fields.client_id,
   client_secret: Type.Optional(client_secret),
   ...changeable,
 });
 
-/** Body of PATCH; the tool stays. */
+/** Body of PATCH; the tool cannot change. */
 export const OauthApplicationPatch = Type.Object({
   client_id: Type.Optional(fields.client_id),
   client_secret: Type.Optional(client_secret),

@@ -5,7 +5,9 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { locking } from '../../platform/postgres/locking.ts';
 import type { OauthApplicationRow } from './schema.ts';
 
-/** The wire fields of application `a`. Columns are named: nothing secret can slip in. */
+/**
+ * Selects the fields of application `a` in answers. Each column is named, so no secret can slip in.
+ */
 const selectApplications = sql`
   SELECT a.id, a.tool, a.client_id, a.authorize_url, a.token_url, a.revoke_url, a.scopes,
     a.client_auth, a.uses_pkce, (SELECT count(*)::integer FROM plugin_oauth_connections n
@@ -13,7 +15,7 @@ const selectApplications = sql`
     a.created_at, a.updated_at
   FROM oauth_applications a`;
 
-/** The applications of an organization, by tool. Leans on the unique index. */
+/** Lists the applications of an organization, by tool. Uses the unique index. */
 export function listApplications(organization_id: string): List {
   return {
     rows: (page) => sql`${selectApplications} WHERE a.organization_id = ${organization_id}::uuid
@@ -23,7 +25,10 @@ export function listApplications(organization_id: string): List {
   };
 }
 
-/** The organization's application by its id, or for a tool; with `lock` nobody else changes it. */
+/**
+ * Returns the organization's application by its id or its tool; with `lock`, nobody else can change
+ * it.
+ */
 export function findApplication(
   db: Queryable,
   organization_id: string,
@@ -50,7 +55,7 @@ export type ApplicationFields = Partial<
   >
 > & { client_secret_sealed?: Buffer };
 
-/** Adds an application; false: the organization has one for the tool. */
+/** Adds an application; returns false if the organization has one for the tool. */
 export async function insertApplication(
   tx: Transaction,
   { id, organization_id, tool }: { id: string; organization_id: string; tool: string },
@@ -68,8 +73,8 @@ export async function insertApplication(
 }
 
 /**
- * Applies what is given. `is_other`: it is another client now, or at another vendor, so tokens from
- * before are not used. A refusal of the old secret is forgotten. The caller holds the lock.
+ * Applies the given fields. `is_other`: the client or vendor has changed, so older tokens are not
+ * used. The stored refusal of the old secret is cleared. The caller holds the lock.
  */
 export async function updateApplication(
   tx: Transaction,
@@ -82,18 +87,18 @@ export async function updateApplication(
     version = version + ${is_other ? 1 : 0}, updated_at = now() WHERE id = ${id}::uuid`);
   await tx.run(sql`UPDATE plugin_oauth_connections SET refused_reason = NULL, refused_at = NULL,
     updated_at = now() WHERE application_id = ${id}::uuid AND refused_reason IS NOT NULL`);
-  // Configs that wait for the application look at it again.
+  // Configs that wait for the application check it again.
   await tx.run(sql`UPDATE plugin_configs c SET updated_at = now()
     FROM plugin_oauth_connections n
     WHERE n.application_id = ${id}::uuid AND c.id = n.plugin_config_id`);
 }
 
-/** Deletes an application that no config is connected by. */
+/** Deletes an application without connected configs. */
 export async function deleteApplication(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM oauth_applications WHERE id = ${id}::uuid`);
 }
 
-/** Number of configs that have tokens of an application, also of former ones. */
+/** Counts configs with tokens of an application, including its former clients. */
 export async function countConnections(tx: Transaction, id: string): Promise<number> {
   const row = await tx.row<{ count: number }>(sql`SELECT count(*)::integer AS count
     FROM plugin_oauth_connections WHERE application_id = ${id}::uuid`);

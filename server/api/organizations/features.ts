@@ -1,7 +1,4 @@
-/**
- * The features of this server, as organizations show them in `available_product_features`. An entry
- * is added with the feature.
- */
+/** The features of this server in `available_product_features`. A new feature adds an entry. */
 export const available_product_features = [
   { key: 'organizations_projects', name: 'Several projects' },
   { key: 'data_pipelines', name: 'Batch exports' },

@@ -5,9 +5,9 @@ import { refuseDeactivated } from '../deactivation/store.ts';
 import { findStanding } from './store.ts';
 
 /**
- * Throws 403 unless the person may create an organization, as SLUICE_ORGANIZATION_CREATION says. A
- * server without organizations has nobody to ask, so everybody may there; nobody may whom the
- * directory of their company has deactivated.
+ * Throws 403 unless the person may create an organization by SLUICE_ORGANIZATION_CREATION.
+ * Everybody may on a server without organizations. A person whom their company's directory has
+ * deactivated never may.
  */
 export async function requireRightToCreate(
   db: Queryable,
@@ -22,6 +22,6 @@ export async function requireRightToCreate(
   if (may) return;
   throw forbidden(
     `On this server you must be ${who} of an organization to create another one. Ask the ` +
-      'operator to take you into one, or to change SLUICE_ORGANIZATION_CREATION.',
+      'operator to add you to one, or to change SLUICE_ORGANIZATION_CREATION.',
   );
 }

@@ -43,7 +43,7 @@ const not_its_own = [
   'managed_by',
 ];
 
-/** `/api/organizations/`: list, create, retrieve, change, delete. */
+/** Routes of `/api/organizations/`: list, create, retrieve, change, delete. */
 export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app);
@@ -56,7 +56,7 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'organization:read', service_keys: true },
       schema: {
-        summary: 'List the organizations that the caller belongs to, oldest first',
+        summary: 'List the organizations of the caller, oldest first',
         querystring: PageQuery,
         response: { 200: pageOf(Organization) },
       },
@@ -71,9 +71,9 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Create an organization with a first project; the caller becomes its owner',
         description:
-          'SLUICE_ORGANIZATION_CREATION says who may: members of an organization of this ' +
-          'server, unless the operator sets another value. On a server without organizations ' +
-          'everybody with an account may.',
+          'SLUICE_ORGANIZATION_CREATION decides who may: by default, members of an ' +
+          'organization of this server. On a server without organizations everybody with an ' +
+          'account may.',
         body: OrganizationCreate,
         response: { 201: Organization },
       },
@@ -160,7 +160,7 @@ function deleteRoute(app: FastifyInstance): void {
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const { organization_id, level } = request.access;
-          // A check removes nothing, and waits for nobody.
+          // A check deletes nothing, and waits for nobody.
           const isKept = isValidateOnly(request);
           if (!isKept) await lockOutWriters(tx, organization_id);
           const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();

@@ -19,7 +19,7 @@ const Team = Type.Object({
 
 const Feature = Type.Object({ key: Type.String(), name: Type.String() });
 
-/** An organization as every answer shows it. */
+/** An organization in answers. */
 export const Organization = Type.Object(
   {
     id: uuid(),
@@ -33,10 +33,10 @@ export const Organization = Type.Object(
     plugins_access_level: Type.Enum([0, 3, 6, 9], {
       description:
         'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 ' +
-        'publish them to all organizations too. The operator sets it.',
+        'also publish them to all organizations. The operator sets it.',
     }),
     teams: Type.Array(Team, { description: 'The projects, oldest first.' }),
-    available_product_features: Type.Array(Feature, { description: 'What this server can do.' }),
+    available_product_features: Type.Array(Feature, { description: 'Features of this server.' }),
     is_member_join_email_enabled: Type.Boolean({
       description: 'Whether members get a mail when somebody joins.',
     }),
@@ -46,7 +46,8 @@ export const Organization = Type.Object(
       Type.Boolean({ description: 'Whether members must use a second factor; null: not decided.' }),
     ),
     forbids_agent_writes: Type.Boolean({
-      description: 'Whether agents (what asks by MCP) may change nothing here, whatever their key.',
+      description:
+        'Whether agents (MCP clients) may change nothing here, whatever their key allows.',
     }),
     member_count: Type.String({ description: 'Number of active members, as text.' }),
     managed_by: ManagedBy,
@@ -54,7 +55,6 @@ export const Organization = Type.Object(
   { title: 'Organization' },
 );
 
-/** An organization row as SELECT gives it. */
 export type OrganizationRow = Static<typeof Organization>;
 
 const name = lineOfText({
@@ -87,10 +87,9 @@ const optional = {
 
 /** Body of POST and PUT. */
 export const OrganizationCreate = Type.Object({ name, ...optional });
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const OrganizationPatch = Type.Object({ name: Type.Optional(name), ...optional });
 
 /** The fields that users set. */
 export type OrganizationFields = Static<typeof OrganizationCreate>;
-/** The fields that a PATCH or PUT brought. */
 export type OrganizationChanges = Static<typeof OrganizationPatch>;

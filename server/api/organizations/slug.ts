@@ -5,7 +5,7 @@ const base_length_max = 43;
 const letters = 'abcdefghijklmnopqrstuvwxyz';
 
 /**
- * The slug of a name: lower-case ASCII letters and digits with single hyphens, at most 48
+ * Returns the slug of a name: lower-case ASCII letters and digits with single hyphens, at most 48
  * characters, never empty.
  */
 export function slugOf(name: string): string {
@@ -17,7 +17,9 @@ export function slugOf(name: string): string {
   return trimmed(slug.slice(0, slug_length_max)) || 'organization';
 }
 
-/** Another slug of the same name: its first 43 characters, a hyphen and 4 random letters. */
+/**
+ * Returns another slug of the same name: its first 43 characters, a hyphen and 4 random letters.
+ */
 export function slugBeside(slug: string): string {
   const random = Array.from({ length: 4 }, () => letters[randomInt(letters.length)]).join('');
   return `${trimmed(slug.slice(0, base_length_max))}-${random}`;

@@ -21,7 +21,7 @@ import { slugBeside, slugOf } from './slug.ts';
 const slug_attempts_max = 10;
 const features_json = JSON.stringify(available_product_features);
 
-/** The wire fields of organization `o`, for a caller whose level is the given column or value. */
+/** Selects the fields of organization `o` in answers, for a caller with this level. */
 const columns = (level: Sql) => sql`
   o.id, o.name, o.slug, o.created_at, o.updated_at, ${level} AS membership_level,
     o.plugins_access_level,
@@ -37,13 +37,13 @@ const columns = (level: Sql) => sql`
   ${managedBy('organization', sql`o.id`)} AS managed_by`;
 
 /**
- * SQL for the memberships `m` that the caller's key may see: a key that is limited to projects sees
- * no organization.
+ * SQL for the memberships `m` that the caller's key may read: a key limited to projects reads no
+ * organization.
  */
 const visible = (caller: Caller) => sql`
   ${isReached(caller)} AND ${caller.scoped_teams}::integer[] IS NULL`;
 
-/** The caller's organizations, oldest first (ties by id). */
+/** Lists the caller's organizations, oldest first (ties by id). */
 export function listOrganizations(caller: Caller): List {
   return {
     rows: (page) => sql`SELECT ${columns(sql`m.level`)} FROM ${placesOf(caller)} m
@@ -54,7 +54,7 @@ export function listOrganizations(caller: Caller): List {
   };
 }
 
-/** The organization of the place, as a member of this level sees it. */
+/** Selects the organization of the place, for a member with this level. */
 export function selectOrganization({
   organization_id,
   level,
@@ -63,8 +63,8 @@ export function selectOrganization({
 }
 
 /**
- * The organization as a member of this level sees it; with `lock` nobody else can change or delete
- * it until the transaction ends.
+ * Returns the organization for a member with this level; with `lock`, nobody else can change or
+ * delete it until the transaction ends.
  */
 export function findOrganization(
   db: Queryable,
@@ -79,7 +79,7 @@ export function findOrganization(
   return db.row<OrganizationRow>(sql`${selected} ${locking(lock, 'FOR UPDATE OF o')}`);
 }
 
-/** Says whether the server has no organization yet, and what the person is in those that it has. */
+/** Returns whether the server has no organization yet, and the person's highest level. */
 export async function findStanding(
   db: Queryable,
   user_id: number,
@@ -91,7 +91,7 @@ export async function findStanding(
   return standing!;
 }
 
-/** The name of the organization; empty when it is gone. */
+/** Returns the name of the organization; empty if it does not exist. */
 export async function getOrganizationName(db: Queryable, id: string): Promise<string> {
   const row = await db.row<{ name: string }>(
     sql`SELECT name FROM organizations WHERE id = ${id}::uuid`,
@@ -100,9 +100,9 @@ export async function getOrganizationName(db: Queryable, id: string): Promise<st
 }
 
 /**
- * Creates an organization with its first project and the user as its owner. Two of the same name
- * that race get different slugs. It may install plugins (6); to publish them to all organizations
- * (9) is a right that the server's first start and its operator give.
+ * Creates an organization with its first project and the user as its owner. Concurrent
+ * organizations with the same name get different slugs. It may install plugins (6). Only the
+ * server's first start and its operator give the right to publish them to all organizations (9).
  */
 export async function insertOrganization(
   tx: Transaction,
@@ -119,12 +119,12 @@ export async function insertOrganization(
   await insertProject(tx, { organization_id: id, name: 'Default project', timezone: 'UTC' });
   const row = await findOrganization(tx, id, 15);
   if (row === undefined)
-    throw new Error('An organization was gone in the transaction that created it.');
+    throw new Error('An organization disappeared in the transaction that created it.');
   return row;
 }
 
 /**
- * Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock.
+ * Applies the sent fields; without one, `updated_at` stays unchanged. The caller holds the lock.
  */
 export async function updateOrganization(
   tx: Transaction,
@@ -139,17 +139,17 @@ export async function updateOrganization(
 }
 
 /**
- * Deletes the organization and by cascade everything in it: memberships, invites, domains,
- * projects, exports, plugins. A worker with a run of it no longer finds the run's row, cleans up at
- * the destination and stops.
+ * Deletes the organization and by cascade all its data: memberships, invites, domains, projects,
+ * exports, plugins. A worker with one of its runs finds the run's row missing, cleans up at the
+ * destination and stops.
  */
 export async function deleteOrganization(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM organizations WHERE id = ${id}::uuid`);
 }
 
 /**
- * A taken slug makes no error (which would end the transaction) but no row; the insert waits for
- * another transaction that is creating the same slug.
+ * A taken slug returns no row instead of an error, which would abort the transaction. The insert
+ * waits for another transaction that is creating the same slug.
  */
 async function insertWithSlug(
   tx: Transaction,
@@ -172,8 +172,8 @@ async function insertWithSlug(
 }
 
 /**
- * Counts the active members of an organization: all of them, by members_by_organization alone, less
- * the few of users_inactive.
+ * SQL that counts the active members of an organization: all, by members_by_organization alone,
+ * minus the few in users_inactive.
  */
 export function memberCount(organization_id: Sql): Sql {
   return sql`((SELECT count(*) FROM members WHERE members.organization_id = ${organization_id})
@@ -182,8 +182,8 @@ export function memberCount(organization_id: Sql): Sql {
 }
 
 /**
- * Writes a mail to every active owner of the organization, and to `also`, in the transaction of the
- * change that it tells; it goes out once that is committed. Without mail nobody is told.
+ * Mails every active owner of the organization, and `also`, in the transaction of the reported
+ * change; the mails are sent after the commit. Without a relay, no mail is written.
  */
 export async function tellOwners(
   { mail, outbox }: { mail: Mail; outbox: Outbox },
@@ -208,15 +208,15 @@ export async function tellOwners(
 }
 
 /**
- * True when a project of another organization has a config of one of the organization's plugins;
- * nobody creates another one until the transaction ends.
+ * Returns true if a project of another organization has a config of one of the organization's
+ * plugins; nobody can create such a config until the transaction ends.
  */
 export async function arePluginsUsedElsewhere(
   tx: Transaction,
   organization_id: string,
 ): Promise<boolean> {
-  // In the order of ids, so that two of these cannot wait for each other; a new config holds its
-  // plugin FOR SHARE.
+  // Locks in the order of ids, so that two of these cannot deadlock; a new config locks its plugin
+  // FOR SHARE.
   const own = await tx.rows<{ id: number }>(
     sql`SELECT p.id FROM plugins p WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id
       FOR UPDATE`,

@@ -11,23 +11,23 @@ import type { RelyingParty } from './relying_party.ts';
 import { challengeIn } from './verify.ts';
 import type { Refused } from './verify.ts';
 
-/** The purpose of a challenge, and the browser that got it. */
+/** The purpose of a challenge, and its browser. */
 export type Bound = {
   purpose: 'create' | 'show';
-  /** The person who creates a passkey; null if nobody knows yet who shows one. */
+  /** The person who creates a passkey; null if a passkey will identify the person. */
   user_id: number | null;
   browser: Buffer;
 };
 
-/** A challenge is good for 5 minutes. */
+/** Lifetime of a challenge: 5 minutes. */
 export const challenge_lifetime_ms = 300_000;
 
 const expiry_bytes = 8;
 const random_bytes = 16;
 
 /**
- * Creates a challenge: when it expires, 128 random bits, and the HMAC of both with what it is for.
- * So any process can tell that it is one of ours, and nothing is stored before it is answered.
+ * Creates a challenge: its expiry, 128 random bits, and the HMAC of both with its purpose. So any
+ * process can verify it, and nothing is stored before it is answered.
  */
 export function createChallenge(secrets: Secrets, now_ms: number, bound: Bound): string {
   const head = Buffer.alloc(expiry_bytes + random_bytes);
@@ -37,8 +37,8 @@ export function createChallenge(secrets: Secrets, now_ms: number, bound: Bound):
 }
 
 /**
- * Uses up the challenge that the browser answered, and gives it with the place where passkeys work;
- * of several answers at once one gets it.
+ * Uses up the challenge that the browser answered, and returns it with the relying party; of
+ * several answers at once, one succeeds.
  */
 export async function useChallenge(
   tx: Transaction,
@@ -50,23 +50,23 @@ export async function useChallenge(
   const party = findRelyingParty(config.public_url);
   if (party === undefined) return { refused: 'the address of the server supports no passkeys' };
   const browser = findBrowser(request);
-  if (browser === undefined) return { refused: 'this browser was asked for nothing' };
+  if (browser === undefined) return { refused: 'this browser has no challenge' };
   const challenge = challengeIn(response);
-  if (challenge === undefined) return { refused: 'it answers no challenge' };
+  if (challenge === undefined) return { refused: 'it answers no challenge of this server' };
   const expires_at_ms = expiryOf(secrets, clock.now(), { ...bound, browser }, challenge);
   if (expires_at_ms === undefined)
-    return { refused: 'its challenge expired, or is not of this browser' };
+    return { refused: 'its challenge expired, or belongs to another browser' };
   const used = await tx.run(sql`
     INSERT INTO passkey_challenges (challenge_hash, expires_at)
     VALUES (${secrets.hash(`used passkey challenge ${challenge}`)},
       ${isoInstant(expires_at_ms)}::timestamptz)
     ON CONFLICT (challenge_hash) DO NOTHING`);
-  return used === 1 ? { party, challenge } : { refused: 'its challenge was answered before' };
+  return used === 1 ? { party, challenge } : { refused: 'its challenge was used before' };
 }
 
 /**
- * When the challenge expires (ms); undefined when it was not created by `createChallenge` for
- * exactly this, or has expired.
+ * Returns when the challenge expires (ms); undefined if it has expired, or if `createChallenge` did
+ * not create it for this purpose.
  */
 function expiryOf(
   secrets: Secrets,

@@ -2,13 +2,13 @@ import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { invalid } from '../../platform/http/errors.ts';
 
-/** The host that the passkeys of this server belong to, and the address of its pages. */
+/** The host of this server's passkeys, and the address of its pages. */
 export type RelyingParty = { id: string; origin: string };
 
 /**
- * The host to which browsers bind passkeys of a server at this address, and the origin of its
- * pages; undefined where they offer none: at an IP address, and without https beyond the own
- * machine. A loopback address stands for `localhost`, which is the same server by a name.
+ * Returns the host to which browsers bind passkeys of a server at this address, and the origin of
+ * its pages. Undefined if they support none: at an IP address, and without https on other machines.
+ * A loopback address becomes `localhost`, which browsers accept.
  */
 export function findRelyingParty(public_url: string): RelyingParty | undefined {
   const { protocol, hostname, port, origin } = new URL(public_url);
@@ -23,9 +23,9 @@ export function findRelyingParty(public_url: string): RelyingParty | undefined {
 }
 
 /**
- * The relying party for a page that is about to ask its browser for a passkey. Throws 400
- * `feature_not_available` with what to do where browsers would refuse: the server's address is none
- * for passkeys, or the page was opened under another one.
+ * Returns the relying party for a page that will ask its browser for a passkey. Throws 400
+ * `feature_not_available` with the remedy if browsers would refuse: the server's address does not
+ * support passkeys, or the page was opened at another address.
  */
 export function getRelyingParty({ server, headers }: FastifyRequest): RelyingParty {
   const { public_url } = server.context.config;
@@ -35,10 +35,10 @@ export function getRelyingParty({ server, headers }: FastifyRequest): RelyingPar
       `Browsers support passkeys only under a host name over https, and ${public_url} is not ` +
         'one. Ask the operator to set SLUICE_PUBLIC_URL to such an address.',
     );
-  // Every browser sends it with a POST.
+  // Every browser sends this header with a POST.
   if (headers.origin !== undefined && headers.origin !== party.origin)
     throw unavailable(
-      `Passkeys of this server work under ${party.origin} only: open it there, then try again.`,
+      `Passkeys of this server only work at ${party.origin}: open that address, then try again.`,
     );
   return party;
 }

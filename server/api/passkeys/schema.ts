@@ -9,22 +9,22 @@ const passkey = {
   name: Type.String(),
   aaguid: uuid('The model of the authenticator; zeros when it does not tell.'),
   transports: Type.Array(Type.String(), {
-    description: 'How browsers reach it, such as `internal`, `hybrid` or `usb`.',
+    description: 'Transports of browsers for it, such as `internal`, `hybrid` or `usb`.',
   }),
   is_backup_eligible: Type.Boolean({
-    description: 'Whether it may be copied to other devices, as those of password managers are.',
+    description:
+      'Whether it may be copied to other devices, like the passkeys of password managers.',
   }),
-  is_backed_up: Type.Boolean({ description: 'Whether it was copied, at its last use.' }),
+  is_backed_up: Type.Boolean({ description: 'Whether it was backed up, at its last use.' }),
   created_at: instant(),
-  last_used_at: nullable(instant('Null until it is used for the first time.')),
+  last_used_at: nullable(instant('Null before its first use.')),
 };
 
-/** A passkey, with which a person signs in beside a password or in place of it. */
+/** A passkey, which signs a person in with or without a password. */
 export const Passkey = Type.Object(passkey, { title: 'Passkey' });
-/** A passkey as SELECT gives it. */
 export type PasskeyRow = Static<typeof Passkey>;
 
-/** A passkey that was just created, with what is shown once. */
+/** A new passkey, with values that are shown only once. */
 export const NewPasskey = Type.Object(
   {
     ...passkey,
@@ -41,33 +41,33 @@ const name = lineOfText({
   trim: true,
   minLength: 1,
   maxLength: 64,
-  description: 'What you call it: 1 to 64 characters, one line.',
+  description: 'Your name for it: 1 to 64 characters, one line.',
 });
 
-/** Bytes as browsers write them for a server. */
+/** Bytes as browsers encode them for a server. */
 const bytes = (length_max: number, description: string) =>
   Type.String({
     minLength: 1,
     maxLength: length_max,
     pattern: '^[A-Za-z0-9_-]+$',
-    wrong_detail: 'Must be base64url without padding, as browsers give it.',
+    wrong_detail: 'Must be base64url without padding, as browsers send it.',
     description,
   });
 
 const credential_id = (description: string) => bytes(1_400, description);
 
-/** Browsers may add fields of their own, of later versions of the standard too. */
+/** Browsers may add fields of later versions of the standard. */
 const as_browsers_write = { additionalProperties: true };
 
-/** The fields that browsers send of every credential. */
+/** The fields of every credential of a browser. */
 const credential = {
-  id: credential_id('The id that the authenticator gave to the passkey.'),
+  id: credential_id('The id of the passkey, from the authenticator.'),
   rawId: credential_id('The same as `id`.'),
   type: Type.Enum(['public-key']),
   authenticatorAttachment: Type.Optional(nullable(Type.String({ maxLength: 100 }))),
   clientExtensionResults: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 };
-const clientDataJSON = bytes(4_000, 'What the browser says that it asked for, and where.');
+const clientDataJSON = bytes(4_000, "The browser's statement of the request and its origin.");
 
 /** A shown passkey as the browser sends it: a PublicKeyCredential as JSON. */
 export const ShownPasskey = Type.Object(
@@ -76,8 +76,8 @@ export const ShownPasskey = Type.Object(
     response: Type.Object(
       {
         clientDataJSON,
-        authenticatorData: bytes(4_000, 'What the authenticator says of itself.'),
-        signature: bytes(8_000, 'Its signature of both.'),
+        authenticatorData: bytes(4_000, 'The authenticator data.'),
+        signature: bytes(8_000, 'The signature over both.'),
         userHandle: Type.Optional(
           nullable(bytes(100, 'The `user.id` with which the passkey was created.')),
         ),
@@ -89,11 +89,10 @@ export const ShownPasskey = Type.Object(
     ...as_browsers_write,
     title: 'ShownPasskey',
     description:
-      'What `navigator.credentials.get()` gave for the options of ' +
-      '`/api/sessions/passkey/begin/`, as its `toJSON()` writes it. It works once.',
+      'The result of `navigator.credentials.get()` for the options of ' +
+      '`/api/sessions/passkey/begin/`, in the form of its `toJSON()`. It works once.',
   },
 );
-/** A passkey that is being shown. */
 export type GivenPasskey = Static<typeof ShownPasskey>;
 
 /** Body that finishes the creation of a passkey. */
@@ -105,7 +104,7 @@ export const PasskeyCreate = Type.Object({
       response: Type.Object(
         {
           clientDataJSON,
-          attestationObject: bytes(20_000, 'The new key, and what the authenticator says of it.'),
+          attestationObject: bytes(20_000, 'The new key, and the authenticator data.'),
           transports: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 20 })),
           publicKeyAlgorithm: Type.Optional(Type.Integer()),
           publicKey: Type.Optional(nullable(Type.String({ maxLength: 10_000 }))),
@@ -117,12 +116,11 @@ export const PasskeyCreate = Type.Object({
     {
       ...as_browsers_write,
       description:
-        'What `navigator.credentials.create()` gave for the options of `begin/`, as its ' +
-        '`toJSON()` writes it.',
+        'The result of `navigator.credentials.create()` for the options of `begin/`, in the ' +
+        'form of its `toJSON()`.',
     },
   ),
 });
-/** A passkey that is being created. */
 export type CreatedPasskey = Static<typeof PasskeyCreate>['passkey'];
 
 /** Body of PATCH of a passkey. */
@@ -134,7 +132,7 @@ export const PasskeyPut = Type.Object({ name });
 /** Body of a sign-in by passkey alone. */
 export const PasskeySignIn = Type.Object({ passkey: ShownPasskey });
 
-const challenge = Type.String({ description: 'Good for 5 minutes, in this browser, once.' });
+const challenge = Type.String({ description: 'Valid once, for 5 minutes, in this browser.' });
 const timeout = Type.Integer({ description: 'Milliseconds that the browser waits.' });
 const must = Type.Enum(['required']);
 
@@ -167,7 +165,7 @@ export const CreateOptions = Type.Object(
         type: Type.Enum(['public-key']),
         transports: Type.Array(Type.String()),
       }),
-      { description: 'The passkeys that you have: an authenticator creates no second one.' },
+      { description: 'Your existing passkeys: an authenticator creates no second one.' },
     ),
     authenticatorSelection: Type.Object({
       residentKey: must,

@@ -34,7 +34,7 @@ const columns = sql`
 
 type Tools = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 
-/** The person's passkeys, newest first (ties by id). Leans on passkeys_by_user. */
+/** Lists the person's passkeys, newest first (ties by id). Uses passkeys_by_user. */
 export function listPasskeys(user_id: number): List {
   return {
     rows: (page) => sql`SELECT ${columns} FROM passkeys p WHERE p.user_id = ${user_id}
@@ -43,7 +43,10 @@ export function listPasskeys(user_id: number): List {
   };
 }
 
-/** The person's passkey with this id; with `lock` it stays as it is until the transaction ends. */
+/**
+ * Returns the person's passkey with this id; with `lock`, it cannot change until the transaction
+ * ends.
+ */
 export function findPasskey(
   db: Queryable,
   user_id: number,
@@ -56,17 +59,17 @@ export function findPasskey(
   );
 }
 
-/** Gives the passkey another name. */
+/** Renames the passkey. */
 export async function renamePasskey(tx: Transaction, id: string, name: string): Promise<void> {
   await tx.run(sql`UPDATE passkeys SET name = ${name} WHERE id = ${id}::uuid`);
 }
 
-/** Removes the passkey: what the authenticator keeps opens nothing any more. */
+/** Deletes the passkey; the authenticator's copy becomes useless. */
 export async function deletePasskey(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM passkeys WHERE id = ${id}::uuid`);
 }
 
-/** The active user to whom a passkey belongs, and their address as it is compared. */
+/** Returns the active user who owns a passkey, and their address in its comparable form. */
 export function findPasskeyOwner(
   db: Queryable,
   { id }: GivenPasskey,
@@ -78,8 +81,8 @@ export function findPasskeyOwner(
 }
 
 /**
- * Gives the options for a browser to show a passkey, and sets the mark by which this browser
- * is known again. It says nothing of any account. Throws as `getRelyingParty`.
+ * Returns the options for a browser to show a passkey, and sets the cookie that recognises this
+ * browser. The answer reveals nothing about accounts. Throws like `getRelyingParty`.
  */
 export function showOptions(
   { secrets, clock }: Tools,
@@ -97,8 +100,8 @@ export function showOptions(
 }
 
 /**
- * Gives the options for a browser to create a passkey for the user, who has proved that it is them.
- * Throws as `getRelyingParty`, and 409 when they have as many as there can be.
+ * Returns the options for a browser to create a passkey for the user, whose identity was confirmed.
+ * Throws like `getRelyingParty`, and 409 if they have the most passkeys.
  */
 export async function createOptions(
   tx: Transaction,
@@ -132,9 +135,9 @@ export async function createOptions(
 }
 
 /**
- * Keeps the passkey that the browser created for the user, whom the caller holds. Throws 400 when
- * the browser was not asked for it by `createOptions` within five minutes, or the passkey is known
- * already, 409 when the user has as many as there can be.
+ * Stores the passkey that the browser created for the user, whom the caller has locked. Throws 400
+ * if `createOptions` did not request it from this browser within five minutes, or if it is already
+ * stored. Throws 409 if the user has the most passkeys.
  */
 export async function createPasskey(
   tx: Transaction,
@@ -184,16 +187,16 @@ async function insertPasskey(
 }
 
 /**
- * Why a passkey proves nothing: a word for the security log, and for the line in the server's log
- * what was wrong. Whoever showed it is told neither.
+ * Why a passkey was refused: a word for the security log, and the details for the server's log. The
+ * sender gets neither.
  */
 export type PasskeyFault = { reason: 'wrong_passkey' | 'copied_passkey'; detail: string };
 
 /**
- * Proves by a passkey that it is the user, whom the caller holds: one of theirs, shown in the
- * browser that was asked by `showOptions` within five minutes, once, to an authenticator that knew
- * them by more than their presence. So it stands for both factors. Gives why another one does not;
- * nor does one whose sign count did not grow, because then a copy of it is in use.
+ * Verifies a passkey of the user, whom the caller has locked. It must be one of theirs, from a
+ * browser that called `showOptions` within five minutes, used once, with user verification by the
+ * authenticator. So it counts as both factors. Returns why another passkey is refused. A sign count
+ * that did not grow is refused too, because a copy may be in use.
  */
 export async function provePasskey(
   tx: Transaction,
@@ -206,7 +209,7 @@ export async function provePasskey(
     sql`SELECT id, credential_id, public_key, sign_count FROM passkeys
       WHERE credential_id = ${given.id} AND user_id = ${user.id}`,
   );
-  if (known === undefined) return wrong('not one of this account');
+  if (known === undefined) return wrong('does not belong to this account');
   if ((given.response.userHandle ?? handleOf(user)) !== handleOf(user))
     return wrong('created for another account');
   const bound = { purpose: 'show', user_id: null } as const;
@@ -214,7 +217,7 @@ export async function provePasskey(
   if ('refused' in asked) return wrong(asked.refused);
   const shown = await verifyShown(asked.party, asked.challenge, given, known);
   if ('refused' in shown) return wrong(shown.refused);
-  // Authenticators that do not count say 0 each time.
+  // Authenticators without a counter send 0 each time.
   if (shown.sign_count <= known.sign_count && (shown.sign_count > 0 || known.sign_count > 0))
     return {
       reason: 'copied_passkey',
@@ -234,7 +237,7 @@ function refuseTooMany(present: number): void {
     );
 }
 
-/** The user's handle in authenticators: their uuid, which says nothing about them. */
+/** Returns the user's handle for authenticators: their uuid, which reveals nothing about them. */
 function handleOf({ uuid }: Pick<Identity, 'uuid'>): string {
   return Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url');
 }
@@ -243,7 +246,7 @@ function wrong(detail: string): PasskeyFault {
   return { reason: 'wrong_passkey', detail };
 }
 
-/** The error, to be noted in the security log with what was wrong with the passkey. */
+/** Returns the error, with the fault of the passkey for the security log. */
 export function notedPasskey(
   error: ApiError,
   event: 'sign_in_failed' | 'confirmation_failed',
@@ -254,7 +257,7 @@ export function notedPasskey(
   return noted;
 }
 
-/** 400 for a passkey that does not confirm that it is the person who is signed in. */
+/** Returns the 400 for a passkey that does not confirm the signed-in person. */
 export function wrongPasskey(fault: PasskeyFault): ApiError {
   const detail =
     'This passkey does not belong to your account, or it took longer than five minutes: try again.';

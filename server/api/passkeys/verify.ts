@@ -1,10 +1,10 @@
 import type { RelyingParty } from './relying_party.ts';
 import type { CreatedPasskey, GivenPasskey } from './schema.ts';
 
-/** Why a passkey was not taken, for the log: the person is told no more than that. */
+/** Why a passkey was refused, for the log only. */
 export type Refused = { refused: string };
 
-/** The key that an authenticator created. */
+/** A key from an authenticator. */
 export type NewCredential = {
   id: string;
   public_key: Buffer;
@@ -15,34 +15,35 @@ export type NewCredential = {
   is_backed_up: boolean;
 };
 
-/** The stored part of a passkey that recognises it. */
+/** The stored part of a passkey that verifies it. */
 export type KnownCredential = { credential_id: string; public_key: Buffer };
 
-/** The answer of an authenticator that showed a passkey. */
+/** The answer of an authenticator to a challenge. */
 export type ShownCredential = { sign_count: number; is_backed_up: boolean };
 
-/** ES256, EdDSA and RS256, which Windows Hello has; in the order in which we want them. */
+/** ES256, EdDSA and RS256 (for Windows Hello), in order of preference. */
 export const algorithms = [-7, -8, -257];
 
-/** The challenge that the browser answered, unverified; undefined where it names none. */
+/** Returns the challenge that the browser answered, unverified; undefined if there is none. */
 export function challengeIn({ clientDataJSON }: { clientDataJSON: string }): string | undefined {
   return clientDataOf(clientDataJSON)?.challenge;
 }
 
 /**
- * Verifies the answer of a browser that was asked to create a passkey: ours, for this challenge,
- * and the authenticator knew the person by more than their presence.
+ * Verifies a browser's answer to the creation of a passkey: for this server and this challenge,
+ * with user verification by the authenticator.
  */
 export async function verifyCreated(
   party: RelyingParty,
   challenge: string,
   given: CreatedPasskey,
 ): Promise<NewCredential | Refused> {
-  if (isFramed(given.response.clientDataJSON)) return { refused: 'asked for inside a frame' };
+  if (isFramed(given.response.clientDataJSON)) return { refused: 'created inside a frame' };
   const library = await loadLibrary();
   return refusedOnFault(async () => {
     const object = library.decodeAttestationObject(bytesOf(given.response.attestationObject));
-    // Nobody asked for a certificate, and to look one up the library would ask the address in it.
+    // The server did not request a certificate, and the library would call the address in it to
+    // check it.
     if (object.get('fmt') !== 'none' && object.get('attStmt').get('x5c') !== undefined)
       return { refused: 'it comes with a certificate' };
     const { verified, registrationInfo } = await library.verifyRegistrationResponse({
@@ -77,7 +78,7 @@ export async function verifyShown(
   given: GivenPasskey,
   known: KnownCredential,
 ): Promise<ShownCredential | Refused> {
-  if (isFramed(given.response.clientDataJSON)) return { refused: 'asked for inside a frame' };
+  if (isFramed(given.response.clientDataJSON)) return { refused: 'shown inside a frame' };
   const library = await loadLibrary();
   return refusedOnFault(async () => {
     const { verified, authenticationInfo } = await library.verifyAuthenticationResponse({
@@ -89,7 +90,7 @@ export async function verifyShown(
       credential: {
         id: known.credential_id,
         publicKey: new Uint8Array(known.public_key),
-        // Looked at by the caller, once the signature is known to be right.
+        // The caller checks the count after the signature was verified.
         counter: 0,
       },
     });
@@ -99,7 +100,7 @@ export async function verifyShown(
   });
 }
 
-/** Loaded with the first passkey: it takes 26 MB and a tenth of a second. */
+/** Loaded with the first passkey, because it takes 26 MB and a tenth of a second. */
 async function loadLibrary() {
   const [server, { decodeAttestationObject }] = await Promise.all([
     import('@simplewebauthn/server'),
@@ -108,7 +109,7 @@ async function loadLibrary() {
   return { ...server, decodeAttestationObject };
 }
 
-/** The library throws for what it refuses; bytes that are no such message make it throw too. */
+/** The library throws for a refusal, and also for malformed bytes. */
 async function refusedOnFault<Verified>(
   verify: () => Promise<Verified | Refused>,
 ): Promise<Verified | Refused> {
@@ -130,7 +131,7 @@ function clientDataOf(text: string): ClientData | undefined {
   }
 }
 
-/** Our pages are in no frame of another site, and one that shows them so is not ours. */
+/** Our pages are never in a frame of another site. */
 function isFramed(text: string): boolean {
   return clientDataOf(text)?.crossOrigin === true;
 }

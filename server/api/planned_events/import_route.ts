@@ -15,11 +15,11 @@ import type { PlannedEventRow } from './schema.ts';
 import { allPlannedEvents, storePlannedEvent } from './store.ts';
 
 const description =
-  'Adds the events of the file to the plan, and changes those that it has already. Events that ' +
-  'the file lacks stay. `left_out` names each rule that Sluice does not compare. With ' +
+  'Adds the events of the file to the plan, and changes existing ones. Events that are ' +
+  'missing in the file stay. `left_out` names each rule that Sluice does not compare. With ' +
   '`validate_only` nothing is stored.';
 
-/** Adds `import/`, which takes a tracking plan of another tool. */
+/** Route `import/`, which reads a tracking plan of another tool. */
 export function importRoute(app: FastifyInstance): void {
   app.post(
     '/api/projects/:project_id/planned_events/import/',
@@ -63,20 +63,20 @@ export function importRoute(app: FastifyInstance): void {
   );
 }
 
-/** Reads the file; throws 400 for one that is no plan. */
+/** Reads the file; throws 400 for an invalid plan. */
 function readPlan(plan: unknown) {
   const read = readTrackingPlan(typeof plan === 'string' ? parseJson(plan) : plan);
   if (read === undefined)
     throw invalid(
       'plan',
       'invalid_input',
-      'It is no tracking plan: send JSON with a list of events, each with a name and a JSON ' +
-        'Schema.',
+      'This is no tracking plan: send JSON with a list of events, each with a name and a ' +
+        'JSON Schema.',
     );
   return read;
 }
 
-/** True if the event is in the plan already, with other rules. */
+/** Returns true if the plan has the event with other rules. */
 function isOther(one: ImportedEvent, before: PlannedEventRow | undefined): boolean {
   if (before === undefined) return false;
   const { description: text, properties, other_properties } = before;

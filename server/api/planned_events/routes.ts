@@ -23,7 +23,7 @@ import {
   storePlannedEvent,
 } from './store.ts';
 
-const holds = 'The change holds for requests that begin a second later.';
+const holds = 'The change applies to requests that start a second later.';
 
 const planned_events: ProjectRecords<PlannedEventRow, PlannedEventFields> = {
   path: '/api/projects/:project_id/planned_events/',
@@ -31,7 +31,7 @@ const planned_events: ProjectRecords<PlannedEventRow, PlannedEventFields> = {
   words: {
     list: {
       summary: 'List the events of the tracking plan by name',
-      description: '`unplanned_events` of the project decides on events that the plan lacks.',
+      description: '`unplanned_events` of the project decides about events outside of the plan.',
     },
     create: { summary: 'Add an event to the tracking plan', description: holds },
     retrieve: { summary: 'Retrieve an event of the tracking plan' },
@@ -56,15 +56,15 @@ const planned_events: ProjectRecords<PlannedEventRow, PlannedEventFields> = {
 };
 
 /**
- * `/api/projects/:project_id/planned_events/`: the tracking plan of a project, event by event;
- * list, create, change, delete.
+ * Routes of `/api/projects/:project_id/planned_events/`: the tracking plan of a project; list,
+ * create, change, delete.
  */
 export function plannedEventRoutes(app: FastifyInstance, { db }: Deps): void {
   recordRoutes(app, db, planned_events);
   importRoute(app);
 }
 
-/** Throws a 400 for a name that the plan has, twice a property, or a plan that is full. */
+/** Throws 400 for a name that the plan has, for a repeated property, or for a full plan. */
 async function storeChecked(
   tx: Transaction,
   team_id: number,
@@ -77,10 +77,10 @@ async function storeChecked(
     throw invalid(
       `properties__${twice}__name`,
       'unique',
-      'The event has a property of this name already.',
+      'The event already has a property with this name.',
     );
   const { count, is_taken } = await lookAtPlan(tx, team_id, planned.event, before?.id ?? null);
-  if (is_taken) throw invalid('event', 'unique', 'The plan has an event of this name.');
+  if (is_taken) throw invalid('event', 'unique', 'The plan already has an event with this name.');
   if (before === undefined && count >= planned_events_max)
     throw invalid(null, 'max_items', `A plan has at most ${planned_events_max} events.`);
   return storePlannedEvent(tx, team_id, planned, before?.id);

@@ -26,12 +26,12 @@ const fields = {
   description: Type.String({
     trim: true,
     maxLength: 2_000,
-    description: 'What it means, for people.',
+    description: 'Its meaning, for people.',
   }),
   mode: Type.Enum([...plan_modes], {
     description:
-      'What becomes of an event that is not as planned: `warn` (default) stores it and counts an ' +
-      'ingestion warning, `refuse` does not store it.',
+      'Treatment of an event that differs from the plan: `warn` (default) stores it and ' +
+      'counts an ingestion warning, `refuse` does not store it.',
   }),
   properties: Type.Array(
     Type.Object({
@@ -39,19 +39,19 @@ const fields = {
       type: Type.Enum([...property_types], {
         description: 'The type of its value; `10.0` is an integer. Null is no value.',
       }),
-      required: Type.Boolean({ description: 'The event must have a value for it.' }),
+      required: Type.Boolean({ description: 'Whether the event must have a value for it.' }),
       values: plannedValues({ maxLength: planned_text_length_max }),
     }),
-    { maxItems: planned_properties_max, description: 'The properties that it may have.' },
+    { maxItems: planned_properties_max, description: 'The allowed properties.' },
   ),
   other_properties: Type.Enum(['allow', 'report'], {
     description:
-      'Properties that the plan does not name: allowed (default), or a difference from the plan. ' +
+      'Properties outside of the plan: allowed (default), or a difference from the plan. ' +
       'Names that begin with `$` belong to SDKs and are always allowed.',
   }),
 };
 
-/** A planned event as every answer shows it. */
+/** A planned event in answers. */
 export const PlannedEvent = Type.Object(
   {
     id: uuid(),
@@ -71,45 +71,44 @@ export const PlannedEvent = Type.Object(
   },
   { title: 'PlannedEvent' },
 );
-/** A planned event's row as SELECT gives it. */
 export type PlannedEventRow = Static<typeof PlannedEvent>;
 
 const changes = Type.Partial(Type.Object(fields)).properties;
-/** Body of POST and PUT; a PUT keeps the fields that it leaves out. */
+/** Body of POST and PUT; a PUT keeps absent fields. */
 export const PlannedEventCreate = Type.Object({ ...changes, event: fields.event });
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const PlannedEventPatch = Type.Object(changes);
-/** The fields that people decide. */
+/** The fields that people set. */
 export type PlannedEventFields = Pick<PlannedEventRow, keyof typeof fields>;
 
 /** Body of `import/`. */
 export const PlanImport = Type.Object({
   plan: Type.Unknown({
     description:
-      'The tracking plan with a JSON Schema for each event, as Segment, RudderStack or Avo ' +
-      'export it, as JSON or as its text (docs/tracking_plan.md).',
+      'The tracking plan with a JSON Schema for each event, as JSON or its text, in the ' +
+      'export format of Segment, RudderStack or Avo (docs/tracking_plan.md).',
   }),
   mode: Type.Optional(fields.mode),
 });
 /** The result of an import. */
 export const ImportedPlan = Type.Object(
   {
-    created: Type.Array(Type.String(), { description: 'Names of events that are new.' }),
-    changed: Type.Array(Type.String(), { description: 'Names of events that have other rules.' }),
-    unchanged: Type.Integer({ description: 'Events whose rules were the same already.' }),
+    created: Type.Array(Type.String(), { description: 'Names of new events.' }),
+    changed: Type.Array(Type.String(), { description: 'Names of events whose rules changed.' }),
+    unchanged: Type.Integer({ description: 'Events whose rules did not change.' }),
     left_out: Type.Array(
       Type.Object({
-        event: nullable(Type.String({ description: 'Null: no event of the file.' })),
+        event: nullable(Type.String({ description: 'Null: it is not about an event.' })),
         property: nullable(Type.String({ description: 'Null: the event itself.' })),
         detail: Type.String(),
       }),
-      { description: 'Everything in the file that a plan of Sluice does not compare.' },
+      { description: 'Parts of the file that Sluice does not compare.' },
     ),
   },
   { title: 'ImportedPlan' },
 );
 
-/** The fields that a new one has unless they are sent. */
+/** The defaults of a new planned event. */
 export const planned_event_defaults: Omit<PlannedEventFields, 'event'> = {
   description: '',
   mode: 'warn',

@@ -9,7 +9,7 @@ import type { PlannedEventFields, PlannedEventRow } from './schema.ts';
 const columns = sql`e.id, e.event, e.description, e.mode, e.properties, e.other_properties,
   e.created_at, e.updated_at, ${managedBy('planned_event', sql`e.id`)} AS managed_by`;
 
-/** The events of the project's tracking plan by their names. Leans on the unique index. */
+/** Lists the events of the project's tracking plan by name. Uses the unique index. */
 export function listPlannedEvents(team_id: number): List {
   return {
     rows: (page) => sql`SELECT ${columns} FROM planned_events e WHERE e.team_id = ${team_id}
@@ -18,12 +18,12 @@ export function listPlannedEvents(team_id: number): List {
   };
 }
 
-/** All events of the project's tracking plan. The caller has begun a change of rules. */
+/** Returns all events of the project's tracking plan. The caller has started a change of rules. */
 export function allPlannedEvents(tx: Transaction, team_id: number): Promise<PlannedEventRow[]> {
   return tx.rows(sql`SELECT ${columns} FROM planned_events e WHERE e.team_id = ${team_id}`);
 }
 
-/** The planned events of all projects of an organization, the oldest first. */
+/** Lists the planned events of all projects of an organization, oldest first. */
 export function listPlannedEventsOf(
   db: Queryable,
   organization_id: string,
@@ -33,7 +33,7 @@ export function listPlannedEventsOf(
     ORDER BY e.created_at, e.id`);
 }
 
-/** The planned event; with `lock` nobody else can change it until the transaction ends. */
+/** Returns the planned event; with `lock`, nobody else can change it until the transaction ends. */
 export function findPlannedEvent(
   db: Queryable,
   team_id: number,
@@ -45,8 +45,8 @@ export function findPlannedEvent(
 }
 
 /**
- * Counts the planned events of the project, and says whether another than `id` has the name. The
- * caller has begun a change of rules.
+ * Counts the planned events of the project, and returns whether another event than `id` has the
+ * name. The caller has started a change of rules.
  */
 export async function lookAtPlan(
   tx: Transaction,
@@ -62,7 +62,7 @@ export async function lookAtPlan(
 }
 
 /**
- * Stores a planned event, a new one unless `id` is given. The caller has begun a change of rules.
+ * Stores a planned event, a new one unless `id` is given. The caller has started a change of rules.
  */
 export async function storePlannedEvent(
   tx: Transaction,
@@ -80,7 +80,7 @@ export async function storePlannedEvent(
   return id;
 }
 
-/** Deletes it from the plan. The caller has begun a change of rules. */
+/** Deletes it from the plan. The caller has started a change of rules. */
 export async function deletePlannedEvent(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM planned_events WHERE id = ${id}::uuid`);
 }

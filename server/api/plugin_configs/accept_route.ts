@@ -16,21 +16,22 @@ import { PluginConfig } from './schema.ts';
 import type { PluginConfigRow } from './schema.ts';
 import { acceptPresentVersion } from './store.ts';
 
-/** The route by which a project takes over what another organization made of its plugin. */
+/** Route by which a project accepts another organization's newer version of a plugin. */
 export function acceptRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/projects/:project_id/plugin_configs/:id/accept_version/',
     {
       config: { within: 'project', scope: 'plugin:write', level: 8, if_match: true },
       schema: {
-        summary: "Run the version that waits of another organization's plugin",
+        summary: "Run the waiting version of another organization's plugin",
         description:
-          'A plugin of another organization runs the version that it had when it was enabled ' +
-          '(`accepted_version`), whatever that organization changes. This replaces it by ' +
-          '`waiting_version`: code, settings and jobs. An enabled config that lacks a setting ' +
-          'of it says so in `error`. `If-Match` with the ETag of the config accepts only what ' +
-          'you looked at. 409: nothing waits, or the version cannot run. Needs the plugins ' +
-          'access level 3.',
+          'A plugin of another organization keeps running the version that it had when you ' +
+          'enabled it (`accepted_version`), even if that organization changes the plugin. ' +
+          'This replaces the version by `waiting_version`: code, settings and jobs. If an ' +
+          'enabled config lacks a setting of the new version, its `error` says so. ' +
+          '`If-Match` with the ETag of the config accepts only the version that you have ' +
+          'read. 409: no version waits, or the version cannot run. Needs the plugins access ' +
+          'level 3.',
         body: NoFields,
         response: { 200: PluginConfig, 409: Problem },
       },
@@ -48,7 +49,7 @@ export function acceptRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** Throws 409 when nothing waits, and for a version that cannot run. */
+/** Throws 409 if no version waits, or if the version cannot run. */
 async function acceptVersion(
   tx: Transaction,
   deps: Deps,
@@ -56,7 +57,7 @@ async function acceptVersion(
   { id, plugin, waiting_version }: PluginConfigRow,
 ): Promise<void> {
   if (waiting_version === null)
-    throw conflict('No newer version of this plugin waits here: there is nothing to accept.');
+    throw conflict('No newer version of this plugin waits here, so there is nothing to accept.');
   const { config_schema } = await acceptPresentVersion(tx, id);
   const { collection } = (await findVisiblePlugin(tx, organization_id, plugin))!;
   const fault = await unreadyFault(tx, deps, { id, collection });

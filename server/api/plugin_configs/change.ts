@@ -32,8 +32,8 @@ import { findStoredConfig, insertPluginConfig, startCursor, updatePluginConfig }
 import type { PluginConfigFields } from './store.ts';
 
 /**
- * Creates a config for a plugin that the organization sees, and gives its id. Throws 400 for an
- * unknown plugin and for wrong values.
+ * Creates a config for a plugin that the organization can use, and returns its id. Throws 400 for
+ * an unknown plugin and for invalid values.
  */
 export async function createConfig(
   tx: Transaction,
@@ -63,9 +63,9 @@ export async function createConfig(
 }
 
 /**
- * Changes a config under the caller's locks, and gives the keys whose values are others now. Throws
- * 400 for wrong values, for a change that would take a kept secret elsewhere, and for enabling what
- * cannot run.
+ * Changes a config under the caller's locks, and returns the keys of changed values. Throws 400 for
+ * invalid values, for a change that would send a stored secret to another place, and for enabling a
+ * plugin that cannot run.
  */
 export async function changeConfig(
   tx: Transaction,
@@ -138,14 +138,14 @@ async function applyChange(
       error_at: null,
     });
   if (allowed_hosts !== undefined) changes.allowed_hosts = hosts;
-  // A plugin of another organization is held to its present version by that (migration 0056).
+  // Enabling a plugin of another organization also fixes its version (migration 0056).
   await updatePluginConfig(tx, before.id, changes);
   if (movesPlace(config_schema, reached, reaches)) await refuseConnection(tx, before.id);
   if (isEnabling) await startCursor(tx, before.id);
   return Object.keys(next ?? {}).filter((key) => !isDeepStrictEqual(settings[key], next![key]));
 }
 
-/** Throws a 400 for a choice of events that cannot be read, or that the plugin does not have. */
+/** Throws 400 for an invalid event choice, or one that the plugin does not support. */
 function requireChoice(
   { collection, plugin_info: { config_schema } }: Before,
   { subscribe }: EventChoice,
@@ -156,14 +156,16 @@ function requireChoice(
       'event_choice',
       'invalid_input',
       isTool
-        ? 'The mappings of a tool say which events it gets.'
-        : 'Only a destination gets events of a choice.',
+        ? 'The mappings of a tool decide which events it gets.'
+        : 'Only a destination can have an event choice.',
     );
   const fault = filterFault(subscribe);
   if (fault !== undefined) throw invalid('event_choice__subscribe', 'invalid_input', fault);
 }
 
-/** Returns the fault of a tool's mappings; undefined: there is none, or it is no tool. */
+/**
+ * Returns the fault of a tool's mappings; undefined if they are valid, or the plugin is no tool.
+ */
 async function mappingsFault(
   tx: Transaction,
   { secrets }: Deps,
@@ -176,15 +178,15 @@ async function mappingsFault(
     const read = tool === undefined ? [] : soundMappings(settings[mappings_key], tool);
     return typeof read === 'string' ? read : undefined;
   } catch (error) {
-    // Code that cannot be loaded is told of where the config is enabled.
+    // Enabling the config reports code that cannot be loaded.
     if (error instanceof PluginError) return undefined;
     throw error;
   }
 }
 
 /**
- * Why the version that a config is to run cannot: the plugin has no code, code that is not what was
- * installed, or code that does not serve its collection; undefined: it can.
+ * Returns why the version of a config cannot run: no code, code that differs from the installed
+ * one, or code that does not serve its collection. Undefined if it can.
  */
 export async function unreadyFault(
   tx: Transaction,
@@ -199,7 +201,7 @@ export async function unreadyFault(
   }
 }
 
-/** The log's lines for secret values: which came, went, or are others now (`changed`). */
+/** Returns the activity entry's lines for secret values: added, removed, or `changed`. */
 export function secretChanges(
   before: readonly string[],
   after: readonly string[],

@@ -2,7 +2,7 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { PluginConfigRow } from './schema.ts';
 
-/** The log's entry for what was done with a config. */
+/** Returns the activity entry for an action on a config. */
 export function configEntry(
   activity: string,
   before: PluginConfigRow | undefined,

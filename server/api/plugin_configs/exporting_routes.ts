@@ -9,8 +9,8 @@ import type { PluginConfigRow } from './schema.ts';
 import { listExportingConfigs } from './store.ts';
 
 /**
- * `exports_unsubscribe_configs/` of each collection of plugins. The contract answers with one
- * plugin: it is that of the first config, and the list stands beside it.
+ * Routes `exports_unsubscribe_configs/` of each collection of plugins. The contract answers with
+ * one plugin: the plugin of the first config. The list is a field beside it.
  */
 export function exportingRoutes(app: FastifyInstance, { db }: Deps): void {
   for (const collection of plugin_collections)
@@ -20,8 +20,8 @@ export function exportingRoutes(app: FastifyInstance, { db }: Deps): void {
         config: { within: 'organization', scope: 'plugin:read' },
         schema: {
           summary:
-            'List the enabled configs of destinations, which export all events of their project, ' +
-            'newest first',
+            'List the enabled configs of destinations, which receive all events of their ' +
+            'project, newest first',
           description: beside,
           querystring: PageQuery,
           response: { 200: besideRecord(PluginConfig, 'ExportingPluginConfigs') },

@@ -7,8 +7,8 @@ import type { PluginConfigRow } from './schema.ts';
 import { findPluginConfig, findStoredConfig } from './store.ts';
 
 /**
- * The config that the path names, or the one with the id, in the project of the path. Throws 403
- * and 404.
+ * Returns the config of the path, or the one with the id, in the path's project. Throws 403 and
+ * 404.
  */
 export async function getConfig(
   db: Queryable,
@@ -20,8 +20,8 @@ export async function getConfig(
 }
 
 /**
- * The config that the path names; nobody changes it, or its plugin, until the transaction ends. The
- * plugin comes first, as everywhere.
+ * Locks and returns the config of the path; nobody can change it or its plugin until the
+ * transaction ends. The plugin is locked first, as everywhere.
  */
 export async function getLockedConfig(
   tx: Transaction,

@@ -17,16 +17,16 @@ import { getPluginJob, listPluginMetrics } from './store.ts';
 
 const one = '/api/projects/:project_id/plugin_configs/:id/';
 
-/** Registers the routes of a running plugin: start one of its public jobs, and show its metrics. */
+/** Routes of a running plugin: start a public job, and show its metrics. */
 export function runningRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     `${one}metrics/`,
     {
       config: { within: 'project', scope: 'plugin:read' },
       schema: {
-        summary: 'List what the plugin has counted in this project, by name',
+        summary: 'List the metrics of the plugin in this project, by name',
         description:
-          'The metrics that the plugin exports and has counted with (`meta.metrics`). A metric ' +
+          'The metrics that the plugin exports and has used (`meta.metrics`). A metric ' +
           'restarts at zero when the plugin exports it with another operation.',
         querystring: PageQuery,
         response: { 200: pageOf(PluginMetric) },
@@ -71,8 +71,8 @@ export function runningRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * Stores the job for the worker that has the config. Goes by what was installed, not by what the
- * record says of it.
+ * Stores the job for the worker with the config. Reads the jobs from the installed code, not from
+ * the record.
  */
 async function startJob(
   tx: Transaction,
@@ -109,7 +109,7 @@ async function startJob(
   return getPluginJob(tx, id);
 }
 
-/** A plugin's temporary inability is no fault of the request. */
+/** If a plugin cannot start a job now, the request is not at fault. */
 function conflictOf(error: unknown): never {
   throw error instanceof PluginError ? conflict(error.message) : error;
 }

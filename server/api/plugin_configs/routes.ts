@@ -25,6 +25,7 @@ import {
 } from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
+import { choicesRoute } from './choices/routes.ts';
 import { previewRoute } from './preview/routes.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { tryOutRoute } from './try_out/routes.ts';
@@ -36,9 +37,9 @@ const reading = { within: 'project', scope: 'plugin:read' } as const;
 const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const;
 
 /**
- * `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create,
- * retrieve, change, delete, logs, metrics, jobs, OAuth; and which of an organization export all
- * events.
+ * Routes of `/api/projects/:project_id/plugin_configs/`: the plugins of a project. List, create,
+ * retrieve, change, delete, logs, metrics, jobs, OAuth; and an organization's configs that receive
+ * all events.
  */
 export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
@@ -51,6 +52,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   oauthRoutes(app, deps);
   tryOutRoute(app, deps);
   previewRoute(app, deps);
+  choicesRoute(app, deps);
   exportingRoutes(app, deps);
 }
 
@@ -60,7 +62,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List the plugins that the project has configured, in their order',
+        summary: 'List the plugins that the project has configured, in order',
         querystring: PageQuery,
         response: { 200: pageOf(PluginConfig) },
       },
@@ -82,7 +84,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List what the plugin logged in this project, newest first',
+        summary: 'List the log of the plugin in this project, newest first',
         querystring: PluginLogQuery,
         response: { 200: pageOf(PluginLogEntry) },
       },
@@ -146,8 +148,8 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
   const description =
     'Values are merged key by key: an absent one is kept, null removes one. If you change a ' +
     'field that decides where the plugin sends to, or add an allowed host, send each secret ' +
-    'again. An enabled plugin gets events from then on, and its error is cleared. Needs the ' +
-    'plugins access level 3.';
+    'again. An enabled plugin gets later events, and its error is cleared. Needs the plugins ' +
+    'access level 3.';
   const schema = { body: PluginConfigPatch, response: { 200: PluginConfig } };
   app.patch(
     one,
@@ -157,7 +159,7 @@ function changingRoutes(app: FastifyInstance, deps: Deps): void {
     },
     change('merge'),
   );
-  const replacing = 'As PATCH, but `config` is replaced, except for secrets that are not sent.';
+  const replacing = 'Like PATCH, but `config` is replaced, except for secrets that are not sent.';
   app.put(
     one,
     {
@@ -178,9 +180,9 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: changing,
       schema: {
-        summary: 'Delete a config, with what the plugin keeps and has logged',
+        summary: "Delete a config, with the plugin's storage and logs",
         description:
-          'Tokens of an OAuth connection are revoked at the vendor, if the vendor takes ' +
+          'Tokens of an OAuth connection are revoked at the vendor, if the vendor supports ' +
           'that. Needs the plugins access level 3.',
         response: { 204: { type: 'null' } },
       },

@@ -8,8 +8,8 @@ import { ManagedBy } from '../managed/schema.ts';
 import { Plugin } from '../plugins/schema.ts';
 
 /**
- * Host names as a plugin's settings allow them: a name, or `*.` and a name for all names below it.
- * Addresses are names here.
+ * Allowed host names in a plugin's settings: a name, or `*.` and a name for all names below it. IP
+ * addresses count as names here.
  */
 const host = Type.String({
   trim: true,
@@ -31,7 +31,7 @@ const fields = {
   order: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
-    description: 'Where several run one after the other, those with lower numbers come first.',
+    description: 'Plugins with lower numbers run first.',
   }),
   config: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
@@ -57,7 +57,7 @@ const fields = {
           Type.Number({
             exclusiveMinimum: 0,
             maximum: 100,
-            description: 'The share of persons whose events it gets, always the same ones.',
+            description: 'The share of persons whose events it gets; always the same persons.',
           }),
         ),
         consent: Type.Optional(
@@ -80,10 +80,10 @@ const fields = {
 const version = {
   tag: nullable(Type.String({ description: 'Its name; null: it has none.' })),
   content_sha256: Type.String({ description: 'The SHA-256 of its files.' }),
-  installed_at: instant('When the organization of the plugin installed or wrote it.'),
+  installed_at: instant("When the plugin's organization installed or wrote it."),
 };
 
-/** A plugin as one project uses it, as every answer shows it. */
+/** A plugin in a project, in answers. */
 export const PluginConfig = Type.Object(
   {
     id: Type.Integer(),
@@ -92,17 +92,17 @@ export const PluginConfig = Type.Object(
     team_id: Type.Integer({ description: 'Id of the project.' }),
     ...fields,
     secret_keys: Type.Array(Type.String(), {
-      description: 'Keys of `config` that have a secret value.',
+      description: 'Keys of stored secrets in `config`.',
     }),
     uses_oauth: Type.Boolean({
-      description: 'The plugin is a tool that uses OAuth: `oauth/` has its state.',
+      description: 'True for a tool that uses OAuth: `oauth/` has its state.',
     }),
     error: nullable(
       Type.Object(
         { message: Type.String(), at: instant() },
         {
           description:
-            'Why it was stopped, which settings it lacks after a change of the plugin, or ' +
+            'Why it was stopped, which settings are missing after a change of the plugin, or ' +
             'which host it waits for. Null without an error.',
         },
       ),
@@ -110,9 +110,9 @@ export const PluginConfig = Type.Object(
     accepted_version: nullable(
       Type.Object(version, {
         description:
-          'Of a plugin of another organization: the version that runs here. It is the one that ' +
-          'the plugin had when it was first enabled, or the one that was accepted last. Null: ' +
-          "the plugin's present version runs.",
+          'Of a plugin of another organization: the version that runs here. It is the ' +
+          'version from when the plugin was first enabled, or the version accepted last. ' +
+          "Null: the plugin's current version runs.",
       }),
     ),
     waiting_version: nullable(
@@ -128,7 +128,6 @@ export const PluginConfig = Type.Object(
   },
   { title: 'PluginConfig' },
 );
-/** A config's row as SELECT gives it. */
 export type PluginConfigRow = Static<typeof PluginConfig>;
 
 const optional = {
@@ -149,11 +148,10 @@ export const PluginConfigCreate = Type.Object({
   ...optional,
 });
 
-/** Body of PATCH and PUT; the plugin of a config stays. */
+/** Body of PATCH and PUT; the plugin of a config cannot change. */
 export const PluginConfigPatch = Type.Object(optional);
 export type PluginConfigPatch = Static<typeof PluginConfigPatch>;
 
-/** The query parameters of `logs/`. */
 export const PluginLogQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({
@@ -168,14 +166,16 @@ export const PluginLogQuery = Type.Object({
     }),
   ),
   level: Type.Optional(
-    Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR'], { description: 'Only lines of this level.' }),
+    Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR'], {
+      description: 'Only lines with this level.',
+    }),
   ),
   after: Type.Optional(queryInstant('Only lines written after this instant.')),
   before: Type.Optional(queryInstant('Only lines written before this instant.')),
 });
 export type PluginLogQuery = Static<typeof PluginLogQuery>;
 
-/** One line that a plugin wrote, or that the server wrote about it. */
+/** A line of the log, by a plugin or by the server about it. */
 export const PluginLogEntry = Type.Object(
   {
     timestamp: instant(),
@@ -184,22 +184,20 @@ export const PluginLogEntry = Type.Object(
   },
   { title: 'PluginLogEntry' },
 );
-/** A line's row as SELECT gives it. */
 export type PluginLogRow = Static<typeof PluginLogEntry>;
 
-/** One number that a plugin counts. */
+/** A metric of a plugin. */
 export const PluginMetric = Type.Object(
   {
     name: Type.String(),
     operation: Type.Enum(['sum', 'max', 'min'], {
-      description: 'How the numbers that the plugin gives come together.',
+      description: 'How its numbers are combined.',
     }),
     value: Type.Number(),
     updated_at: instant(),
   },
   { title: 'PluginMetric' },
 );
-/** A metric's row as SELECT gives it. */
 export type PluginMetricRow = Static<typeof PluginMetric>;
 
 const payload = Type.Unsafe<Record<string, unknown>>({
@@ -215,20 +213,19 @@ export const PluginJobStart = Type.Object({
   name: lineOfText({
     minLength: 1,
     maxLength: 200,
-    description: "A name of the plugin's `public_jobs`.",
+    description: "A name in the plugin's `public_jobs`.",
   }),
   payload: Type.Optional(payload),
 });
 
-/** A job that a person started, as it waits. */
+/** A waiting job that a person started. */
 export const PluginJob = Type.Object(
   {
-    id: uuid('The log names it.'),
+    id: uuid('Id of the job in the log.'),
     name: Type.String(),
     payload,
     created_at: instant(),
   },
   { title: 'PluginJob' },
 );
-/** A job's row as SELECT gives it. */
 export type PluginJobRow = Static<typeof PluginJob>;

@@ -4,18 +4,18 @@ import { configFaults } from '../../engine/plugins/packages/manifest.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { movedSecrets } from '../../platform/http/bodies/moved_secrets.ts';
 
-/** A config's values, secrets included: in memory only. */
+/** The values of a config with its secrets, in memory only. */
 export type Settings = Record<string, unknown>;
 
 /**
- * PATCH puts the sent values over the stored ones; PUT keeps of the stored ones only secrets, which
- * no client can read and send back.
+ * PATCH puts the sent values over the stored ones. PUT keeps only stored secrets, because clients
+ * cannot read and send them back.
  */
 export type HowToChange = 'merge' | 'replace';
 
 /**
- * The values after a change; a value sent as null is removed, and so is one whose field the plugin
- * has no more.
+ * Returns the values after a change, without values that were sent as null or whose field the
+ * plugin no longer has.
  */
 export function changedSettings(
   config_schema: unknown,
@@ -29,19 +29,18 @@ export function changedSettings(
     ([key]) =>
       known.has(key) && !Object.hasOwn(sent, key) && (how === 'merge' || secret_keys.includes(key)),
   );
-  // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown
-  // one.
+  // `fromEntries` keeps a key named __proto__ as a key, so it is refused as unknown.
   return Object.fromEntries([
     ...kept,
     ...Object.entries(sent).filter(([, value]) => value !== null),
   ]);
 }
 
-/** Characters of JSON that the values of a config may have together: every list shows them. */
+/** Most characters of JSON for all values of a config, because every list shows them. */
 const settings_length_max = 1_000_000;
 
 /**
- * Lists the faults of the values, named `config__<key>`, or `config` if they are too long together.
+ * Lists the faults of the values, named `config__<key>`, or `config` if they are too long in total.
  * A disabled config may lack required values.
  */
 export function settingsFaults(
@@ -54,7 +53,7 @@ export function settingsFaults(
       {
         attr: 'config',
         code: 'max_length',
-        detail: `The values must have at most ${settings_length_max} characters of JSON together.`,
+        detail: `The values must have at most ${settings_length_max} characters of JSON in total.`,
       },
     ];
   return configFaults(fieldsOf(config_schema), settings)
@@ -63,20 +62,19 @@ export function settingsFaults(
 }
 
 /**
- * Names of the values that are sealed: those whose field is secret, and those that were sealed
- * before and are kept.
+ * Returns the names of values to seal: values of secret fields, and kept values that were sealed
+ * before.
  */
 export function sealedNames(config_schema: unknown, secret_keys: readonly string[]): Set<string> {
   return new Set([...secretNames(fieldsOf(config_schema)), ...secret_keys]);
 }
 
-/** The settings of a config with what it may reach. */
+/** The settings of a config, and the hosts that it may reach. */
 export type Reach = { settings: Settings; allowed_hosts: readonly string[] };
 
 /**
- * The violations of a change that would take kept secrets elsewhere: a field that says where has
- * another value, or a host may be reached that could not before. Each secret must have been sent
- * with it.
+ * Returns the violations of a change that would send stored secrets to another place: a field of
+ * the address has changed, or a host is newly allowed. Such a change must include each secret.
  */
 export function movedSettings(
   config_schema: unknown,
@@ -93,7 +91,7 @@ export function movedSettings(
   );
 }
 
-/** True for a change that would take what the config sends along elsewhere. */
+/** Returns true for a change that would send the config's values to another place. */
 export function movesPlace(config_schema: unknown, before: Reach, after: Reach): boolean {
   const { where, old, next } = placesOf(config_schema, before, after);
   const places = { secrets: ['token'], where };
@@ -103,7 +101,7 @@ export function movesPlace(config_schema: unknown, before: Reach, after: Reach):
 function placesOf(config_schema: unknown, before: Reach, after: Reach) {
   const fields = fieldsOf(config_schema);
   const [old, next] = [before, after].map(({ settings }) => withDefaults(fields, settings));
-  // A host that goes takes no secret elsewhere.
+  // Removing a host sends no secret anywhere.
   const added = after.allowed_hosts.filter((host) => !before.allowed_hosts.includes(host));
   return {
     where: [...placeKeys(fields, old!, next!), 'allowed_hosts'],

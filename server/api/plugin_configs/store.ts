@@ -13,23 +13,23 @@ import { managedBy } from '../managed/store.ts';
 import { configuredPluginJson } from '../plugins/store.ts';
 import type { PluginConfigRow, PluginJobRow, PluginLogQuery } from './schema.ts';
 
-/** It waits for something, and nothing that it may wait for has changed since. */
+/** It waits for something, and nothing relevant has changed since. */
 const isHeld = sql`c.enabled AND k.held_reason IS NOT NULL
   AND ${run_changed_at} <= k.updated_at`;
 
-/** A version of a plugin, as one JSON value in the shape of the wire. */
+/** A version of a plugin as JSON, in its wire form. */
 const versionJson = (version: Sql) => sql`json_build_object('tag', ${version}.tag,
   'content_sha256', ${version}.content_sha256, 'installed_at',
   wire_instant(${version}.installed_at))`;
 
-/** Plugin `p` has other code or other settings than config `c` of another organization accepted. */
+/** Plugin `p` has newer code or settings than config `c` of another organization has accepted. */
 const isWaiting = sql`c.accepted_version_id IS NOT NULL
   AND (p.version_id IS DISTINCT FROM c.accepted_version_id
     OR p.config_schema::text IS DISTINCT FROM c.accepted_config_schema::text)`;
 
 const oauth_urls = listOauthTools().map(toolUrl);
 
-/** The wire fields of config `c`. Columns are named: nothing secret can slip in. */
+/** Selects the fields of config `c` in answers. Each column is named, so no secret can slip in. */
 const selectConfigs = sql`
   SELECT c.id, c.plugin_id AS plugin, ${configuredPluginJson} AS plugin_info, c.team_id,
     c.enabled, c."order", c.config, c.allowed_hosts, c.event_choice, c.secret_keys,
@@ -48,7 +48,7 @@ const selectConfigs = sql`
     LEFT JOIN plugin_versions n ON n.id = p.version_id
     LEFT JOIN plugin_cursors k ON k.plugin_config_id = c.id`;
 
-/** The project's configs, in their order (ties by id). Leans on plugin_configs_by_project. */
+/** Lists the project's configs, in order (ties by id). Uses plugin_configs_by_project. */
 export function listPluginConfigs(team_id: number): List {
   return {
     rows: (page) => sql`${selectConfigs} WHERE c.team_id = ${team_id} ORDER BY c."order", c.id
@@ -57,7 +57,7 @@ export function listPluginConfigs(team_id: number): List {
   };
 }
 
-/** The settings of a config, with the sealed ones. */
+/** The settings of a config, with its sealed values. */
 export type ConfigSettings = StoredPluginConfig &
   Pick<
     PluginConfigRow,
@@ -66,7 +66,7 @@ export type ConfigSettings = StoredPluginConfig &
     name: string | null;
   };
 
-/** The settings of all configs of an organization, the oldest first. */
+/** Lists the settings of all configs of an organization, oldest first. */
 export function listConfigSettings(
   db: Queryable,
   organization_id: string,
@@ -79,8 +79,8 @@ export function listConfigSettings(
 }
 
 /**
- * The enabled configs of destinations in all projects of the organization: each is handed all
- * events of its project.
+ * The condition for enabled configs of destinations in all projects of the organization, which
+ * receive all events of their projects.
  */
 const isExporting = (organization_id: string) => sql`
   c.enabled AND c.plugin_id IN (SELECT d.id FROM plugins d
@@ -88,7 +88,7 @@ const isExporting = (organization_id: string) => sql`
   AND c.team_id IN (SELECT t.id FROM projects t
     WHERE t.organization_id = ${organization_id}::uuid)`;
 
-/** Those configs, newest first. */
+/** Lists these configs, newest first. */
 export function listExportingConfigs(organization_id: string): List {
   return {
     rows: (page) => sql`${selectConfigs} WHERE ${isExporting(organization_id)} ORDER BY c.id DESC
@@ -98,7 +98,7 @@ export function listExportingConfigs(organization_id: string): List {
   };
 }
 
-/** The project's config as it is on the wire. */
+/** Returns the project's config in its wire form. */
 export function findPluginConfig(
   db: Queryable,
   team_id: number,
@@ -110,8 +110,8 @@ export function findPluginConfig(
 }
 
 /**
- * The settings as they are stored; with `lock` nobody else changes the config until the transaction
- * ends. The plugin is locked before it (FOR SHARE), as a change of the plugin does.
+ * Returns the stored settings; with `lock`, nobody else can change the config until the transaction
+ * ends. The plugin is locked first (FOR SHARE), as in a change of the plugin.
  */
 export function findStoredConfig(
   db: Queryable,
@@ -124,7 +124,7 @@ export function findStoredConfig(
   );
 }
 
-/** Creates a config that is disabled and empty, and gives its id. */
+/** Creates a disabled, empty config, and returns its id. */
 export async function insertPluginConfig(
   tx: Transaction,
   row: { team_id: number; plugin_id: number; created_by: number | null },
@@ -146,7 +146,9 @@ export type PluginConfigFields = Partial<StoredPluginConfig> & {
   error_at?: null;
 };
 
-/** Applies what is given; nothing leaves `updated_at` as it is. The caller holds the lock. */
+/**
+ * Applies the given fields; without one, `updated_at` stays unchanged. The caller holds the lock.
+ */
 export async function updatePluginConfig(
   tx: Transaction,
   id: number,
@@ -166,8 +168,8 @@ export async function updatePluginConfig(
 }
 
 /**
- * Lets the config run the plugin's present version and forgets what its settings lacked before;
- * gives the fields of its settings. The caller holds the locks.
+ * Lets the config run the plugin's current version and clears the error about missing settings;
+ * returns the fields of its settings. The caller holds the locks.
  */
 export async function acceptPresentVersion(
   tx: Transaction,
@@ -184,18 +186,18 @@ export async function acceptPresentVersion(
 }
 
 /**
- * Lets the config begin with the events that come in from now on; one that the server stopped goes
- * on where it stood. Whoever still works on it has lost it.
+ * Lets the config start with events ingested from now on. A config that the server stopped
+ * continues at its position. A worker that still processes it loses its lease.
  */
 export async function startCursor(tx: Transaction, id: number): Promise<void> {
-  // Events that wait are of the time that is left out, but for those of replays.
+  // Waiting events belong to the skipped time, except events of replays.
   await tx.run(sql`
     DELETE FROM plugin_waiting w USING plugin_cursors k WHERE w.plugin_config_id = ${id}
       AND k.plugin_config_id = ${id} AND k.stopped_at IS NULL AND NOT w.is_replay`);
-  // The events before them are gone.
+  // The events before them are deleted.
   await tx.run(sql`UPDATE plugin_waiting SET next_try_at = now()
     WHERE plugin_config_id = ${id} AND next_try_at IS NULL`);
-  // Events are stamped in whole milliseconds.
+  // Events have times in whole milliseconds.
   await tx.run(sql`
     INSERT INTO plugin_cursors AS k (plugin_config_id, inserted_at, started_at)
       VALUES (${id}, date_trunc('milliseconds', now()), date_trunc('milliseconds', now()))
@@ -211,7 +213,7 @@ export async function startCursor(tx: Transaction, id: number): Promise<void> {
         leased_by = NULL, leased_until = NULL, updated_at = now()`);
 }
 
-/** Deletes the config and by cascade what its plugin keeps and has logged. */
+/** Deletes the config and by cascade the plugin's storage and logs. */
 export async function deletePluginConfig(tx: Transaction, id: number): Promise<void> {
   await tx.run(sql`DELETE FROM plugin_configs WHERE id = ${id}`);
 }
@@ -228,7 +230,7 @@ export function listPluginMetrics(config_id: number): List {
   };
 }
 
-/** A job that was stored in this transaction. */
+/** Returns a job that was stored in this transaction. */
 export async function getPluginJob(tx: Transaction, id: string): Promise<PluginJobRow> {
   return (await tx.row<PluginJobRow>(
     sql`SELECT j.id, j.name, j.payload, j.created_at FROM plugin_jobs j WHERE j.id = ${id}::uuid`,
@@ -242,8 +244,8 @@ const isLogged = (config_id: number, { level, after, before }: PluginLogQuery) =
   AND (${before ?? null}::timestamptz IS NULL OR l."timestamp" < ${before ?? null}::timestamptz)`;
 
 /**
- * The config's log lines, newest first. Ids grow with time, and plugin_logs_by_config is in their
- * order.
+ * Lists the config's log lines, newest first. Ids grow with time, and plugin_logs_by_config has
+ * their order.
  */
 export function listPluginLogs(config_id: number, wanted: PluginLogQuery): List {
   return {

@@ -6,7 +6,7 @@ const isAbout = (organization_id: string, scope: string) =>
   sql`a.chain_id = ${organization_id}::uuid AND a.scope = ${scope}`;
 
 /**
- * The organization's actions on the plugins of a collection, newest first. Leans on
+ * Lists the organization's actions on the plugins of a collection, newest first. Uses
  * activity_by_scope.
  */
 export function listPluginActivity(

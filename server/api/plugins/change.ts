@@ -10,9 +10,9 @@ import type { HiddenPlugin } from './store.ts';
 
 const json_fields = ['config_schema', 'capabilities', 'metrics', 'public_jobs'] as const;
 
-/** Throws 400 for fields of any JSON that are too long to be shown in every list. */
+/** Throws 400 for JSON fields that are too long to be shown in every list. */
 export function refuseLong(sent: PluginPatch): void {
-  // Bodies have neither texts that cannot be stored nor deep values.
+  // Other checks refuse texts that cannot be stored and deep values.
   const faults = json_fields.flatMap((attr) => {
     const fault = storableFault(sent[attr]);
     return fault === undefined
@@ -25,10 +25,10 @@ export function refuseLong(sent: PluginPatch): void {
 const written_types: unknown[] = ['source', 'inline'];
 
 /**
- * Applies the fields that a client sent, under the caller's lock. Throws 403 for `is_global` below
- * level 9, and 400 for what would make the record say something untrue: another kind of origin, or
- * another version of a package than the one that is installed. Gives how many enabled configs lack
- * a setting now; undefined where the schema of the settings was not sent.
+ * Applies the sent fields, under the caller's lock. Throws 403 for `is_global` below level 9.
+ * Throws 400 for a value that would make the record wrong: another kind of origin, or another
+ * version than the installed one. Returns how many enabled configs now lack a setting; undefined if
+ * the schema of the settings was not sent.
  */
 export async function changePlugin(
   tx: Transaction,
@@ -42,7 +42,7 @@ export async function changePlugin(
   if (sent.is_global !== undefined && sent.is_global !== before.is_global)
     await requirePluginsLevel(tx, request.access, 9);
   const { plugin_type, ...fields } = sent;
-  // Null is the default, which for code that is written through the API is `source`.
+  // Null is the default, which is `source` for code that is written through the API.
   const type =
     plugin_type === null && hidden.origin === null ? 'source' : (plugin_type ?? before.plugin_type);
   const isWritten = hidden.origin === null;
@@ -57,8 +57,7 @@ export async function changePlugin(
     throw invalid(
       'tag',
       'invalid_input',
-      `The tag is the version that is installed (${before.tag}): upgrade/ with a tag installs ` +
-        'another.',
+      `The tag is the installed version (${before.tag}): upgrade/ with a tag installs another.`,
     );
   await updatePlugin(
     tx,

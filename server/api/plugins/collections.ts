@@ -1,9 +1,6 @@
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 
-/**
- * One collection: where it is, and what one of its records is called in the activity log and in
- * sentences.
- */
+/** A collection: its path, and the words for its records in the activity log and in sentences. */
 export type Collection = {
   name: PluginCollection;
   base: string;

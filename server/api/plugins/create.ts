@@ -21,13 +21,13 @@ import { PluginCreate } from './schema.ts';
 import { findPlugin, insertPlugin, requirePluginsLevel, updatePlugin } from './store.ts';
 import type { PluginSource } from './schema.ts';
 
-/** A package that was fetched and looked at, and where it came from. */
+/** A fetched and checked package, and its origin. */
 type Fetched = { source: PluginSource; shown_url: string; prepared: PreparedPlugin };
 
 /**
- * Creates a plugin from a body. A package is fetched before the transaction begins, so no lock
- * waits for a foreign server; then record and code are stored together or not at all. Throws 400 on
- * `url` or `name` for a package that cannot be fetched or used, and 403.
+ * Creates a plugin from a body. Fetches a package before the transaction, so that no lock waits for
+ * another server; then stores record and code together. Throws 403, and 400 on `url` or `name` for
+ * a package that cannot be fetched or used.
  */
 export async function createPlugin(
   deps: Deps,
@@ -62,7 +62,7 @@ export async function createPlugin(
       throw invalid(
         wanted!.attr,
         'unique',
-        'The organization has this package already: upgrade or delete that one.',
+        'The organization already has this package: upgrade or delete it.',
       );
     if (fetched === undefined)
       await updatePlugin(tx, id, { config_schema: {}, ...fields, plugin_type });
@@ -100,8 +100,8 @@ async function putFetched(
 type Wanted = { source: PluginSource; attr: 'url' | 'name' };
 
 /**
- * Returns the address of a new plugin's package, and the field that named it; undefined for a
- * plugin whose code is sent later. Throws 400 if no field names it.
+ * Returns the address of a new plugin's package, and the field with it; undefined for a plugin
+ * whose code is sent later. Throws 400 if no field has it.
  */
 function sourceWanted(
   type: string,
@@ -151,7 +151,7 @@ function fetchPackage(
   });
 }
 
-/** Returns the memory of a package, roughly. */
+/** Returns the approximate memory of a package. */
 export function bytesOf({ files }: Pick<PreparedPlugin, 'files'>): number {
   return Object.values(files).reduce((sum, text) => sum + text.length, 0);
 }
@@ -174,7 +174,7 @@ async function fetchNow(
   };
 }
 
-/** Looks at a package and refuses one that cannot serve the collection: 400 on the field. */
+/** Compiles a package and throws 400 on the field if it cannot serve the collection. */
 export function prepareServing(
   deps: Deps,
   attr: string,

@@ -13,12 +13,12 @@ export type Compared = {
 
 type Named = Record<string, unknown>;
 
-/** Enough for code that people write; what is bundled is not read line by line. */
+/** Enough for code that people write; nobody reads bundled code line by line. */
 const most = { read: 2_000_000, steps: 4_000_000, said: 300_000 };
 
 /**
- * Returns the additions, removals and differences from one state of a plugin to another, each list
- * in the order of names. Capabilities that a client wrote in another shape count as none.
+ * Returns the additions, removals and differences between two states of a plugin, each list ordered
+ * by name. Capabilities that a client wrote in another form count as none.
  */
 export function differencesOf(
   before: Compared,

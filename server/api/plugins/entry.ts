@@ -5,8 +5,8 @@ import type { Collection } from './collections.ts';
 import type { PluginRow } from './schema.ts';
 
 /**
- * The log's entry for a change of a plugin: what its answers showed before and after, and what
- * `more` adds.
+ * Returns the activity entry for a change of a plugin: its answers before and after, and the
+ * additions of `more`.
  */
 export function pluginEntry(
   collection: Collection,
@@ -23,7 +23,9 @@ export function pluginEntry(
   return { activity, scope: collection.scope, item_id: String(id), item_name: name, changes };
 }
 
-/** Returns the log's entry for a change of code: the hash of all files before and after. */
+/**
+ * Returns the activity entry's line for a change of code: the hash of all files before and after.
+ */
 export function contentChange(before: string | undefined, after: string): Change[] {
   return changesOf(before === undefined ? {} : { content_sha256: before }, {
     content_sha256: after,

@@ -2,14 +2,13 @@ import { PluginError } from '../../engine/plugins/plugin.ts';
 import { pluginFault } from '../../engine/plugins/plugin_fault.ts';
 import { conflict, invalidMany } from '../../platform/http/errors.ts';
 
-/** Longest time that one request waits for an origin, all its answers together. */
+/** Time limit of one request for all answers of an origin. */
 const fetch_ms_max = 120_000;
 
 /**
- * Runs work on a package and turns what is wrong with it or with its origin into a 400 on the
- * field, with file, line and column where they are known: `unavailable` for an origin that does not
- * answer (the same request may work later), `invalid_input` for the rest. Other errors go on as
- * they are.
+ * Runs work on a package, and turns faults of the package or its origin into a 400 on the field,
+ * with file, line and column if they are known. `unavailable`: the origin does not answer, and the
+ * same request may work later. `invalid_input`: any other fault. Rethrows other errors.
  */
 export async function namingFaults<Result>(
   attr: string,
@@ -23,15 +22,15 @@ export async function namingFaults<Result>(
 }
 
 /**
- * As `namingFaults`, for work that is bounded in time by `signal`: an origin that takes too long is
- * one that does not answer.
+ * Like `namingFaults`, with a time limit by `signal`: a slow origin counts as one that does not
+ * answer.
  */
 export function fetching<Result>(
   attr: string,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const signal = AbortSignal.timeout(fetch_ms_max);
-  const slow = 'The origin did not answer in time: try again later, or look whether it is well.';
+  const slow = 'The origin did not answer in time: try again later, or check whether it works.';
   return namingFaults(attr, async () => {
     try {
       return await work(signal);
@@ -44,8 +43,8 @@ export function fetching<Result>(
 }
 
 /**
- * As `namingFaults` for stored code: what cannot be loaded is a 409, because nothing in the request
- * is wrong.
+ * Like `namingFaults` for stored code: code that cannot be loaded is a 409, because the request is
+ * not at fault.
  */
 export async function loading<Result>(work: () => Promise<Result>): Promise<Result> {
   try {

@@ -8,12 +8,12 @@ import type { PluginRow } from './schema.ts';
 import { findHiddenPlugin, findPlugin, requirePluginsLevel } from './store.ts';
 import type { HiddenPlugin, Place } from './store.ts';
 
-/** Returns the place in which the request looks. */
+/** Returns the place that the request reads. */
 export function placeOf(request: FastifyRequest, collection: Collection): Place {
   return { organization_id: request.access.organization_id, collection: collection.name };
 }
 
-/** The plugin that the path names, for an organization that may use plugins. Throws 403 and 404. */
+/** Returns the plugin of the path, for an organization that may use plugins. Throws 403 and 404. */
 export async function getPlugin(
   db: Queryable,
   request: FastifyRequest,
@@ -24,7 +24,7 @@ export async function getPlugin(
 }
 
 /**
- * The plugin that the path names, for an organization that may change it: its own, from level 6 on.
+ * Returns the plugin of the path, for an organization that may change it: its own, from level 6 on.
  * Throws 403 and 404.
  */
 export async function getOwnPlugin(
@@ -36,12 +36,13 @@ export async function getOwnPlugin(
   const plugin = await getVisible(db, request, collection);
   if (plugin.organization_id === request.access.organization_id) return plugin;
   throw forbidden(
-    `This plugin belongs to the organization ${plugin.organization_name}: only that can change it.`,
+    `This plugin belongs to the organization ${plugin.organization_name}, which alone can ` +
+      'change it.',
   );
 }
 
 /**
- * As `getOwnPlugin`, with what is not shown; locked until the transaction ends, and unchanged since
+ * Like `getOwnPlugin`, with hidden fields; locked until the transaction ends, and unchanged since
  * the ETag in `If-Match`. Throws 403, 404 and 412.
  */
 export async function lockOwnPlugin(

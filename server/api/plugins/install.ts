@@ -9,7 +9,7 @@ import type { Collection } from './collections.ts';
 import { isRunAnywhere, updatePlugin } from './store.ts';
 import type { PluginFields } from './store.ts';
 
-/** The installation: `version_id` is the current version, null for the first. */
+/** The installation; `version_id` is the current version, null for the first. */
 type Installing = {
   id: number;
   version_id: string | null;
@@ -18,9 +18,9 @@ type Installing = {
 };
 
 /**
- * Makes prepared code the plugin's version, under the caller's lock; the present one becomes the
- * one that a rollback goes back to, and the record says what the package says. Gives how many
- * enabled configs lack a setting now.
+ * Makes prepared code the plugin's version, under the caller's lock. The current version becomes
+ * the target of a rollback, and the package sets the fields of the record. Returns how many enabled
+ * configs now lack a setting.
  */
 export async function putInstalled(
   tx: Transaction,
@@ -38,7 +38,7 @@ export async function putInstalled(
 }
 
 /**
- * Why code cannot take the place of code that some project has enabled, as a sentence; undefined:
+ * Returns why code cannot replace code that some project has enabled, as a sentence; undefined if
  * it can.
  */
 export async function idleFault(
@@ -54,7 +54,8 @@ export async function idleFault(
 }
 
 /**
- * The record's fields that a package decides; without a plugin.json only those that its code does.
+ * Returns the record's fields that a package defines; without a plugin.json only the fields that
+ * its code defines.
  */
 export function fieldsOfPackage({
   manifest,

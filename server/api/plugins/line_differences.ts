@@ -1,16 +1,16 @@
-/** The budget of comparing: characters read, steps, characters written. */
+/** The budget of a comparison: characters read, steps, characters written. */
 export type Budget = { read: number; steps: number; said: number };
 
 const context = 3;
-/** Texts that differ in more lines than these are two texts. */
+/** Texts that differ in more lines are shown as two texts. */
 const edits_max = 400;
-/** A text is held line by line, each at a cost. */
+/** Most lines of a text; each line costs memory. */
 const lines_max = 20_000;
 const unended = '\n\\ No newline at end of file';
 
 /**
- * The lines in which two texts differ, in the unified form with three lines around; null where they
- * are too long, differ too much, or the budget is used up, which grows smaller with each call.
+ * Returns the different lines of two texts in the unified format, with three lines of context. Null
+ * if they are too long, differ too much, or have used up the budget, which each call reduces.
  */
 export function lineDifferences(before: string, after: string, budget: Budget): string | null {
   budget.read -= before.length + after.length;
@@ -24,7 +24,7 @@ export function lineDifferences(before: string, after: string, budget: Budget): 
   return budget.said < 0 ? null : text;
 }
 
-/** The lines; the last one says when nothing ends it. */
+/** Returns the lines; a note marks a missing newline at the end. */
 function linesOf(text: string): string[] {
   if (text === '') return [];
   const lines = text.split('\n');
@@ -33,7 +33,7 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** A line, and whether it stays, goes or comes. */
+/** A line that stays, is removed or is added. */
 type Edit = { sign: ' ' | '-' | '+'; line: string };
 
 const signed = (sign: Edit['sign']) => (line: string) => ({ sign, line });
@@ -52,9 +52,9 @@ function editsBetween(one: string[], other: string[], budget: Budget): Edit[] | 
   return [...one.slice(0, start).map(same), ...middle, ...one.slice(end).map(same)];
 }
 
-/** The fewest lines that go and come, by the greedy search of Myers (1986). */
+/** Returns the fewest removed and added lines, by the greedy algorithm of Myers (1986). */
 function shortestEdits(one: string[], other: string[], budget: Budget): Edit[] | undefined {
-  // Nothing has to be searched where all of them go, or come.
+  // If one text is empty, no search is needed.
   if (one.length === 0 || other.length === 0)
     return [...one.map(signed('-')), ...other.map(signed('+'))];
   const middle = edits_max + 1;
@@ -79,7 +79,7 @@ function shortestEdits(one: string[], other: string[], budget: Budget): Edit[] |
   return undefined;
 }
 
-/** Returns true if the way to a diagonal came from above: by an added line. */
+/** Returns true if the path to a diagonal came from above: by an added line. */
 function isDown(furthest: Int32Array, middle: number, diagonal: number, count: number): boolean {
   if (diagonal === -count) return true;
   if (diagonal === count) return false;
@@ -113,7 +113,7 @@ function editsAlong(trace: Int32Array[], one: string[], other: string[], middle:
   return edits.toReversed();
 }
 
-/** The edits with what stands around them, each part under its place in both texts. */
+/** Returns the edits with their context, each part with its position in both texts. */
 function hunksOf(edits: Edit[]): string {
   const changed = edits.flatMap(({ sign }, at) => (sign === ' ' ? [] : [at]));
   const spans: { from: number; to: number }[] = [];
@@ -144,7 +144,7 @@ function hunksOf(edits: Edit[]): string {
     .join('');
 }
 
-/** The first line and how many there are; of none, the line before. */
+/** Returns the first line and the number of lines; for none, the line before. */
 function place(from: number, to: number): string {
   return to === from ? `${from},0` : `${from + 1},${to - from}`;
 }

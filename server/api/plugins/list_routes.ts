@@ -35,18 +35,15 @@ import {
   requirePluginsLevel,
 } from './store.ts';
 
-/** The sources of a list. */
+/** The context of a list. */
 type Asked = { deps: Deps; collection: Collection; catalogue: CatalogueEntry[] };
-/**
- * One list: its name in the path and in the document, what it holds, and how a request for it is
- * answered.
- */
+/** A list: its name in the path and in the document, its content, and the function that answers. */
 type List = {
   name: string;
   title: string;
   summary(plural: string): string;
   item: TSchema;
-  /** Its query parameters, if there are more than those of every list. */
+  /** Its query parameters beyond those that every list has. */
   asks?: TSchema;
   answer(request: FastifyRequest, asked: Asked): Promise<unknown>;
 };
@@ -78,8 +75,8 @@ const lists: List[] = [
 ];
 
 /**
- * Lists about a collection as a whole. The contract answers each with one plugin: it is the first
- * that the list is about, and the list stands beside it.
+ * Routes of lists about a collection as a whole. The contract answers each with one plugin: the
+ * first that the list is about. The list is a field beside it.
  */
 export function listRoutes(
   app: FastifyInstance,
@@ -106,7 +103,10 @@ export function listRoutes(
     );
 }
 
-/** The record beside the entries is what installing the first would create, as far as known. */
+/**
+ * The record beside the entries shows what installing the first entry would create, as far as
+ * known.
+ */
 async function answerCatalogue(request: FastifyRequest, { deps, catalogue, collection }: Asked) {
   const { search = '', category, ...asked } = query(request, CatalogueQuery);
   const words = search.toLowerCase().split(/\s+/);
@@ -138,7 +138,7 @@ async function answerCatalogue(request: FastifyRequest, { deps, catalogue, colle
   return { ...no_record, ...known, ...pageAnswer(request, page, entries.length, results) };
 }
 
-/** The command that installs the package of an entry; null: it is there. */
+/** Returns the command that installs the package of an entry; null if it is installed. */
 function needsOf({ url }: CatalogueEntry, { sandbox, config }: Deps): string | null {
   const isMissing = findTool(url) !== undefined && sandbox.toolLibrary() === undefined;
   return isMissing ? installCommand(toolsFolder(config.data_dir)) : null;

@@ -6,8 +6,8 @@ import type { PluginSource } from './schema.ts';
 import type { HiddenPlugin } from './store.ts';
 
 /**
- * Opens an origin with the settings of this server; nothing is fetched yet. Throws a PluginError
- * for an address that is not understood.
+ * Opens an origin with the settings of this server, without fetching anything. Throws a PluginError
+ * for an invalid address.
  */
 export function originOf({ config, outbound, log, sandbox }: Deps, source: PluginSource): Origin {
   const {
@@ -34,14 +34,14 @@ export function originOf({ config, outbound, log, sandbox }: Deps, source: Plugi
   });
 }
 
-/** The origin's address as it is stored; it opens for this plugin's row alone. */
+/** Seals the origin's address for storage; only this plugin's row can open it. */
 export function sealSource({ secrets }: Deps, plugin_id: number, source: PluginSource): Buffer {
   return secrets.seal(JSON.stringify(source), pluginOriginContext(plugin_id));
 }
 
 /**
- * The origin that a plugin was installed from; undefined for one whose code is written through the
- * API.
+ * Returns the origin that a plugin was installed from; undefined for a plugin whose code is written
+ * through the API.
  */
 export function storedOrigin(
   deps: Deps,

@@ -20,10 +20,7 @@ import { sourceOf, updateSource } from './source.ts';
 import { findHiddenPlugin, hasPreviousVersion, updateLatestTag } from './store.ts';
 import { rollbackPlugin, upgradePlugin } from './upgrade.ts';
 
-/**
- * Registers the routes of a plugin's package: look for updates, upgrade, roll back, show and edit
- * its source.
- */
+/** Routes of a plugin's package: look for updates, upgrade, roll back, show and edit its source. */
 export function packageRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   checkRoute(app, deps, collection);
   versionRoutes(app, deps, collection);
@@ -44,8 +41,8 @@ function checkRoute(app: FastifyInstance, deps: Deps, collection: Collection): v
       schema: {
         summary: 'Ask the origin for its newest version now',
         description:
-          `The answer has it in \`latest_tag\`. An origin that cannot be asked is 400 on ` +
-          `\`url\`. ${own}`,
+          'The answer has it in `latest_tag`. If the origin cannot be reached, the answer is ' +
+          `400 on \`url\`. ${own}`,
         response: { 200: Plugin, 400: Problem },
       },
     },
@@ -56,7 +53,7 @@ function checkRoute(app: FastifyInstance, deps: Deps, collection: Collection): v
         hidden === undefined
           ? undefined
           : await fetching('url', async () => storedOrigin(deps, id, hidden));
-      // The newest version of an archive or a folder is known by its content only.
+      // The newest version of an archive or folder is only known by its content.
       if (origin !== undefined)
         await updateLatestTag(
           deps.db,
@@ -81,7 +78,7 @@ function versionRoutes(app: FastifyInstance, deps: Deps, collection: Collection)
     {
       config: acting,
       schema: {
-        summary: 'Install the newest version, or the one of a tag',
+        summary: 'Install the newest version, or the version of a tag',
         description: `${upgrading} ${own}`,
         body: { ...Upgrade, title: 'PluginUpgradeRequest' },
         response: { 200: PluginWithDifferences },
@@ -95,9 +92,11 @@ function versionRoutes(app: FastifyInstance, deps: Deps, collection: Collection)
     {
       config: acting,
       schema: {
-        summary: 'Go back to the code before the last upgrade or edit',
+        summary: 'Return to the code before the last upgrade or edit',
         description:
-          `A second rollback goes forward again. 409 when there is no version before. ` + own,
+          'A second rollback returns to the newer version. 409 if there is no earlier ' +
+          'version.' +
+          own,
         response: { 200: PluginWithDifferences },
       },
     },
@@ -127,9 +126,9 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
 
   const description =
     'Sluice compiles and checks the files in the sandbox. An error is 400 on `source` with ' +
-    'file, line and column, and the old code stays. A plugin.json among them decides the ' +
-    'fields of the record. Other fields of the body are changed as PATCH of the record does. ' +
-    'File names with a dot may also stand beside `source`.';
+    'file, line and column, and the old code stays. A plugin.json among them defines the ' +
+    'fields of the record. Other fields of the body are changed as in a PATCH of the record. ' +
+    'File names with a dot may also be beside `source`.';
   const body = { ...SourceChange, title: 'PluginSourceChange' };
   const schema = { body, response: { 200: PluginWithSource, 409: Problem } };
   app.patch(

@@ -17,12 +17,10 @@ import { Plugin, PluginCreate, PluginPatch } from './schema.ts';
 import type { PluginRow } from './schema.ts';
 import { deletePlugin, isUsedElsewhere, listPlugins, requirePluginsLevel } from './store.ts';
 
-/** Options of every route that reads a plugin. */
 export const reading = { within: 'organization', scope: 'plugin:read' } as const;
-/** Options of every route that changes a plugin. */
 export const changing = { within: 'organization', scope: 'plugin:write', level: 8 } as const;
 
-/** List, create, retrieve, change and delete in one collection. */
+/** Routes that list, create, retrieve, change and delete in one collection. */
 export function recordRoutes(
   app: FastifyInstance,
   deps: Deps,
@@ -66,10 +64,10 @@ function makingRoute(
   const { base, noun } = collection;
   const description =
     'A package (`custom`, `repository`, `local`) is fetched, compiled and checked in the ' +
-    'sandbox before the answer. Its plugin.json and its code decide the fields. A package that ' +
-    'cannot be fetched, or does not fit the collection, is 400 on `url` or `name`. `source`: ' +
-    'fields are stored as sent, code comes through `update_source/`. Needs the plugins access ' +
-    'level 6, for `is_global` 9.';
+    'sandbox before the answer. Its plugin.json and its code define the fields. A package ' +
+    'that cannot be fetched, or does not fit the collection, is 400 on `url` or `name`. ' +
+    '`source`: fields are stored as sent, code comes through `update_source/`. Needs the ' +
+    'plugins access level 6, for `is_global` 9.';
   app.post(
     base,
     {
@@ -99,9 +97,9 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
       return after;
     });
   const description =
-    'Nothing is fetched. What a package or its code says (`name`, `capabilities`, ...) may be ' +
-    'overwritten, and is as the package says again after the next change of code. Needs the ' +
-    'plugins access level 6, for another `is_global` 9.';
+    'Fetches nothing. You may overwrite fields that the package or its code defines (`name`, ' +
+    '`capabilities`, ...); the next change of code sets them again. Needs the plugins access ' +
+    'level 6, for another `is_global` 9.';
   const changed = { ...PluginPatch, title: 'PluginPatch' };
   const schema = { description, body: changed, response: { 200: Plugin } };
   app.patch(

@@ -7,13 +7,13 @@ import { packageRoutes } from './package_routes.ts';
 import { recordRoutes } from './record_routes.ts';
 
 /**
- * Pipeline destinations, frontend apps and import apps: three collections of plugins with the same
- * operations. A wrong catalogue stops the start.
+ * Routes of pipeline destinations, frontend apps and import apps: three collections of plugins with
+ * the same operations. An invalid catalogue prevents the start.
  */
 export function pluginRoutes(app: FastifyInstance, deps: Deps): void {
   const { plugin_catalogue } = deps.config;
   const listed = readCatalogue(plugin_catalogue);
-  // A list of the operator's is all that there is.
+  // A list of the operator replaces the catalogue.
   const catalogue = plugin_catalogue === undefined ? withTools(listed) : listed;
   for (const collection of collections) {
     listRoutes(app, deps, collection, catalogue);

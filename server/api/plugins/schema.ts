@@ -9,8 +9,7 @@ import { ManagedBy } from '../managed/schema.ts';
 import { PageQuery, pageOf } from '../../platform/http/lists/pagination.ts';
 import { uuid } from '../../platform/http/schemas.ts';
 
-// The code of `source` and `inline` is written through the API; that of the others comes from an
-// origin.
+// The code of `source` and `inline` is written through the API; other plugins have an origin.
 const plugin_types = [
   'local',
   'custom',
@@ -19,7 +18,7 @@ const plugin_types = [
   'inline',
 ] as const satisfies PluginType[];
 
-/** Any JSON but null, which would say neither that there is something nor that there is nothing. */
+/** Any JSON except null, which would be ambiguous. */
 const any = (description: string) =>
   Type.Unsafe<unknown>({
     type: ['object', 'array', 'string', 'number', 'boolean'],
@@ -29,7 +28,7 @@ const any = (description: string) =>
 
 const about = {
   name: 'Name for people; for a package, the name in its plugin.json.',
-  tag: 'The version that is installed.',
+  tag: 'The installed version.',
 };
 
 const fields = {
@@ -55,8 +54,7 @@ const fields = {
       'level 9.',
   }),
   capabilities: any(
-    'Capabilities of its code: `{methods, jobs, scheduled_tasks}`. Sluice reads them whenever ' +
-      'the code changes.',
+    'Every organization on the server may enable it. Sluice reads them whenever the code changes.',
   ),
   metrics: any('The metrics that its code declares: name -> `sum`, `max` or `min`.'),
   public_jobs: any('The jobs that people may start, with the fields of their payload.'),
@@ -71,14 +69,13 @@ const record = {
   latest_tag: nullable(
     Type.String({ description: 'The newest version known; `check_for_updates/` asks for it.' }),
   ),
-  organization_id: nullable(uuid('The organization that it belongs to.')),
-  organization_name: Type.String({ description: 'The name of that organization.' }),
+  organization_id: nullable(uuid('The organization of the plugin.')),
+  organization_name: Type.String({ description: 'The name of this organization.' }),
   managed_by: ManagedBy,
 };
 
-/** A plugin as every answer shows it. */
+/** A plugin in answers. */
 export const Plugin = Type.Object(record, { title: 'Plugin' });
-/** A plugin's row as SELECT gives it. */
 export type PluginRow = Static<typeof Plugin>;
 
 const optional = {
@@ -111,14 +108,14 @@ export const PluginCreate = Type.Object({
       minLength: 1,
       maxLength: 800,
       description:
-        'Of `custom`: an npm package, a GitHub or GitLab repository, or the https address of ' +
-        'an archive. `private_token` in its query is kept sealed and never comes back.',
+        'For `custom`: an npm package, a GitHub or GitLab repository, or the https address ' +
+        'of an archive. `private_token` in its query is stored sealed and never returned.',
     }),
   ),
 });
 export type PluginCreate = Static<typeof PluginCreate>;
 
-/** Body of PATCH and PUT: only what is sent is changed. */
+/** Body of PATCH and PUT: only the sent fields change. */
 export const PluginPatch = Type.Object(optional);
 export type PluginPatch = Static<typeof PluginPatch>;
 
@@ -129,7 +126,7 @@ const files = (description: string) =>
     description,
   });
 
-/** Body of `update_source/`. File names may also stand at the top level. */
+/** Body of `update_source/`. File names may also be at the top level. */
 export const SourceChange = Type.Object(
   {
     ...optional,
@@ -143,7 +140,7 @@ export const SourceChange = Type.Object(
   { patternProperties: { '\\.': {} } },
 );
 
-/** Body of `upgrade/`: what else is sent is changed after the version is installed. */
+/** Body of `upgrade/`: other sent fields are changed after the version was installed. */
 export const Upgrade = Type.Object({
   ...optional,
   tag: Type.Optional(
@@ -157,7 +154,7 @@ export const Upgrade = Type.Object({
   ),
 });
 
-/** The answer of `source/` and `update_source/`: the plugin with its files beside it. */
+/** The answer of `source/` and `update_source/`: the plugin and its files. */
 export const PluginWithSource = Type.Object(
   {
     ...record,
@@ -166,7 +163,9 @@ export const PluginWithSource = Type.Object(
       additionalProperties: { type: 'string' },
       description: 'File name -> its text.',
     }),
-    has_previous_version: Type.Boolean({ description: 'There is code for `rollback/`.' }),
+    has_previous_version: Type.Boolean({
+      description: 'Whether `rollback/` has an earlier version.',
+    }),
   },
   { title: 'PluginWithSource' },
 );
@@ -189,7 +188,7 @@ export const PluginDifferences = Type.Object(
       changed: names('Keys whose field differs.'),
     }),
     capabilities: Type.Object({
-      added: names('What comes, as `methods.onEvent`.'),
+      added: names('Additions, such as `methods.onEvent`.'),
       removed: names('What goes.'),
     }),
     line_changes: Type.Array(
@@ -199,32 +198,33 @@ export const PluginDifferences = Type.Object(
           Type.String({ description: 'In the unified form; null: it is too long, or too other.' }),
         ),
       }),
-      { description: 'What differs in each file that comes, goes or changes.' },
+      { description: 'The differences in each file that is added, removed or changed.' },
     ),
     incomplete_configs: Type.Integer({
       description:
-        'How many enabled configs do not fit this version: they lack a setting that it needs, or ' +
-        'have a value that it does not take. They stay enabled, and their `error` says which.',
+        'Number of enabled configs that do not fit this version: they lack a required ' +
+        'setting, or have a value that it does not allow. They stay enabled, and their ' +
+        '`error` names the setting.',
     }),
   },
   { title: 'PluginDifferences' },
 );
 export type PluginDifferences = Static<typeof PluginDifferences>;
 
-/** The answer of `upgrade/` and `rollback/`: the plugin with what was changed beside it. */
+/** The answer of `upgrade/` and `rollback/`: the plugin and the changes. */
 export const PluginWithDifferences = Type.Object(
   { ...record, changes: PluginDifferences },
   { title: 'PluginWithDifferences' },
 );
 
-/** Describes lists that `besideRecord` makes. */
+/** The description of lists from `besideRecord`. */
 export const beside =
-  'The answer is the first plugin of the list, with the list beside it. Its fields are null if ' +
-  'the list is empty. Needs the plugins access level 3.';
+  'The answer is the first plugin of the list, and the list. Its fields are null if the list ' +
+  'is empty. Needs the plugins access level 3.';
 
 /**
- * A list with the first record that it is about in front: the record's fields, all null when there
- * is none, and the list beside them.
+ * A list and the first record that it is about: the record's fields, all null without one, and the
+ * list beside them.
  */
 export function besideRecord<Item extends TSchema>(item: Item, title: string) {
   const first = Object.fromEntries(
@@ -233,37 +233,37 @@ export function besideRecord<Item extends TSchema>(item: Item, title: string) {
   return Type.Object({ ...first, ...pageOf(item).properties }, { title });
 }
 
-/** Neutral fields beside a list that concerns no record. */
+/** Empty fields for a list without a record. */
 export const no_record = Object.fromEntries(Object.keys(record).map((name) => [name, null]));
 
 /**
- * The input of an origin: an address, which may hold a token, or the name of a folder of the plugin
- * directory.
+ * The input of an origin: an address, which may contain a token, or the name of a folder in the
+ * plugin directory.
  */
 export type PluginSource = { url: string } | { folder: string };
 
 const ofCategory = (description: string) => Type.Enum([...tool_categories], { description });
 
-/** An entry of the server's catalogue: what `plugin_type: repository` installs by its name. */
+/** An entry of the server's catalogue, which `plugin_type: repository` installs by its name. */
 export const CatalogueItem = Type.Object(
   {
     name: Type.String(),
     description: Type.String(),
     url: Type.String({ description: 'Where the package comes from.' }),
-    collection: Type.String({ description: 'The collection that it is for.' }),
+    collection: Type.String({ description: 'The collection of the package.' }),
     maintainer: Type.Enum(['official', 'community'], { description: 'Whose it is.' }),
-    category: nullable(ofCategory('What the tool is for. Null: the entry is no tool.')),
+    category: nullable(ofCategory('Purpose of the tool. Null: the entry is no tool.')),
     needs: nullable(
       Type.String({
         description:
-          'The command by which the operator of the server installs what the entry needs. Null: ' +
-          'nothing is missing.',
+          'The command by which the operator of the server installs the package that the ' +
+          'entry needs. Null: it needs none.',
       }),
     ),
     wants_application: Type.Boolean({
       description:
-        'Whether the tool works only after the organization has registered an OAuth application ' +
-        'with its vendor, and it has not yet.',
+        'Whether the organization has to register an OAuth application with the vendor ' +
+        'before the tool can work.',
     }),
   },
   { title: 'PluginCatalogueItem' },
@@ -274,7 +274,6 @@ export type ToolFile = ToolDefinition;
 /** A mapping of a tool: an action, its filter, and the fields of its payload. */
 export type ToolMapping = ToolFile['presets'][number];
 
-/** The query parameters of the catalogue. */
 export const CatalogueQuery = Type.Object({
   ...PageQuery.properties,
   search: Type.Optional(
@@ -287,14 +286,14 @@ export const CatalogueQuery = Type.Object({
 });
 
 /**
- * Why a level of the organization does not suffice, as a sentence; undefined: it does. 0 nothing, 3
- * use and configure, 6 install and change, 9 also global records.
+ * Returns why a level of the organization does not suffice, as a sentence; undefined if it does.
+ * Levels: 0 nothing, 3 use and configure, 6 install and change, 9 also global records.
  */
 export function pluginsLevelFault(level: number, wanted: 3 | 6 | 9): string | undefined {
   if (level >= wanted) return undefined;
   const may = { 3: 'use plugins', 6: 'install or change plugins', 9: 'set is_global' }[wanted];
   return (
-    `This organization may not ${may}: that needs the plugins access level ${wanted}, its own ` +
-    `is ${level}. The operator of the server sets it.`
+    `This organization may not ${may}: that needs the plugins access level ${wanted}, and ` +
+    `its level is ${level}. The operator of the server sets it.`
   );
 }

@@ -23,14 +23,14 @@ import { idleFault, putInstalled } from './install.ts';
 import { PluginPatch, SourceChange } from './schema.ts';
 import { findHiddenPlugin } from './store.ts';
 
-/** PATCH keeps the files that are not named, PUT does not. */
+/** PATCH keeps files that are not sent; PUT removes them. */
 type HowToWrite = 'patch' | 'put';
 
 type Written = { prepared: PreparedPlugin; over: string | null };
 
 /**
- * The files of the plugin's present version, empty without code. Throws 409 for files that are not
- * what was installed.
+ * Returns the files of the plugin's current version, empty without code. Throws 409 for files that
+ * differ from the installed ones.
  */
 export async function sourceOf(deps: Deps, db: Queryable, plugin_id: number): Promise<PluginFiles> {
   const { version_id } = (await findHiddenPlugin(db, plugin_id)) ?? { version_id: null };
@@ -40,10 +40,10 @@ export async function sourceOf(deps: Deps, db: Queryable, plugin_id: number): Pr
 }
 
 /**
- * Changes files and fields of a plugin. The files are compiled and looked at before the
- * transaction: what is wrong with them is a 400 on `source` with file, line and column, and the old
- * version stays. A plugin that some project has enabled must go on to serve its collection. Throws
- * 409 when the plugin was changed meanwhile.
+ * Changes files and fields of a plugin. Compiles and checks the files before the transaction. A
+ * fault is a 400 on `source` with file, line and column, and the old version stays. A plugin that
+ * some project has enabled must still serve its collection. Throws 409 if the plugin has changed
+ * meanwhile.
  */
 export async function updateSource(
   deps: Deps,
@@ -59,16 +59,15 @@ export async function updateSource(
     const sent = body(request, PluginPatch);
     await changePlugin(tx, deps, request, before, hidden, sent);
     const present = await findVersion(tx, deps.secrets, before.id);
-    // A stored version that differs from the installed one counts as none, whatever it says of
-    // itself.
+    // A stored version that differs from the installed one counts as none, whatever its fields are.
     const stored = present?.is_whole === true ? present.content_sha256 : undefined;
     const isNew = written !== undefined && stored !== written.prepared.content_sha256;
     if (isNew) {
       if (hidden.version_id !== written.over)
-        throw conflict('The plugin was changed meanwhile: look at its source and try again.');
+        throw conflict('The plugin was changed meanwhile: check its source and try again.');
       const fault = await idleFault(tx, before.id, collection, written.prepared);
       if (fault !== undefined) throw invalid('source', 'invalid_input', fault);
-      // The tag names what was installed before it was edited, or what the client calls this.
+      // The tag is the one of the installed version before the edit, or a name from the client.
       const prepared = { ...written.prepared, tag: sent.tag === undefined ? before.tag : sent.tag };
       await putInstalled(tx, deps, request, {
         id: before.id,
@@ -95,7 +94,7 @@ export async function updateSource(
   });
 }
 
-/** The files as they would be, compiled; undefined when the body names none. */
+/** Returns the changed files, compiled; undefined if the body has none. */
 async function prepareWritten(
   deps: Deps,
   request: FastifyRequest,
@@ -112,7 +111,7 @@ async function prepareWritten(
   const prepared = await beforehand(['source', files, collection.name], {
     run: () =>
       namingFaults('source', async () => {
-        // A plugin.json alone is a beginning; everything else must be a package.
+        // A plugin.json alone is allowed as a start; otherwise the files must form a package.
         if (Object.keys(files).some((name) => name !== manifest_file))
           checkPackage(files, collection.name);
         return preparePlugin(files, null, deps.sandbox);
@@ -123,7 +122,7 @@ async function prepareWritten(
 }
 
 /**
- * The files of a body: those under `source`, and names with a dot at the top level. Undefined when
+ * Returns the files of a body: under `source`, and names with a dot at the top level. Undefined if
  * there are none.
  */
 function filesSent(request: FastifyRequest): Record<string, string | null> | undefined {

@@ -12,11 +12,11 @@ import { managedBy } from '../managed/store.ts';
 import { pluginsLevelFault } from './schema.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
 
-/** The place of a request: one collection, as one organization sees it. */
+/** The place of a request: one collection, for one organization. */
 export type Place = { organization_id: string; collection: PluginCollection };
 
 /**
- * The wire fields of plugin `p` of organization `o`; `said` gives where the fields are that its
+ * Selects the fields of plugin `p` of organization `o` in answers; `said` has the fields that its
  * versions have too.
  */
 const columnsWith = (config_schema: Sql, said: (name: string) => Sql) => sql`
@@ -27,8 +27,8 @@ const columnsWith = (config_schema: Sql, said: (name: string) => Sql) => sql`
   ${managedBy('plugin', sql`p.id`)} AS managed_by`;
 const columns = columnsWith(sql`p.config_schema`, (name) => raw(`p.${name}`));
 /**
- * The plugin `p` of organization `o` as config `c` runs it, as one JSON value in the shape of the
- * wire; `a` is the version that was accepted for it, all null without one.
+ * The plugin `p` of organization `o` in the version of config `c`, as JSON in its wire form; `a` is
+ * the accepted version, all null if there is none.
  */
 export const configuredPluginJson = sql`(SELECT to_json(info) FROM (SELECT ${columnsWith(
   run_config_schema,
@@ -37,12 +37,12 @@ export const configuredPluginJson = sql`(SELECT to_json(info) FROM (SELECT ${col
 
 const source = sql`FROM plugins p JOIN organizations o ON o.id = p.organization_id`;
 
-/** Enabled configs of plugin `p`, whoever has them. */
+/** Enabled configs of plugin `p` in all organizations. */
 const enabled = sql`SELECT 1 FROM plugin_configs c WHERE c.plugin_id = p.id AND c.enabled`;
 
 /**
- * Keeps the plugins that the organization sees: its own, the global ones, and those that one of its
- * projects uses since they were global.
+ * The condition for plugins that the organization can use: its own, global ones, and formerly
+ * global ones that one of its projects still uses.
  */
 function isVisible(organization_id: string): Sql {
   return sql`(p.organization_id = ${organization_id}::uuid OR p.is_global OR EXISTS (
@@ -53,7 +53,7 @@ function isVisible(organization_id: string): Sql {
 const isInPlace = ({ organization_id, collection }: Place) =>
   sql`p.collection = ${collection} AND ${isVisible(organization_id)}`;
 
-/** A place's plugins, newest first. */
+/** Lists a place's plugins, newest first. */
 export function listPlugins(place: Place): List {
   return {
     rows: (page) => sql`SELECT ${columns} ${source} WHERE ${isInPlace(place)} ORDER BY p.id DESC
@@ -67,7 +67,7 @@ const isUnused = ({ organization_id, collection }: Place) =>
     AND NOT EXISTS (${enabled})`;
 
 /**
- * The organization's own plugins in the collection that no project of the server has enabled,
+ * Lists the organization's own plugins in the collection that no project of the server has enabled,
  * newest first.
  */
 export function listUnusedPlugins(place: Place): List {
@@ -78,7 +78,7 @@ export function listUnusedPlugins(place: Place): List {
   };
 }
 
-/** The plugin as the organization sees it in the collection. */
+/** Returns the plugin for the organization in the collection. */
 export function findPlugin(
   db: Queryable,
   place: Place,
@@ -90,8 +90,8 @@ export function findPlugin(
 }
 
 /**
- * The plugin in whatever collection, as the organization sees it; with `share` nobody changes or
- * deletes it until the transaction ends.
+ * Returns the plugin for the organization in any collection; with `share`, nobody can change or
+ * delete it until the transaction ends.
  */
 export function findVisiblePlugin(
   db: Queryable,
@@ -112,7 +112,7 @@ export type HiddenPlugin = {
 };
 
 /**
- * Finds the hidden fields of the row; with `lock` nobody else changes, deletes or enables the
+ * Returns the hidden fields of the row; with `lock`, nobody else can change, delete or enable the
  * plugin until the transaction ends.
  */
 export function findHiddenPlugin(
@@ -126,7 +126,7 @@ export function findHiddenPlugin(
   );
 }
 
-/** True when `rollback/` has a version to go back to. */
+/** Returns true if `rollback/` has an earlier version. */
 export async function hasPreviousVersion(db: Queryable, id: number): Promise<boolean> {
   const { previous_version_id = null } = (await findHiddenPlugin(db, id)) ?? {};
   return previous_version_id !== null;
@@ -137,7 +137,9 @@ export function pluginOriginContext(plugin_id: number): string {
   return `plugins:${plugin_id}:origin`;
 }
 
-/** The settings of a plugin, its sealed origin, and its files if they are written here. */
+/**
+ * The settings of a plugin, its sealed origin, and its files if they are written through the API.
+ */
 export type PluginSettings = Pick<
   PluginRow,
   'id' | 'name' | 'description' | 'icon' | 'tag' | 'config_schema'
@@ -150,7 +152,7 @@ export type PluginSettings = Pick<
   content_sha256: string | null;
 };
 
-/** The SHA-256 of the files of the present version; undefined without code. */
+/** Returns the SHA-256 of the files of the current version; undefined without code. */
 export function findContent(
   db: Queryable,
   id: number,
@@ -159,7 +161,7 @@ export function findContent(
     JOIN plugin_versions v ON v.id = p.version_id WHERE p.id = ${id}`);
 }
 
-/** The settings of the organization's own plugins, the oldest first. */
+/** Lists the settings of the organization's own plugins, oldest first. */
 export function listPluginSettings(
   db: Queryable,
   organization_id: string,
@@ -172,13 +174,13 @@ export function listPluginSettings(
     WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id`);
 }
 
-/** The fields of a plugin that can be changed, as they came. */
+/** The changeable fields of a plugin, as sent. */
 export type PluginFields = PluginPatch & { latest_tag?: string | null };
 
 /**
- * Creates a plugin and gives its id; undefined when the organization has its `url`. Waits for
- * another transaction that is creating the same; a taken one makes no error, which would end the
- * transaction.
+ * Creates a plugin and returns its id; undefined if the organization has its `url`. Waits for
+ * another transaction that is creating the same plugin. A taken one raises no error, which would
+ * abort the transaction.
  */
 export async function insertPlugin(
   tx: Transaction,
@@ -194,7 +196,7 @@ export async function insertPlugin(
 }
 
 /**
- * Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock.
+ * Applies the sent fields; without one, `updated_at` stays unchanged. The caller holds the lock.
  */
 export async function updatePlugin(
   tx: Transaction,
@@ -212,7 +214,7 @@ export async function updatePlugin(
   await tx.run(sql`UPDATE plugins SET ${assignments(values)}, updated_at = now() WHERE id = ${id}`);
 }
 
-/** Keeps what the origin said of its newest version (null: it names none). */
+/** Stores the newest version that the origin reports (null: it reports none). */
 export async function updateLatestTag(
   db: Queryable,
   id: number,
@@ -229,7 +231,7 @@ export async function deletePlugin(tx: Transaction, id: number): Promise<void> {
   await tx.run(sql`DELETE FROM plugins WHERE id = ${id}`);
 }
 
-/** True when a project of another organization has a config of the plugin. */
+/** Returns true if a project of another organization has a config of the plugin. */
 export async function isUsedElsewhere(
   tx: Transaction,
   id: number,
@@ -242,8 +244,8 @@ export async function isUsedElsewhere(
 }
 
 /**
- * True when some project has the plugin enabled and runs its present version: those of other
- * organizations run the one that they accepted.
+ * Returns true if some project has the plugin enabled in its current version; projects of other
+ * organizations run the version that they accepted.
  */
 export async function isRunAnywhere(tx: Transaction, id: number): Promise<boolean> {
   return (
@@ -255,8 +257,8 @@ export async function isRunAnywhere(tx: Transaction, id: number): Promise<boolea
 }
 
 /**
- * Throws 403 when the organization's `plugins_access_level` does not suffice. Comes before anything
- * that tells whether a record exists.
+ * Throws 403 if the organization's `plugins_access_level` does not suffice. Call it before any
+ * check that reveals whether a record exists.
  */
 export async function requirePluginsLevel(
   db: Queryable,

@@ -26,14 +26,14 @@ import type { PluginRow } from './schema.ts';
 import { findHiddenPlugin, updatePlugin } from './store.ts';
 import type { HiddenPlugin } from './store.ts';
 
-/** A version that an origin gave, and the newest that it knows. */
+/** A version from an origin, and the newest version that it reports. */
 type Fetched = { prepared: PreparedPlugin; latest_tag: string | null; over: string | null };
 
 /**
- * Installs another version, then applies the other fields of the body as PATCH does, in one
- * transaction. The version is fetched, compiled and looked at before it, and stored as a whole:
- * whatever is wrong with it is a 400 on `url` and leaves the old version as it is. A version that
- * is there already is not installed again. Throws 409 when the plugin was changed meanwhile.
+ * Installs another version, then applies the other fields of the body like PATCH, in one
+ * transaction. Fetches, compiles and checks the version before the transaction. A fault is a 400 on
+ * `url` and leaves the old version unchanged. Does not install the current version again. Throws
+ * 409 if the plugin has changed meanwhile.
  */
 export async function upgradePlugin(
   deps: Deps,
@@ -47,7 +47,7 @@ export async function upgradePlugin(
     const { before, hidden } = await lockOwnPlugin(tx, request, collection);
     const { tag, ...fields } = body(request, Upgrade);
     const present = await findVersion(tx, deps.secrets, before.id);
-    // Code that is written through the API has no origin that could have a newer one.
+    // Code that is written through the API has no origin with a newer version.
     const installing =
       fetched !== undefined && isThere(before, present, fetched) ? undefined : fetched;
     let incomplete_configs = 0;
@@ -58,7 +58,7 @@ export async function upgradePlugin(
         fetched: installing,
       });
     const installed = installing === undefined ? before : await getPlugin(tx, request, collection);
-    // A package's tag says what to install; for other code it is a field like the others.
+    // A package's tag selects the version to install; for other code it is an ordinary field.
     const sent = hidden.origin === null && tag !== undefined ? { ...fields, tag } : fields;
     const incomplete_now = await changePlugin(tx, deps, request, installed, hidden, sent);
     const after = await getPlugin(tx, request, collection);
@@ -79,7 +79,7 @@ export async function upgradePlugin(
   });
 }
 
-/** True for the version that is installed already, with its files whole. */
+/** Returns true if the version is installed and its files are complete. */
 function isThere(
   { tag }: PluginRow,
   present: (PluginVersion & { is_whole: boolean }) | undefined,
@@ -104,7 +104,7 @@ function install(
 ): Promise<number> {
   if (hidden.version_id !== over)
     throw conflict(
-      'The plugin was changed while its new version was fetched: look at it and try again.',
+      'The plugin was changed while its new version was fetched: check it and try again.',
     );
   return putInstalled(tx, deps, request, {
     id: before.id,
@@ -115,10 +115,10 @@ function install(
 }
 
 /**
- * Takes the last change of code back: the version before becomes the present one, and the present
- * one that before, so a second rollback takes back the first. Throws 409 without a version before,
- * for one that is not what was installed, and for one that cannot serve the collection while a
- * project has the plugin enabled.
+ * Reverts the last change of code: the earlier version becomes the current one, and the current one
+ * the earlier one, so a second rollback reverts the first. Throws 409 without an earlier version,
+ * or if that differs from the installed one. Also throws 409 if it cannot serve the collection
+ * while a project has the plugin enabled.
  */
 export function rollbackPlugin(
   deps: Deps,
@@ -129,8 +129,7 @@ export function rollbackPlugin(
   return write(request, reply, 200, async (tx, record) => {
     const { before, hidden } = await lockOwnPlugin(tx, request, collection);
     body(request, NoFields);
-    if (hidden.previous_version_id === null)
-      throw conflict('The plugin has no version before this one.');
+    if (hidden.previous_version_id === null) throw conflict('The plugin has no earlier version.');
     const previous = await loading(() =>
       loadVersion(tx, deps.secrets, before.id, 'previous_version_id'),
     );
@@ -162,7 +161,7 @@ export function rollbackPlugin(
   });
 }
 
-/** The wanted version, ready to be installed; undefined for a plugin without an origin. */
+/** Returns the wanted version, ready to be installed; undefined for a plugin without an origin. */
 async function fetchUpgrade(
   deps: Deps,
   request: FastifyRequest,

@@ -33,7 +33,7 @@ const url = '/api/projects/:id/';
 const one = { within: 'project' } as const;
 const changing = { ...one, scope: 'project:write', level: 8 } as const;
 
-/** `/api/projects/`: list, create, retrieve, change, delete. */
+/** Routes of `/api/projects/`: list, create, retrieve, change, delete. */
 export function projectRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app);
@@ -158,7 +158,7 @@ function deleteRoute(app: FastifyInstance): void {
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const id = request.access.team_id!;
-          // A check removes nothing, and waits for nobody.
+          // A check deletes nothing, and waits for nobody.
           const isKept = isValidateOnly(request);
           if (!isKept) await lockOutWriters(tx, request.access.organization_id);
           const before = (await findProject(tx, id, 'lock')) ?? missing();
@@ -188,8 +188,8 @@ function entryOf(
 }
 
 /**
- * The organization that the caller may create a project in. One that they do not belong to is told
- * apart from an unknown one by nothing.
+ * Returns the organization for the caller's new project. An organization of others gets the same
+ * answer as an unknown one.
  */
 async function homeOf(
   tx: Transaction,
@@ -205,7 +205,7 @@ async function homeOf(
       'invalid_input',
       organization === undefined
         ? 'The caller belongs to no organization: create one first.'
-        : 'The caller belongs to no such organization.',
+        : 'The caller does not belong to this organization.',
     );
   if (home.level < 8)
     throw forbidden('This needs the level 8 (administrator) in the organization.');
@@ -213,7 +213,8 @@ async function homeOf(
 }
 
 /**
- * The checked body, its time zone and addresses included. Throws a 400 that lists every violation.
+ * Returns the checked body, with its time zone and addresses. Throws a 400 that lists every
+ * violation.
  */
 function wholeBody<Schema extends TObject>(
   request: FastifyRequest,

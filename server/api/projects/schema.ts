@@ -7,18 +7,17 @@ import { ManagedBy } from '../managed/schema.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 
 const fates = ['keep', 'mark', 'drop'] as const;
-/** Treatment of events that a project may not want. */
+/** Treatment of unwanted events. */
 export type EventFate = (typeof fates)[number];
 
 const traffic = {
   robot_events: Type.Enum([...fates], {
     description:
-      'What becomes of events that SDKs send from known robots: they are kept, marked with ' +
-      '`$is_robot`, or dropped and counted as a warning. Default `keep`.',
+      'Treatment of SDK events from known robots: kept, marked with `$is_robot`, or dropped ' +
+      'and counted as a warning. Default `keep`.',
   }),
   internal_events: Type.Enum([...fates], {
-    description:
-      'The same for events from `internal_addresses`, which are marked with `$is_internal`.',
+    description: 'The same for events from `internal_addresses`, with the mark `$is_internal`.',
   }),
   internal_addresses: Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {
     maxItems: 100,
@@ -29,28 +28,30 @@ const traffic = {
 const ingestion = {
   unplanned_events: Type.Enum([...unplanned_fates], {
     description:
-      'What becomes of events that the tracking plan (`planned_events/`) does not name: allowed ' +
-      '(default), stored with an ingestion warning, or refused. Names that begin with `$` belong ' +
-      'to SDKs and are always allowed.',
+      'Treatment of events that are not in the tracking plan (`planned_events/`): allowed ' +
+      '(default), stored with an ingestion warning, or refused. Names that begin with `$` ' +
+      'belong to SDKs and are always allowed.',
   }),
   fill_device_properties: Type.Boolean({
     description:
       'Fill `$browser`, `$browser_version`, `$os`, `$os_version` and `$device_type` from the ' +
-      'user agent of the event or its browser, where the SDK sent none. Default false.',
+      'user agent of the event or its browser, if the SDK sent none. Default false.',
   }),
 };
 
 const keeping = {
   retention: Type.Enum([...retentions], {
     description:
-      'How long events, and versions of persons that later ones replaced, are kept: `forever` ' +
-      '(default), for `days`, or `until_delivered`: until every export that may want a row has ' +
-      'delivered it by a signed receipt. `retention/` says what that would remove.',
+      'How long events, and replaced versions of persons, are kept: `forever` (default), for ' +
+      '`days`, or `until_delivered`. The last one keeps a row until every export that may ' +
+      'select it has delivered it by a signed receipt. `retention/` says what that would ' +
+      'remove.',
   }),
   retention_days: Type.Integer({
     minimum: 1,
     maximum: 36_500,
-    description: 'Days that a row is kept at least, unless for ever. Default 30.',
+    description:
+      'Minimum number of days that a row is kept, unless it is kept for ever. Default 30.',
   }),
 };
 
@@ -58,17 +59,17 @@ const keeping_changes = Type.Partial(Type.Object(keeping)).properties;
 const ingestion_changes = Type.Partial(Type.Object(ingestion)).properties;
 const traffic_changes = Type.Partial(Type.Object(traffic)).properties;
 
-/** A project as every answer shows it. */
+/** A project in answers. */
 export const Project = Type.Object(
   {
     id: Type.Integer({ description: 'The id in paths, and `team_id` in exports.' }),
     uuid: uuid(),
-    organization: uuid('The organization that it belongs to.'),
+    organization: uuid('The organization of the project.'),
     name: Type.String(),
     api_token: Type.String({
       description: 'The public token for sending events. It gives no right to read.',
     }),
-    timezone: Type.String({ description: 'The zone in which days and weeks of new exports turn.' }),
+    timezone: Type.String({ description: 'The time zone of days and weeks for new exports.' }),
     ...traffic,
     ...ingestion,
     ...keeping,
@@ -79,9 +80,8 @@ export const Project = Type.Object(
   { title: 'Project' },
 );
 
-/** A project row as SELECT gives it. */
 export type ProjectRow = Static<typeof Project>;
-/** A project's wishes about robots and its own people. */
+/** A project's settings for robots and its own people. */
 export type ProjectTraffic = Pick<ProjectRow, keyof typeof traffic>;
 
 const name = lineOfText({
@@ -109,7 +109,7 @@ export const ProjectCreate = Type.Object({
     ),
   ),
 });
-/** Body of PUT: what may be left out keeps its value. A project stays in its organization. */
+/** Body of PUT: absent fields keep their values. A project cannot move to another organization. */
 export const ProjectPut = Type.Object({
   name,
   timezone,
@@ -117,7 +117,7 @@ export const ProjectPut = Type.Object({
   ...ingestion_changes,
   ...keeping_changes,
 });
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const ProjectPatch = Type.Object({
   name: Type.Optional(name),
   timezone,
@@ -126,5 +126,4 @@ export const ProjectPatch = Type.Object({
   ...keeping_changes,
 });
 
-/** The fields that a PATCH or PUT brought. */
 export type ProjectChanges = Static<typeof ProjectPatch>;

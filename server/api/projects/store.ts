@@ -18,15 +18,14 @@ const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.a
   p.created_at, p.updated_at, ${managedBy('project', sql`p.id`)} AS managed_by`;
 
 /**
- * The source of `m`, which says where a caller is and with which level: memberships, or the service
- * key itself.
+ * SQL for the source of `m`, the caller's organizations and levels: memberships, or the service key
+ * itself.
  */
 export const placesOf = (caller: Caller): Sql =>
   isPerson(caller) ? sql`members` : sql`service_keys`;
 
 /**
- * The condition that `m` is a place of the caller, in an organization that their key is not limited
- * away from.
+ * SQL that is true if the caller reaches `m` and their key is not limited to other organizations.
  */
 export const isReached = (caller: Caller): Sql =>
   isPerson(caller)
@@ -39,8 +38,8 @@ const visible = (caller: Caller) => sql`
     OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
 
 /**
- * The projects that the caller may see, over all organizations or in the one, oldest first (ties by
- * id).
+ * Lists the projects that the caller may read, in all organizations or in one, oldest first (ties
+ * by id).
  */
 export function listProjects(caller: Caller, organization_id?: string): List {
   const of_one =
@@ -55,18 +54,20 @@ export function listProjects(caller: Caller, organization_id?: string): List {
   };
 }
 
-/** All projects of an organization, oldest first. */
+/** Lists all projects of an organization, oldest first. */
 export function listProjectsOf(db: Queryable, organization_id: string): Promise<ProjectRow[]> {
   return db.rows(sql`SELECT ${columns} FROM projects p
     WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.created_at, p.id`);
 }
 
-/** The project of the place. */
+/** Selects the project of the place. */
 export function selectProject({ team_id }: Pick<RecordPlace, 'team_id'>): Sql {
   return sql`SELECT ${columns} FROM projects p WHERE p.id = ${team_id}`;
 }
 
-/** The project; with `lock` nobody else can change or delete it until the transaction ends. */
+/**
+ * Returns the project; with `lock`, nobody else can change or delete it until the transaction ends.
+ */
 export function findProject(
   db: Queryable,
   id: number,
@@ -77,9 +78,9 @@ export function findProject(
 }
 
 /**
- * Finds the organization of a caller's new project: the named one, else the oldest in which their
- * level is 8 or more, else their oldest; undefined if they may see none. With `lock` the
- * organization is not deleted, and the membership stays, until the transaction ends.
+ * Returns the organization of a caller's new project: the named one, or else the oldest in which
+ * their level is 8 or more, or else their oldest. Undefined if they may read none. With `lock`,
+ * nobody can delete the organization or the membership until the transaction ends.
  */
 export function findHome(
   db: Queryable,
@@ -101,7 +102,7 @@ export function findHome(
     LIMIT 1 ${locking(lock, 'FOR SHARE OF o, m')}`);
 }
 
-/** Creates a project with a fresh public token. */
+/** Creates a project with a new public token. */
 export async function insertProject(
   tx: Transaction,
   fields: { organization_id: string; name: string; timezone: string },
@@ -114,7 +115,7 @@ export async function insertProject(
 }
 
 /**
- * Applies the fields that were sent; none leave `updated_at` as it is. The caller holds the lock.
+ * Applies the sent fields; without one, `updated_at` stays unchanged. The caller holds the lock.
  */
 export async function updateProject(
   tx: Transaction,
@@ -128,8 +129,8 @@ export async function updateProject(
 }
 
 /**
- * Deletes the project and by cascade its exports; a worker with a run of it no longer finds the
- * run's row, cleans up at the destination and stops.
+ * Deletes the project and by cascade its exports. A worker with one of its runs finds the run's row
+ * missing, cleans up at the destination and stops.
  */
 export async function deleteProject(tx: Transaction, id: number): Promise<void> {
   await tx.run(sql`DELETE FROM projects WHERE id = ${id}`);

@@ -8,14 +8,14 @@ import { body } from '../../platform/http/bodies/body.ts';
 import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import { QueryLanguage, QueryToValidate, QueryValidation } from './schema.ts';
 
-/** `query/validate/` of a project: what an editor shows beside a query. */
+/** Route `query/validate/` of a project: columns and errors for a query editor. */
 export function queryRoutes(
   app: FastifyInstance,
   { clickhouse, config, query_budget }: Deps,
 ): void {
   const store = { clickhouse, query_limits: queryLimits(config, query_budget) };
   const schema = {
-    summary: 'Check a query: its columns, or everything that is wrong with it',
+    summary: 'Check a query: its columns, or its errors',
     description:
       'Nothing is stored and no row is read. A query with errors is an answer like any other ' +
       '(200); only a body that is no question about a query is a 400.',

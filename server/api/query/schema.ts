@@ -4,11 +4,9 @@ import { model_names } from '../../engine/model/models/model.ts';
 import { nullable } from '../../platform/nullable.ts';
 
 const model = Type.Enum([...model_names], {
-  description:
-    'The model of the export that the query is for: it decides which rows the tables give.',
+  description: "The model of the query's export, which decides the rows of the tables.",
 });
 
-/** The body of `query/validate/`. */
 export const QueryToValidate = Type.Object({
   query: Type.String({ description: 'The text of the query.' }),
   model: Type.Optional(model),
@@ -17,12 +15,12 @@ export const QueryToValidate = Type.Object({
 /** The validation of a query. */
 export const QueryValidation = Type.Object(
   {
-    is_valid: Type.Boolean({ description: 'Can an export have this query?' }),
+    is_valid: Type.Boolean({ description: 'Whether an export can have this query.' }),
     model,
     is_row_wise: Type.Boolean({
       description:
-        'True if each row is one row of the model, so a run is written in slices. False for a ' +
-        'query with errors.',
+        'True if each row is one row of the model, so that a run is written in slices. False ' +
+        'for a query with errors.',
     }),
     columns: Type.Array(
       Type.Object({
@@ -47,15 +45,15 @@ export const QueryValidation = Type.Object(
         line: Type.Integer({ description: 'From 1.' }),
         column: Type.Integer({ description: 'In characters (code points), from 1.' }),
         length: Type.Integer({
-          description: 'Of the piece in the query, in characters (code points).',
+          description: 'Length of the piece in the query, in characters (code points).',
         }),
         piece: Type.String({ description: 'The text there, cut after 80 characters.' }),
         detail: Type.String({ description: 'The error and what to do.' }),
         suggestion: nullable(
-          Type.String({ description: 'The probable intention, in correct spelling.' }),
+          Type.String({ description: 'The probable intention, spelled correctly.' }),
         ),
       }),
-      { description: 'Everything that is wrong, in the order of the text.' },
+      { description: 'All errors, in the order of the text.' },
     ),
   },
   { title: 'QueryValidation' },
@@ -82,5 +80,4 @@ export const QueryLanguage = Type.Object(
   },
   { title: 'QueryLanguage' },
 );
-/** The elements of queries. */
 export type QueryLanguage = Static<typeof QueryLanguage>;

@@ -71,7 +71,7 @@ Add \`?validate_only=true\` to a POST, PUT, PATCH or DELETE. Sluice makes every 
 what it would answer, and changes nothing.
 `.trim();
 
-/** The introduction of the document of the doors for SDKs and agents. */
+/** The introduction of the document for SDKs and agents. */
 export const introduction_apart = `
 The paths to which SDKs and agents speak in their own protocols. You need this page only if you
 write a client yourself: to send events, use an SDK, or the operation that takes events in the

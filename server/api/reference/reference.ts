@@ -7,10 +7,10 @@ import { groups } from './tags.ts';
 /** Folder of the examples: a file for each tag, written by `npm run docs:examples`. */
 export const examples_folder = join(import.meta.dirname, 'examples');
 
-/** Nouns that stand under an organization and under each of its projects. */
+/** Objects under an organization and under each of its projects. */
 const at_both = 'batch_exports|bulk_actions|notice_deliveries|notice_targets|overview';
 
-/** The examples of all operations, by operation. */
+/** Returns the examples of all operations, by operation. */
 export async function readExamples(): Promise<Record<string, Example>> {
   const names = (await readdir(examples_folder)).filter((name) => name.endsWith('.json'));
   const files = await Promise.all(
@@ -21,8 +21,8 @@ export async function readExamples(): Promise<Record<string, Example>> {
 }
 
 /**
- * The examples that stand under an organization, as a project has them: both places have the same
- * schemas, so one of the two examples is stored.
+ * Returns the examples of organization paths for project paths: both have the same schemas, so only
+ * one example is stored.
  */
 export function examplesOfProjects(examples: Record<string, Example>): Record<string, Example> {
   const ids = Object.keys(examples).filter((id) => id.match(`^organizations_(${at_both})_`));

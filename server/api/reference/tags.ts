@@ -2,8 +2,8 @@
 import type { ApiReference } from '../../platform/http/openapi/reference.ts';
 
 /**
- * The tags of all operations, in the order in which somebody new meets them. A tag is the noun in
- * the path: test/house/reference.test.ts asks for one that is missing here.
+ * The tags of all operations, in the order in which a newcomer needs them. A tag is the noun in the
+ * path; test/house/reference.test.ts finds a missing one.
  */
 export const groups: ApiReference['groups'] = [
   {
@@ -37,7 +37,7 @@ export const groups: ApiReference['groups'] = [
         name: 'activity',
         label: 'Activity',
         description:
-          'The log of what people and keys changed. Each entry is chained to the one before.',
+          'The log of changes by people and keys. Each entry is chained to the one before.',
       },
     ],
   },
@@ -65,15 +65,14 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'deviations',
         label: 'Deviations',
-        description:
-          'Findings of verification on a schedule: accept what is right so, or repair it.',
+        description: 'Findings of scheduled verification: accept them, or repair the delivery.',
       },
       {
         name: 'verifications',
         label: 'Verifications',
         description:
-          'Compare what an export has delivered with what its destination has now, and repair ' +
-          'what was changed there.',
+          'Compare the deliveries of an export with the current data at the destination, and ' +
+          'repair differences.',
       },
       {
         name: 'bulk_actions',
@@ -93,7 +92,8 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'aws_role',
         label: 'Role of AWS',
-        description: 'What a role of yours has to trust so that Sluice may assume it.',
+        description:
+          'The values for the trust policy of your AWS role, so that Sluice may assume it.',
       },
       {
         name: 'destinations',
@@ -103,7 +103,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'query',
         label: 'Query language',
-        description: 'Check a query of an export, and list what the query language has.',
+        description: 'Check a query of an export, and list the query language.',
       },
     ],
   },
@@ -119,7 +119,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'notice_deliveries',
         label: 'Notice deliveries',
-        description: 'Notices that were sent to targets, and the answers.',
+        description: 'Notices to targets, and the answers.',
       },
     ],
   },
@@ -129,12 +129,12 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'events',
         label: 'Events',
-        description: 'Send events with a personal API key, and look at the newest ones.',
+        description: 'Send events with a personal API key, and list the newest ones.',
       },
       {
         name: 'event_catalogue',
         label: 'Event catalogue',
-        description: 'Which events and properties came in, how many, and of which types.',
+        description: 'The ingested events and properties, their numbers and types.',
       },
       {
         name: 'schema_columns',
@@ -149,7 +149,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'ingestion_warnings',
         label: 'Ingestion warnings',
-        description: 'Events that were refused or changed on the way in.',
+        description: 'Events that were refused or changed at ingestion.',
       },
       {
         name: 'ingestion_rules',
@@ -171,12 +171,12 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'retention',
         label: 'Retention',
-        description: 'Rows that the retention of a project keeps, and rows that it would remove.',
+        description: "Rows that a project's retention keeps, and rows that it would remove.",
       },
       {
         name: 'file_downloads',
         label: 'Downloads',
-        description: 'A range of rows as files, once: asked for, counted, fetched in parts.',
+        description: 'One-time downloads of a range of rows: requested, counted, fetched in parts.',
       },
       {
         name: 'lake_tables',
@@ -192,7 +192,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'capture',
         label: 'Events from SDKs',
-        description: 'The paths to which SDKs of several makers send, in their own protocols.',
+        description: 'The paths for SDKs of several makers, in their own protocols.',
       },
     ],
   },
@@ -217,7 +217,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'oauth_applications',
         label: 'OAuth applications',
-        description: 'What you registered with the vendors of tools that use OAuth.',
+        description: 'Your OAuth applications at the vendors of tools.',
       },
       {
         name: 'plugin_configs',
@@ -227,7 +227,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'site_apps',
         label: 'Site apps',
-        description: 'The scripts of frontend apps that a site of yours loads.',
+        description: 'The scripts of frontend apps that your site loads.',
       },
     ],
   },
@@ -277,9 +277,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'security',
         label: 'Security of an organization',
-        description:
-          'Rules that an organization sets for how its members sign in, and its security ' +
-          'events.',
+        description: "Rules for how an organization's members sign in, and its security events.",
       },
     ],
   },
@@ -289,7 +287,7 @@ export const groups: ApiReference['groups'] = [
       {
         name: 'instance',
         label: 'Instance',
-        description: 'The name of the server, and what it can do.',
+        description: 'The name of the server, and its features.',
       },
       {
         name: 'configuration',

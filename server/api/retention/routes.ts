@@ -12,11 +12,13 @@ import { Retention, RetentionQuery } from './schema.ts';
 import type { RetentionAnswer } from './schema.ts';
 import { listRetentionRemovals } from './store.ts';
 
-/** Time for which the answer waits for rows to be counted. */
+/** Time for which the answer waits for the count. */
 const counting_ms_max = 30_000;
 const nothing = { rows: 0, oldest: null, newest: null };
 
-/** `/api/projects/:project_id/retention/`: what retention would remove, and what it has removed. */
+/**
+ * Route `/api/projects/:project_id/retention/`: rows that retention would remove, and its removals.
+ */
 export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
   app.get(
     '/api/projects/:project_id/retention/',
@@ -26,8 +28,7 @@ export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
         summary: 'Show which rows of a project retention would remove now, and which it removed',
         description:
           '`retention` and `retention_days` replace the stored setting. Sluice counts the ' +
-          'present rows. A removal starts at the earliest an hour after a change of the ' +
-          'project.',
+          'current rows. A removal starts at least an hour after a change of the project.',
         querystring: RetentionQuery,
         response: { 200: Retention },
       },
@@ -64,7 +65,7 @@ export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
 }
 
 function tooLong(): ApiError {
-  const detail = 'There are too many rows to be counted while a request waits: ask again later.';
+  const detail = 'The rows are too many to count in one request: try again later.';
   return unavailable(detail, 60);
 }
 

@@ -28,9 +28,9 @@ const Keeper = Type.Object(
 const Removal = Type.Object(
   {
     id: uuid(),
-    retention: Type.String({ description: 'The setting that it followed.' }),
-    removed_before: instant('It removes rows that were ingested before this time.'),
-    events: nullable(Type.Integer({ description: 'Null until they were counted.' })),
+    retention: Type.String({ description: 'The setting behind the removal.' }),
+    removed_before: instant('It removes rows ingested before this time.'),
+    events: nullable(Type.Integer({ description: 'Null before they were counted.' })),
     persons: nullable(Type.Integer({ description: 'Versions of persons; null as with `events`.' })),
     started_at: instant('When it was decided.'),
     ended_at: nullable(
@@ -40,7 +40,7 @@ const Removal = Type.Object(
   { title: 'RetentionRemoval' },
 );
 
-/** The rows of a project that retention removes, and has removed. */
+/** The rows of a project that retention would remove, and its removals. */
 export const Retention = Type.Object(
   {
     retention,
@@ -51,23 +51,23 @@ export const Retention = Type.Object(
     events: Found,
     persons: Found,
     kept_by: Type.Array(Keeper, {
-      description: 'Who keeps rows that are old enough to go: they want them, or may.',
+      description:
+        'Exports that keep rows beyond their retention, because they still have to deliver ' +
+        'them, or may have to.',
     }),
     removals: Type.Array(Removal, { description: 'The latest 20, newest first.' }),
   },
   { title: 'Retention' },
 );
 
-/** The answer of `retention/`. */
 export type RetentionAnswer = Static<typeof Retention>;
 
-/** A removal as SELECT gives it. */
 export type RemovalRow = Static<typeof Removal>;
 
 /** The query parameters: a setting to try. */
 export const RetentionQuery = Type.Object({
   retention: Type.Optional(
-    Type.Enum([...retention.enum], { description: 'Default: the one of the project.' }),
+    Type.Enum([...retention.enum], { description: 'Default: the setting of the project.' }),
   ),
   retention_days: Type.Optional(
     Type.Integer({

@@ -4,7 +4,7 @@ import type { RemovalRow } from './schema.ts';
 
 const shown_max = 20;
 
-/** The latest removals of a project, newest first. */
+/** Lists the latest removals of a project, newest first. */
 export function listRetentionRemovals(db: Queryable, team_id: number): Promise<RemovalRow[]> {
   return db.rows<RemovalRow>(sql`
     SELECT id, retention, removed_before, events, persons, started_at, ended_at

@@ -28,10 +28,13 @@ const base = '/api/projects/:project_id/schema_columns/';
 const reading = { scope: 'batch_export:read', within: 'project' } as const;
 const writing = { scope: 'batch_export:write', within: 'project' } as const;
 const full =
-  `The schema has ${schema_columns_max} columns, the most that it ever has: a removed one keeps ` +
+  `The schema has ${schema_columns_max} columns, which is the most: a removed column keeps ` +
   'its place. Other properties stay in the rest column.';
 
-/** `/api/projects/:project_id/schema_columns/`: the properties that are columns of exports. */
+/**
+ * Routes of `/api/projects/:project_id/schema_columns/`: the properties that are columns of
+ * exports.
+ */
 export function schemaColumnRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   createRoute(app);
@@ -45,8 +48,9 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List the columns of the schema of a project, in the order they came in',
-        description: 'Those of events stand before those of persons. Removed ones are in it.',
+        summary: "List the columns of a project's schema, in the order of their creation",
+        description:
+          'Columns of events precede columns of persons. The list includes removed ' + 'columns.',
         querystring: SchemaColumnQuery,
         response: { 200: SchemaColumns },
       },
@@ -69,8 +73,8 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: {
         summary: 'List the properties that could be columns, with the types of their values',
         description:
-          'Proposed from the counts of the event catalogue, the properties of the most events ' +
-          'first. A property needs ten values. One that was removed is not proposed again.',
+          'Proposed from the counts of the event catalogue, properties of the most events ' +
+          'first. A property needs ten values. A removed property is not proposed again.',
         querystring: PageQuery,
         response: { 200: SchemaProposals },
       },
@@ -93,8 +97,8 @@ function createRoute(app: FastifyInstance): void {
       schema: {
         summary: 'Give a property a column',
         description:
-          'A property that has a column of another type gets one more: a column never changes ' +
-          'its type. A removed column comes back under its name.',
+          'If a property already has a column of another type, it gets a second one: a ' +
+          'column never changes its type. A removed column is restored under its name.',
         body: NewSchemaColumn,
         response: { 201: SchemaColumn },
       },
@@ -108,7 +112,7 @@ function createRoute(app: FastifyInstance): void {
         const [{ column, is_filled }] = columns as [(typeof columns)[0]];
         if (column === undefined) throw invalid('property', 'max_items', full);
         if (is_filled)
-          throw invalid('property', 'unique', `The property has the column ${column} already.`);
+          throw invalid('property', 'unique', `The property already has the column ${column}.`);
         const created = (await findColumn(tx, team_id, idOf(team_id, { source, column })))!;
         record(entryOf('created', created));
         return created;
@@ -122,7 +126,7 @@ function freezeRoute(app: FastifyInstance): void {
     {
       config: writing,
       schema: {
-        summary: 'Give proposed properties their columns, all or some',
+        summary: 'Give proposed properties their columns, all or some of them',
         body: SchemaFreeze,
         response: { 200: SchemaFrozen },
       },
@@ -157,7 +161,9 @@ const schemaEntry = (team_id: number) => ({
   item_name: null,
 });
 
-/** The properties with their types. Throws one 400 for all of which nobody says a type. */
+/**
+ * Returns the properties with their types. Throws one 400 that lists all properties without a type.
+ */
 async function wantedIn(request: FastifyRequest, tx: Transaction): Promise<TypedProperty[]> {
   const { properties } = body(request, SchemaFreeze);
   const proposed = await listProposals(tx, request.access.team_id!);
@@ -193,8 +199,9 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: {
         summary: 'Remove a column from the schema',
         description:
-          'Exports leave it empty from now on, and its values go into the rest column. Nobody ' +
-          'drops it at destinations, and its name is never given to another property.',
+          'From now on, exports leave it empty, and its values go into the rest column. ' +
+          'Sluice does not drop it at destinations, and never gives its name to another ' +
+          'property.',
         response: { 204: { type: 'null' } },
       },
     },
@@ -214,7 +221,7 @@ async function getColumn(request: FastifyRequest, db: Queryable): Promise<Schema
   return (await findColumn(db, request.access.team_id!, id)) ?? missing();
 }
 
-/** The log's entry for a column that came in or was removed. */
+/** Returns the activity entry for a created or removed column. */
 function entryOf(activity: 'created' | 'deleted', column: SchemaColumn): Entry {
   const { id, source, property, type } = column;
   const said = { source, property, type, column: column.column };

@@ -13,7 +13,7 @@ const type = Type.Enum([...property_types], {
     '`timestamp`: texts with date, time and zone. `json`: every value.',
 });
 const source = Type.Enum([...property_sources], {
-  description: 'Whose property it is: of events or of persons.',
+  description: 'Source of the property: events or persons.',
 });
 const property = Type.String({
   minLength: 1,
@@ -31,27 +31,27 @@ const counts = {
   ),
   other_types: Type.Array(Type.Enum([...property_types]), {
     description:
-      'Types that take more of these values, and `timestamp` if all of them are dates with time ' +
-      'and zone.',
+      'Types that fit more of these values, and `timestamp` if all of them are dates with ' +
+      'time and zone.',
   }),
 };
 
 /** A column of the schema. */
 export const SchemaColumn = Type.Object(
   {
-    id: Type.String({ description: 'Project, source and column, with dots between them.' }),
+    id: Type.String({ description: 'Project, source and column, joined by dots.' }),
     source,
     property,
     type,
     column: Type.String({
-      description: 'Its name at destinations, never given to another property or type.',
+      description: 'Its name at destinations, which no other property or type ever gets.',
     }),
     is_filled: Type.Boolean({
       description: 'False: it was removed, and its values go into the rest column.',
     }),
-    added_in: Type.Integer({ description: 'The number of the schema that had it first.' }),
+    added_in: Type.Integer({ description: 'Number of the first schema with it.' }),
     ...counts,
-    created_at: instant('When it was frozen first.'),
+    created_at: instant('When it was first created.'),
     managed_by: ManagedBy,
   },
   { title: 'SchemaColumn' },
@@ -69,7 +69,7 @@ export const SchemaProposal = Type.Object(
     ),
     ...counts,
     namesakes: Type.Array(Type.String(), {
-      description: 'Properties with a column that differ only in how they are written.',
+      description: 'Properties with a column whose names differ only in spelling.',
     }),
   },
   { title: 'SchemaProposal' },
@@ -94,11 +94,10 @@ export const SchemaColumnQuery = Type.Object({
   ...PageQuery.properties,
   source: Type.Optional(source),
   is_filled: Type.Optional(
-    Type.Boolean({ description: 'True: without those that were removed. False: only these.' }),
+    Type.Boolean({ description: 'True: only active columns. False: only removed columns.' }),
   ),
 });
 
-/** The body of POST. */
 export const NewSchemaColumn = Type.Object({
   property,
   type,
@@ -108,7 +107,7 @@ export const NewSchemaColumn = Type.Object({
 });
 export type NewSchemaColumn = Static<typeof NewSchemaColumn>;
 
-/** Most properties of one request to freeze them. */
+/** Most properties of one `freeze/` request. */
 const frozen_at_once_max = 500;
 
 /** The body of `freeze/`. */
@@ -118,7 +117,7 @@ export const SchemaFreeze = Type.Object({
       Type.Object({
         property,
         type: Type.Optional(
-          Type.Enum([...property_types], { description: 'Default: the one that is proposed.' }),
+          Type.Enum([...property_types], { description: 'Default: the proposed type.' }),
         ),
       }),
       {
@@ -135,7 +134,7 @@ export type SchemaFreeze = Static<typeof SchemaFreeze>;
 export const SchemaFrozen = Type.Object(
   {
     schema_number,
-    frozen: Type.Array(Type.String(), { description: 'The columns that came in, by name.' }),
+    frozen: Type.Array(Type.String(), { description: 'The created columns, by name.' }),
     left_out: Type.Array(Type.String(), {
       description: 'Properties that have no column because the schema is full.',
     }),

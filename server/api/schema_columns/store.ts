@@ -11,10 +11,13 @@ import { managedBy } from '../managed/store.ts';
 import type { ManagedRow } from '../managed/schema.ts';
 import type { SchemaColumn, SchemaProposal } from './schema.ts';
 
-/** Properties that change persons and groups: nobody wants them as columns. */
+/** Properties that change persons and groups, which make no useful columns. */
 const not_proposed = new Set(['$set', '$set_once', '$unset', '$group_set']);
 
-/** The columns of a project's schema with the counts of their values, and its number. */
+/**
+ * Lists the columns of a project's schema with the counts of their values, and the number of the
+ * schema.
+ */
 export async function listColumns(
   db: Queryable,
   team_id: number,
@@ -32,7 +35,7 @@ export async function listColumns(
   };
 }
 
-/** The column of a project's schema with this id. */
+/** Returns the column of a project's schema with this id. */
 export async function findColumn(
   db: Queryable,
   team_id: number,
@@ -42,9 +45,9 @@ export async function findColumn(
 }
 
 /**
- * Returns what the catalogue proposes: a type for each property of events that has enough values,
- * and no column yet, not even one that was removed. The properties of the most events come first,
- * as many as a schema has columns.
+ * Returns the catalogue's proposals: a type for each property of events with enough values and
+ * without a column, even a removed one. Properties of the most events come first, as many as a
+ * schema can have.
  */
 export async function listProposals(db: Queryable, team_id: number): Promise<SchemaProposal[]> {
   return proposals(await listSchema(db, team_id), await countsOf(db, team_id));
@@ -86,7 +89,7 @@ async function countsOf(db: Queryable, team_id: number): Promise<Map<string, Kin
   return new Map(rows.map(({ property, kinds }) => [property, kinds]));
 }
 
-/** The id of a column, which no other project has. */
+/** SQL for the id of a column, which is unique in all projects. */
 export function idOf(
   team_id: number,
   { source, column }: { source: PropertySource; column: string },
@@ -103,7 +106,7 @@ async function managersOf(db: Queryable, team_id: number): Promise<Map<string, M
   return new Map(rows.map(({ id, managed_by }) => [id, managed_by]));
 }
 
-/** A column that is filled, of any project of an organization. */
+/** An active column of any project of an organization. */
 export type FilledColumn = {
   id: string;
   team_id: number;
@@ -112,7 +115,7 @@ export type FilledColumn = {
   type: PropertyType;
 };
 
-/** The filled columns of all projects of an organization, in the order in which they came in. */
+/** Lists the active columns of all projects of an organization, in the order of their creation. */
 export function listFilledColumns(db: Queryable, organization_id: string): Promise<FilledColumn[]> {
   return db.rows(sql`
     SELECT ${id_sql} AS id, c.team_id, c.source, c.property, c.type

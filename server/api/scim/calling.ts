@@ -13,13 +13,13 @@ import { isToken } from './tokens/token.ts';
 import { findCalling, holdCalling, touchToken } from './tokens/store.ts';
 import type { CallingDirectory } from './tokens/store.ts';
 
-// RFC 9110, 11.1: the name of a scheme is case-insensitive.
+// RFC 9110, 11.1: the name of a scheme ignores letter case.
 const bearer = /^Bearer +(\S+) *$/i;
 const touch_interval_ms = 60_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The directory that asks; there on the routes of SCIM. */
+    /** The calling directory, on the routes of SCIM. */
     directory: CallingDirectory;
   }
 }
@@ -35,8 +35,8 @@ export function hashOf(secrets: Deps['secrets'], token: string): Buffer {
 }
 
 /**
- * The check in front of every route of SCIM: 401, 429, 403. Wrong tokens count against the address
- * that they come from, as wrong keys do.
+ * Checks every request of SCIM: 401, 429, 403. Wrong tokens count against the client's address,
+ * like wrong keys.
  */
 export async function admitDirectory(
   deps: Deps,
@@ -69,7 +69,7 @@ export async function admitDirectory(
   touch(deps, found);
 }
 
-/** A change that a directory asks for, with all that it reads and leaves. */
+/** A change by a directory, with everything that it reads and returns. */
 export type Place = {
   deps: Deps;
   request: FastifyRequest;
@@ -80,9 +80,9 @@ export type Place = {
 };
 
 /**
- * Every change by a directory goes through here: as `write`, and the organization's lock is held,
- * so that changes of one organization come one after the other. A token that has ended, and a
- * domain that lapsed, while it waited change nothing.
+ * Runs a change by a directory: like `write`, under the organization's lock, so that changes of one
+ * organization are serialized. If the token has ended or the domain has lapsed while it waited, it
+ * changes nothing.
  */
 export function change<Answer>(
   deps: Deps,
@@ -105,8 +105,8 @@ function refuseUnverified({ domain, is_verified }: CallingDirectory): void {
   throw new ScimRefused(
     403,
     undefined,
-    `The domain ${domain} is not verified at present, so its directory decides nothing: put the ` +
-      'TXT record back and let it be looked up (the page of the domain says how).',
+    `The domain ${domain} is not verified now, so its directory cannot change anything: ` +
+      'restore the TXT record and start the check (the page of the domain says how).',
   );
 }
 
@@ -114,8 +114,8 @@ function wrongToken(): ApiError {
   return unauthenticated(
     'authentication_failed',
     'Send the token of the directory in the header "Authorization: Bearer slc_...", to the ' +
-      'base URL of its domain. This one is unknown here, was revoked, has expired, or ended ' +
-      'because its creator is no longer an owner. Let an owner create a new one.',
+      'base URL of its domain. This token is unknown, was revoked, has expired, or ended ' +
+      'because its creator is no longer an owner. Ask an owner to create a new one.',
   );
 }
 
@@ -124,6 +124,6 @@ function touch({ db, clock, log }: Deps, { token_id, last_used_at }: CallingDire
   const before = now - touch_interval_ms;
   if (last_used_at !== null && Date.parse(last_used_at) > before) return;
   touchToken(db, token_id, now, before).catch((error: unknown) =>
-    log.warn({ err: error }, 'last_used_at of a directory could not be moved'),
+    log.warn({ err: error }, 'last_used_at of a directory could not be updated'),
   );
 }

@@ -11,9 +11,7 @@ import { user_schema } from './users/user_resource.ts';
 const core = 'urn:ietf:params:scim:schemas:core:2.0';
 const base = '/scim/v2/:domain_id';
 
-/**
- * Registers the discovery routes for directories: the provider's configuration, types and schemas.
- */
+/** Routes of discovery for directories: the provider's configuration, types and schemas. */
 export function discoveryRoutes(app: FastifyInstance, { config }: Deps): void {
   const locationOf = ({ directory }: FastifyRequest) => baseUrl(config, directory.domain_id);
   app.get(`${base}/ServiceProviderConfig`, scimDoor, async (request, reply) => {
@@ -25,9 +23,9 @@ export function discoveryRoutes(app: FastifyInstance, { config }: Deps): void {
     ['Schemas', schemas],
   ] as const) {
     app.get(`${base}/${name}`, scimDoor, async (request, reply) => {
-      // RFC 7644, 4: filtered ones would look as if there were no others.
+      // RFC 7644, 4: a filtered list would look like the complete list.
       if ((request.query as Record<string, unknown>)['filter'] !== undefined)
-        throw new ScimRefused(403, undefined, `${name} are not filtered: ask without a filter.`);
+        throw new ScimRefused(403, undefined, `${name} cannot be filtered: send no filter.`);
       void reply.type(scim_type);
       const all = resources(locationOf(request));
       return listAnswer(all.length, 1, all);
@@ -84,7 +82,7 @@ function resourceTypes(location: string) {
   }));
 }
 
-/** One attribute; what is not said is as for most of them. */
+/** Describes an attribute, with the usual characteristics by default. */
 const attribute = (name: string, more: object = {}) => ({
   name,
   type: 'string',
@@ -123,7 +121,8 @@ const user_attributes = [
     ...complex,
     ...read_only,
     description:
-      'One: the address of the account. If userName is not an address, Sluice uses this value.',
+      'One value: the address of the account. If userName is not an address, Sluice uses ' +
+      'this value.',
     subAttributes: [
       value_of('The address.'),
       type_of(['work'], read_only),

@@ -2,7 +2,7 @@ import { body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { scim_type } from './refusal.ts';
 
-/** A group of ten thousand, each with an id, a name and where it is. */
+/** Enough for a group of ten thousand members, each with an id, a name and a reference. */
 const values_max = 100_000;
 const body = [scim_type];
 const { config, schema } = hiddenRoute({
@@ -12,7 +12,7 @@ const { config, schema } = hiddenRoute({
   400: body,
   401: body,
   403: body,
-  // An id that is longer than any is refused before the routes are looked at.
+  // Fastify refuses an id that is too long before it looks for a route.
   404: [scim_type, problem],
   409: body,
   413: body,
@@ -23,8 +23,8 @@ const { config, schema } = hiddenRoute({
 });
 
 /**
- * The options of each route of SCIM. The OpenAPI document leaves them out: what they take and
- * answer is RFC 7643 and 7644, and `/Schemas` says how much of it.
+ * The options of each route of SCIM. The OpenAPI document leaves these routes out: RFC 7643 and
+ * 7644 define their bodies, and `/Schemas` lists the supported parts.
  */
 export const scimDoor = {
   schema,

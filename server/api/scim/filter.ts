@@ -1,21 +1,21 @@
 import { ScimRefused } from './refusal.ts';
 
-/** One comparison: the attribute in lower case and without the URN of its schema. */
+/** A comparison; its attribute is in lower case, without the URN of its schema. */
 export type Comparison = { attribute: string; value: string | number | boolean | null };
 
-/** An attribute with what selects among its values, such as `members[value eq "..."]`. */
+/** An attribute with a selection among its values, such as `members[value eq "..."]`. */
 export type Path = { attribute: string; selection: Comparison[] };
 
 const length_max = 2_000;
 const comparisons_max = 10;
-/** A quoted text as JSON has it, a word, or a bracket. Linear, whatever is sent. */
+/** A quoted text in JSON's form, a word, or a bracket. Takes linear time for any input. */
 const token_form = /\s*(?:("(?:[^"\\]|\\.)*")|([\w$:.+-]+)|([[\]]))/gy;
 const core_urn = /^urn:ietf:params:scim:schemas:core:2\.0:(?:user|group):/;
 
 type Token = { text: string; kind: 'quoted' | 'word' | 'bracket' };
 
 /**
- * The comparisons that must all hold: `a eq "x" and b eq "y"`, which is what directories ask.
+ * Reads comparisons that must all be true: `a eq "x" and b eq "y"`, the form that directories send.
  * Throws 400 `invalidFilter` for anything else.
  */
 export function readFilter(text: string): Comparison[] {
@@ -25,20 +25,20 @@ export function readFilter(text: string): Comparison[] {
   throw new ScimRefused(
     400,
     'invalidFilter',
-    'This filter is not understood: compare with eq, and join comparisons with and, for ' +
-      'instance: userName eq "ada@example.com".',
+    'This filter is not supported: compare with eq, and join comparisons with and, such as ' +
+      'userName eq "ada@example.com".',
   );
 }
 
-/** The path of a PATCH; throws 400 `invalidPath` for what is none. */
+/** Reads the path of a PATCH; throws 400 `invalidPath` for an invalid one. */
 export function readPath(text: string): Path {
   const tokens = tokensOf(text);
   const found = tokens === undefined ? undefined : pathOf(tokens);
   if (found !== undefined && tokens?.length === 0) return found;
-  throw new ScimRefused(400, 'invalidPath', `The path ${text.slice(0, 100)} is not understood.`);
+  throw new ScimRefused(400, 'invalidPath', `The path ${text.slice(0, 100)} is not supported.`);
 }
 
-/** The name of an attribute as it is compared. */
+/** Returns the name of an attribute in its comparable form. */
 export function attributeOf(word: string): string {
   return word.toLowerCase().replace(core_urn, '');
 }
@@ -57,14 +57,14 @@ function tokensOf(text: string): Token[] | undefined {
   return text.slice(end).trim() === '' ? tokens : undefined;
 }
 
-/** Takes comparisons off the front of the tokens; undefined where they are none. */
+/** Reads comparisons from the start of the tokens; undefined if there are none. */
 function comparisonsOf(tokens: Token[]): Comparison[] | undefined {
   const found: Comparison[] = [];
   do {
     const path = pathOf(tokens);
     if (path === undefined || found.length >= comparisons_max) return undefined;
     const { attribute, selection } = path;
-    // `emails[type eq "work"].value eq "..."`, and `emails[value eq "..."]` by itself.
+    // Accepts `emails[type eq "work"].value eq "..."`, and `emails[value eq "..."]` alone.
     for (const one of selection)
       found.push({ ...one, attribute: `${attribute.split('.')[0]}.${one.attribute}` });
     if (tokens[0]?.text.toLowerCase() === 'eq') {
@@ -77,7 +77,7 @@ function comparisonsOf(tokens: Token[]): Comparison[] | undefined {
   return found;
 }
 
-/** Takes a path off the front of the tokens; what is selected may hold no selection itself. */
+/** Reads a path from the start of the tokens; a selection may not contain another one. */
 function pathOf(tokens: Token[]): Path | undefined {
   const name = tokens.shift();
   if (name?.kind !== 'word') return undefined;
@@ -108,7 +108,7 @@ function valueOf(token: Token | undefined): Comparison['value'] | undefined {
   try {
     const text = token.kind === 'word' ? token.text.toLowerCase() : token.text;
     const value = JSON.parse(text) as Comparison['value'];
-    // PostgreSQL has no such text.
+    // PostgreSQL cannot store such a text.
     const is_odd = typeof value === 'string' && (value.includes('\0') || !value.isWellFormed());
     return is_odd ? undefined : value;
   } catch {

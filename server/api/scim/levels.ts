@@ -7,10 +7,10 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { Level } from '../members/schema.ts';
 import type { DomainPlace } from './store.ts';
 
-/** Entries that are hashed at a time: some milliseconds of the event loop. */
+/** Entries hashed at a time: some milliseconds of the event loop. */
 const lot = 250;
 
-/** Says any group of the directory something of levels? */
+/** Returns true if a group of the directory has a level. */
 export async function hasLevels(tx: Transaction, domain_id: string): Promise<boolean> {
   const row = await tx.row(sql`SELECT 1 FROM scim_groups WHERE domain_id = ${domain_id}::uuid
     AND level IS NOT NULL LIMIT 1`);
@@ -18,11 +18,11 @@ export async function hasLevels(tx: Transaction, domain_id: string): Promise<boo
 }
 
 /**
- * Gives everybody whom the directory has in hand the highest level of their groups, else 1; owners
- * are left alone, because owners alone make and unmake them. `had_levels`: groups said something
- * of levels before the change that this follows, so that the end of the last one takes what it
- * gave. With `user_id` it is about that person alone. The caller holds the organization's lock;
- * what is given is who has another level now.
+ * Gives every person whom the directory manages the highest level of their groups, or else 1.
+ * Owners stay unchanged, because only owners promote and demote them. `had_levels`: a group had a
+ * level before this change, so removing the last level also resets the people. With `user_id`,
+ * changes only that person. The caller holds the organization's lock. Returns the people whose
+ * level has changed.
  */
 export async function settleLevels(
   tx: Transaction,
@@ -55,10 +55,7 @@ export async function settleLevels(
   }));
 }
 
-/**
- * As `settleLevels`, with an entry of the log for each who has another level now; gives their
- * addresses.
- */
+/** Like `settleLevels`, with an activity entry for each changed level; returns the addresses. */
 export async function settleAndTell(
   tx: Transaction,
   secrets: Secrets,

@@ -2,14 +2,14 @@ import { attributeOf, readFilter } from './filter.ts';
 import type { Comparison } from './filter.ts';
 import { invalidValue } from './refusal.ts';
 
-/** The query of a list: a page by the place of its first item (from 1), and its attributes. */
+/** The query of a list: a page by the position of its first item (from 1), and its attributes. */
 export type ListQuery = { filter: Comparison[]; start: number; count: number };
 
 const count_usual = 100;
-/** Most items that a page of people has; the configuration of the provider says so. */
+/** Most items of a page of people, also stated in the provider's configuration. */
 export const count_max = 1_000;
 
-/** Reads `filter`, `startIndex` and `count`; other parameters are the directory's own. */
+/** Reads `filter`, `startIndex` and `count`; ignores other parameters. */
 export function readListQuery(query: unknown): ListQuery {
   const { filter, startIndex, count } = query as Record<string, unknown>;
   return {
@@ -22,7 +22,7 @@ export function readListQuery(query: unknown): ListQuery {
 function integerOf(name: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const text = textOf(name, value);
-  if (!/^-?\d{1,15}$/.test(text)) throw invalidValue(`${name} has to be a whole number.`);
+  if (!/^-?\d{1,15}$/.test(text)) throw invalidValue(`${name} must be a whole number.`);
   return Number(text);
 }
 
@@ -32,8 +32,8 @@ function textOf(name: string, value: unknown): string {
 }
 
 /**
- * The resource with what `attributes` asks for, or without what `excludedAttributes` names; whole
- * attributes, and `id` and `schemas` always.
+ * Returns the resource with the attributes in `attributes`, or without those in
+ * `excludedAttributes`: whole attributes, and always `id` and `schemas`.
  */
 export function shownOf<Resource extends object>(
   query: unknown,
@@ -51,7 +51,7 @@ export function shownOf<Resource extends object>(
   return Object.fromEntries(shown) as Partial<Resource>;
 }
 
-/** Does the query leave the attribute out? Then it need not be read at all. */
+/** Returns true if the query excludes the attribute. It then need not be read. */
 export function isLeftOut(query: unknown, attribute: string): boolean {
   return !(attribute in shownOf(query, { [attribute]: true }));
 }
@@ -62,10 +62,10 @@ function namesOf(list: unknown): Set<string> | undefined {
   return new Set(names);
 }
 
-/** A page of what is shown of each resource, and how many there are in all. */
+/** A page of resources in their answered form, and the total number. */
 export type Listed = { total: number; resources: object[] };
 
-/** A page of resources (RFC 7644, 3.4.2). */
+/** Returns a page of resources (RFC 7644, 3.4.2). */
 export function listAnswer(total: number, start: number, resources: object[]) {
   return {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],

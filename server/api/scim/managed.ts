@@ -9,11 +9,11 @@ import type { DirectoryRow } from './schema.ts';
 import { readDirectory } from './store.ts';
 import type { DomainPlace } from './store.ts';
 
-/** The path of the directory of a domain. */
+/** The API path of a domain's directory. */
 export const directory_url = '/api/organizations/:organization_id/domains/:id/scim/';
-/** The rights to look at a directory. */
+/** The rights to read a directory. */
 export const reading = { within: 'organization', scope: 'organization:read' } as const;
-/** The rights to change a directory: it does what owners may, so they alone decide about it. */
+/** The rights to change a directory: it can do what owners may, so only owners change it. */
 export const changing = {
   within: 'organization',
   scope: 'organization_security:write',
@@ -22,10 +22,10 @@ export const changing = {
   locks_organization: true,
 } as const;
 
-/** The domain of a path, with the organization that it belongs to. */
+/** The domain of a path, with its organization. */
 export type ManagedPlace = DomainPlace & { is_verified: boolean };
 
-/** The domain that the path names; throws 404 without one. */
+/** Returns the domain of the path; throws 404 if it does not exist. */
 export async function placeOf(
   db: Queryable,
   request: FastifyRequest,
@@ -37,7 +37,7 @@ export async function placeOf(
   return { domain_id: id, domain, is_verified, organization: { id: organization_id, name: '' } };
 }
 
-/** The directory as it is answered. */
+/** Returns the directory in its answered form. */
 export function directoryOf(
   { config, clock }: Deps,
   db: Queryable,

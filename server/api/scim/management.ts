@@ -20,9 +20,7 @@ import { tokenRoutes } from './tokens/routes.ts';
 
 const group_url = `${directory_url}groups/:group_id/`;
 
-/**
- * Registers the routes by which people manage the directory of a domain: `.../domains/:id/scim/`.
- */
+/** Routes by which people manage the directory of a domain: `.../domains/:id/scim/`. */
 export function managementRoutes(app: FastifyInstance, deps: Deps): void {
   directoryRoutes(app, deps);
   tokenRoutes(app, deps);
@@ -36,17 +34,17 @@ function directoryRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'Retrieve what the directory of a domain is and does (SCIM)',
+        summary: "Retrieve the state of a domain's directory (SCIM)",
         operationId: 'organizations_domains_scim_retrieve',
         response,
       },
     },
     async (request) => directoryOf(deps, deps.db, await placeOf(deps.db, request)),
   );
-  const summary = 'Say whether the directory of a domain manages owners';
+  const summary = 'Set whether the directory of a domain manages owners';
   const description =
-    'Unless `may_manage_owners`, it neither deactivates nor deletes owners, and brings nobody ' +
-    'back as one. 404 while it is off.';
+    'Without `may_manage_owners`, it cannot deactivate or delete owners, or activate a ' +
+    'person as an owner. 404 while it is off.';
   app.patch(
     directory_url,
     { config: changing, schema: { summary, description, body: DirectoryPatch, response } },
@@ -92,7 +90,7 @@ function changeDirectory(deps: Deps, schema: typeof DirectoryPatch | typeof Dire
       await setMayManageOwners(tx, place.domain_id, may_manage_owners);
       const after = await directoryOf(deps, tx, place);
       record(entryOf('updated', place, before, after), before);
-      // An unchanged directory rolls all of this back, the mails too.
+      // If the directory is unchanged, all of this is rolled back, including the mails.
       const said = ownersManaged(place.domain, may_manage_owners, personOf(request).email);
       await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
       return after;
@@ -112,7 +110,7 @@ function groupRoutes(app: FastifyInstance, deps: Deps): void {
     'If a group of the directory has a level, people of the directory get the highest level of ' +
     'their groups, or 1. Owners do not change. If you remove the last level, levels stay ' +
     'unchanged.';
-  const summary = 'Say what level the people of a group have';
+  const summary = 'Set the level of the people of a group';
   const response = { 200: Group };
   app.patch(
     group_url,
@@ -136,7 +134,7 @@ function changeGroup(deps: Deps, schema: typeof GroupPatch | typeof GroupPut) {
       await setGroupLevel(tx, before.id, level);
       const after = await groupOf(tx, request, place);
       const changes = changesOf(before, after);
-      // Nobody loses a level by hand with the last one: whoever takes it away looks at the people.
+      // Removing the last level changes nobody's level, so the people are checked before.
       const changed =
         changes.length === 0
           ? []

@@ -8,9 +8,9 @@ import type { PersonRow } from './users/user_store.ts';
 import { tellOwners } from '../organizations/store.ts';
 
 /**
- * Takes a member out, as the directory says. Somebody with an address of its domain is signed out
- * everywhere: whom their company takes out stays out. Throws 403 for an owner whom it may not take
- * out, and 409 for the only one, without whom nobody could make another.
+ * Removes a member because the directory says so. A person with an address in its domain is signed
+ * out everywhere, so that they cannot return. Throws 403 for an owner whom it may not remove, and
+ * 409 for the only owner, because nobody could appoint another.
  */
 export async function takeOut(place: Place, person: PersonRow): Promise<void> {
   const { tx, directory } = place;
@@ -21,7 +21,7 @@ export async function takeOut(place: Place, person: PersonRow): Promise<void> {
   if (person.level === 15) await tellOfOwner(place, person.email, false);
 }
 
-/** Tells all owners, and the person, what the directory did with one of them. */
+/** Tells all owners, and the person, what the directory did to an owner. */
 export function tellOfOwner(
   { deps, tx, afterwards, directory: { domain, organization } }: Place,
   email: string,
@@ -32,8 +32,9 @@ export function tellOfOwner(
 }
 
 /**
- * The level with which somebody whom the directory has deactivated comes back: the one that they
- * had. An owner is one again only while the directory may manage owners, else an administrator.
+ * Returns the level with which a person whom the directory deactivated returns: their former level.
+ * A former owner becomes an owner only while the directory may manage owners; otherwise an
+ * administrator.
  */
 export function levelBack({ directory }: Place, person: PersonRow): Level {
   const { was_owner, deactivated_level } = person;
@@ -47,14 +48,14 @@ async function refuseOwner({ tx, directory }: Place, person: PersonRow): Promise
     throw new ScimRefused(
       403,
       undefined,
-      `${email} is an owner of the organization, whom this directory may not take out: let an ` +
-        'owner do it, or allow the directory to manage owners on the page of the domain (with a ' +
-        'token that an owner created there).',
+      `${email} is an owner of the organization, whom this directory may not remove: ask an ` +
+        'owner to do it, or allow the directory to manage owners on the page of the domain ' +
+        '(with a token that an owner created there).',
     );
   if (await hasOtherOwner(tx, directory.organization.id, member_id)) return;
   throw new ScimRefused(
     409,
     undefined,
-    `${email} is the only owner of the organization. Make somebody else an owner first.`,
+    `${email} is the only owner of the organization. Make another person an owner first.`,
   );
 }

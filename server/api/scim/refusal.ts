@@ -4,10 +4,10 @@ import { apiErrorOf, noteError } from '../../platform/http/error_handler.ts';
 import { noteSecurity } from '../../platform/http/security_log/note_security.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 
-/** The media type of everything that a directory is answered (RFC 7644, 3.1). */
+/** The media type of all answers to a directory (RFC 7644, 3.1). */
 export const scim_type = 'application/scim+json';
 
-/** Types of a refusal that a directory reads beside its status (RFC 7644, table 9). */
+/** Error types that a directory reads in addition to the status (RFC 7644, table 9). */
 export type RefusalType =
   | 'invalidFilter'
   | 'invalidPath'
@@ -28,12 +28,12 @@ export class ScimRefused extends Error {
   }
 }
 
-/** 400 for a value that cannot be taken. */
+/** Returns the 400 for an invalid value. */
 export function invalidValue(detail: string): ScimRefused {
   return new ScimRefused(400, 'invalidValue', detail);
 }
 
-/** 404: nobody and nothing whom the directory sees has the id. */
+/** Returns the 404 for an id that the directory cannot see. */
 export function unknown(what: 'User' | 'Group', id: string): ScimRefused {
   return new ScimRefused(
     404,
@@ -44,7 +44,7 @@ export function unknown(what: 'User' | 'Group', id: string): ScimRefused {
   );
 }
 
-/** Answers whatever was thrown as an error of SCIM; what is ours goes to the log. */
+/** Answers every error in SCIM's form; the server's faults are logged. */
 export function tellRefusal(
   { log }: Pick<Deps, 'log'>,
   error: unknown,

@@ -65,7 +65,7 @@ test('a token opens the directory of its verified domain, and nothing else', asy
   ] as const) {
     const { status, body } = await own.scim(method, path);
     assert.deepEqual([status, body.status], [403, '403']);
-    assert.match(body.detail, /not verified at present/);
+    assert.match(body.detail, /not verified now/);
   }
   await lapse(own, 'verified');
   assert.equal((await own.scim('GET', '/Users')).status, 200);

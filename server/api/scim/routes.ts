@@ -10,12 +10,12 @@ import { searchRoutes } from './search.ts';
 import { userRoutes } from './users/users.ts';
 
 /**
- * `/scim/v2/:domain_id/`: what the directory of a domain asks by SCIM 2.0 (RFC 7643, 7644), and
- * `/api/organizations/:organization_id/domains/:id/scim/`, by which people manage it.
+ * Routes of `/scim/v2/:domain_id/` for a domain's directory by SCIM 2.0 (RFC 7643, 7644), and of
+ * `/api/organizations/:organization_id/domains/:id/scim/` for people who manage it.
  */
 export function scimRoutes(app: FastifyInstance, deps: Deps): void {
   managementRoutes(app, deps);
-  // In an instance of its own: who asks, and how errors are told, is another here.
+  // A Fastify instance of its own, because authentication and errors differ here.
   void app.register(async (instance) => {
     instance.decorateRequest('directory');
     instance.setErrorHandler((error, request, reply) => tellRefusal(deps, error, request, reply));
@@ -28,7 +28,7 @@ export function scimRoutes(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-/** Tells in the words of SCIM what there is not. */
+/** Answers unknown paths in SCIM's form. */
 function nothingElse(instance: FastifyInstance): void {
   instance.route({
     ...scimDoor,

@@ -12,7 +12,7 @@ const Level = nullable(
   }),
 );
 
-/** A group that a directory has pushed, as every answer shows it. */
+/** A group that a directory has pushed, in answers. */
 export const Group = Type.Object(
   {
     id: uuid(),
@@ -22,45 +22,43 @@ export const Group = Type.Object(
   },
   { title: 'DirectoryGroup' },
 );
-/** A group's row as SELECT gives it. */
 export type GroupRow = Static<typeof Group>;
 
-/** The state and activity of a domain's directory, as every answer shows it. */
+/** The state and activity of a domain's directory, in answers. */
 export const Directory = Type.Object(
   {
     is_on: Type.Boolean({
       description: 'Whether it was switched on. It works on a verified domain, with a token.',
     }),
-    base_url: Type.String({ description: 'The SCIM base URL for the directory.' }),
+    base_url: Type.String({ description: 'The SCIM base URL to enter in the directory.' }),
     may_manage_owners: Type.Boolean({
-      description: 'Whether it may deactivate, delete and bring back owners.',
+      description: 'Whether it may deactivate, delete and reactivate owners.',
     }),
     token_count: Type.Integer({ description: 'Tokens that work.' }),
     last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
     active_people: Type.Integer({ description: 'Members whom the directory sees.' }),
     deactivated_people: Type.Integer({
-      description: 'People whom it has taken out and may bring back.',
+      description: 'People whom it has deactivated and may reactivate.',
     }),
     group_count: Type.Integer(),
     groups: Type.Array(Group, { description: 'The first 1,000 by name.' }),
   },
   { title: 'Directory' },
 );
-/** A directory as GET answers it. */
 export type DirectoryRow = Static<typeof Directory>;
 
 /** Body of PUT of a directory. */
 export const DirectoryPut = Type.Object({
   may_manage_owners: Directory.properties.may_manage_owners,
 });
-/** Body of PATCH of a directory: only what is sent is changed. */
+/** Body of PATCH of a directory: only the sent fields change. */
 export const DirectoryPatch = Type.Object({
   may_manage_owners: Type.Optional(Directory.properties.may_manage_owners),
 });
 
 /**
- * A token of a directory as lists and records show it; the token itself is not kept. It ends when
- * `created_by` is no owner any more; null: it was created before tokens had a maker.
+ * A token of a directory in lists and records; the token itself is not stored. It ends when
+ * `created_by` is no longer an owner; null: an old token without a known creator.
  */
 export const Token = Type.Object(
   {
@@ -69,15 +67,14 @@ export const Token = Type.Object(
     mask_value: Type.String({ description: 'First and last characters of the token.' }),
     created_by: nullable(User),
     created_at: instant(),
-    expires_at: instant('From then on it is refused.'),
+    expires_at: instant('After this time it is refused.'),
     last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
   },
   { title: 'DirectoryToken' },
 );
-/** A token's row as SELECT gives it. */
 export type TokenRow = Static<typeof Token>;
 
-/** The answer that created a token. */
+/** The answer that creates a token. */
 export const NewToken = Type.Object(
   {
     ...Token.properties,
@@ -90,7 +87,6 @@ export const NewToken = Type.Object(
   },
   { title: 'NewDirectoryToken' },
 );
-/** A new token with its secret. */
 export type NewTokenRow = Static<typeof NewToken>;
 
 /** Body of POST of a token. */
@@ -107,5 +103,5 @@ export const TokenCreate = Type.Object({
 
 /** Body of PUT of a group. */
 export const GroupPut = Type.Object({ level: Level });
-/** Body of PATCH of a group: only what is sent is changed. */
+/** Body of PATCH of a group: only the sent fields change. */
 export const GroupPatch = Type.Object({ level: Type.Optional(Level) });

@@ -12,8 +12,8 @@ import { listedPeople } from './users/users.ts';
 const type_attribute = 'meta.resourcetype';
 
 /**
- * The lists as a POST (RFC 7644, 3.4.3), so that no address stands in an address:
- * `/Users/.search`, `/Groups/.search`, and `/.search` over people and then groups.
+ * Routes of the lists as a POST (RFC 7644, 3.4.3), so that no e-mail address appears in a URL:
+ * `/Users/.search`, `/Groups/.search`, and `/.search` for people and then groups.
  */
 export function searchRoutes(app: FastifyInstance, deps: Deps): void {
   const base = '/scim/v2/:domain_id';
@@ -31,25 +31,28 @@ export function searchRoutes(app: FastifyInstance, deps: Deps): void {
     });
 }
 
-/** The body of a search as the query of a list. */
+/** Returns the body of a search as the query of a list. */
 function queryOf(sent: Fields): Fields {
   const { filter, startIndex, count, attributes, excludedAttributes } = sent;
   const numbers = Object.entries({ startIndex, count }).map(([name, value]) => {
     if (value === undefined || value === null) return [name, undefined];
     if (typeof value !== 'number' || !Number.isInteger(value))
-      throw invalidValue(`${name} has to be a whole number.`);
+      throw invalidValue(`${name} must be a whole number.`);
     return [name, String(value)];
   });
   const lists = Object.entries({ attributes, excludedAttributes }).map(([name, value]) => {
     const names: unknown = value ?? [];
     if (!Array.isArray(names) || !names.every((one) => typeof one === 'string'))
-      throw invalidValue(`${name} has to be a list of names.`);
+      throw invalidValue(`${name} must be a list of names.`);
     return [name, names.join(',')];
   });
   return { filter: filter ?? undefined, ...Object.fromEntries([...numbers, ...lists]) } as Fields;
 }
 
-/** People and then groups, as one list. A type without an attribute of the filter fits nowhere. */
+/**
+ * Lists people and then groups, as one list. A type without one of the filter's attributes has no
+ * results.
+ */
 async function listedAll(
   deps: Deps,
   request: FastifyRequest,

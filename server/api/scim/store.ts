@@ -7,21 +7,21 @@ import type { DirectoryRow, GroupRow } from './schema.ts';
 
 const groups_shown = 1_000;
 
-/** A domain with the organization whose people its directory looks after. */
+/** A domain with the organization whose people its directory manages. */
 export type DomainPlace = {
   domain_id: string;
   domain: string;
   organization: { id: string; name: string };
 };
 
-/** Switches the directory on; false when it was on. */
+/** Switches the directory on; returns false if it was on. */
 export async function insertDirectory(tx: Transaction, domain_id: string): Promise<boolean> {
   const inserted = await tx.run(sql`INSERT INTO scim_directories (domain_id)
     VALUES (${domain_id}::uuid) ON CONFLICT (domain_id) DO NOTHING`);
   return inserted === 1;
 }
 
-/** The organization that a domain belongs to. */
+/** Returns the organization of a domain. */
 export async function findHome(db: Queryable, domain_id: string): Promise<string | undefined> {
   const row = await db.row<{ organization_id: string }>(
     sql`SELECT organization_id FROM domains WHERE id = ${domain_id}::uuid`,
@@ -29,7 +29,7 @@ export async function findHome(db: Queryable, domain_id: string): Promise<string
   return row?.organization_id;
 }
 
-/** Says whether the directory manages owners. The caller holds the lock of the domain. */
+/** Sets whether the directory manages owners. The caller holds the lock of the domain. */
 export async function setMayManageOwners(
   tx: Transaction,
   domain_id: string,
@@ -39,7 +39,7 @@ export async function setMayManageOwners(
     WHERE domain_id = ${domain_id}::uuid`);
 }
 
-/** Switches the directory off and forgets all that it has said; false when it was off. */
+/** Switches the directory off and deletes its data; returns false if it was off. */
 export async function deleteDirectory(tx: Transaction, domain_id: string): Promise<boolean> {
   const deleted = await tx.run(
     sql`DELETE FROM scim_directories WHERE domain_id = ${domain_id}::uuid`,
@@ -48,9 +48,9 @@ export async function deleteDirectory(tx: Transaction, domain_id: string): Promi
 }
 
 /**
- * The people whom the directory sees, as a relation: members whose address is in its domain, or
- * whom it has taken in hand before they took an address elsewhere, and those whom it has
- * deactivated. Without `member_id` somebody is deactivated.
+ * Selects the people whom the directory sees: members with an address in its domain, members whom
+ * it managed before they took another address, and people whom it has deactivated. A person without
+ * `member_id` is deactivated.
  */
 export function peopleOf({ domain_id, domain, organization }: DomainPlace): Sql {
   const at = `@${domain}`;
@@ -102,7 +102,10 @@ export async function readDirectory(
   return { is_on, base_url, ...more, groups };
 }
 
-/** The group of the domain's directory; with `lock` it stays until the transaction ends. */
+/**
+ * Returns the group of the domain's directory; with `lock`, it cannot be deleted until the
+ * transaction ends.
+ */
 export function findGroupRow(
   db: Queryable,
   domain_id: string,
@@ -114,7 +117,7 @@ export function findGroupRow(
     ${locking(lock, 'FOR UPDATE OF g')}`);
 }
 
-/** Says what level the group's people have at least. The caller holds its lock. */
+/** Sets the minimum level of the group's people. The caller holds its lock. */
 export async function setGroupLevel(
   tx: Transaction,
   id: string,

@@ -26,8 +26,9 @@ import { tellOfSecurity } from './tell_owners.ts';
 const url = '/api/organizations/:organization_id/security/';
 
 /**
- * `/api/organizations/:organization_id/security/`: what the organization asks of those who come in.
- * Only owners change it, with a recent confirmation or a key of the scope, and all owners are told.
+ * Routes of `/api/organizations/:organization_id/security/`: the organization's requirements for
+ * signing in. Only owners change them, with a recent confirmation or a key with the scope; all
+ * owners get a mail.
  */
 export function securityRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
@@ -35,7 +36,7 @@ export function securityRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { within: 'organization', scope: 'organization:read', level: 8 },
       schema: {
-        summary: 'Retrieve what the organization asks of those who sign in',
+        summary: "Retrieve an organization's requirements for signing in",
         operationId: 'organizations_security_retrieve',
         response: { 200: OrganizationSecurity },
       },
@@ -52,8 +53,8 @@ export function securityRoutes(app: FastifyInstance, deps: Deps): void {
   } as const;
   const schema = {
     description:
-      'Counts from the next request on. A change that would shut yourself out is refused: ' +
-      'exempt yourself first, or name your own address. All owners get a mail.',
+      'Applies from the next request on. A change that would shut you out is refused: exempt ' +
+      'yourself first, or include your own address. All owners get a mail.',
     body: SecurityPatch,
     response: { 200: OrganizationSecurity },
   };
@@ -63,7 +64,7 @@ export function securityRoutes(app: FastifyInstance, deps: Deps): void {
       config,
       schema: {
         ...schema,
-        summary: 'Change what the organization asks of those who sign in',
+        summary: "Change an organization's requirements for signing in",
         operationId: 'organizations_security_partial_update',
       },
     },
@@ -100,7 +101,7 @@ function change(deps: Deps) {
     });
 }
 
-/** The checked changes. Throws one 400 that lists every violation. */
+/** Returns the checked changes. Throws one 400 that lists every violation. */
 async function readChanges(tx: Transaction, request: FastifyRequest): Promise<SecurityChanges> {
   const { passed, endWith } = beginBody(request, SecurityPatch);
   const ranges = textsOf(passed['allowed_ip_ranges']);
@@ -164,7 +165,7 @@ async function apply(
   if (exempt_members !== undefined) await setExemptMembers(tx, organization_id, exempt_members);
 }
 
-/** Throws 400 where the caller could not come in any more. */
+/** Throws 400 if the caller would lose access. */
 async function refuseOwnLockout(tx: Transaction, request: FastifyRequest): Promise<void> {
   const caller = personOf(request);
   const place = { organization_id: request.access.organization_id, user_id: caller.user_id };
@@ -178,7 +179,7 @@ async function refuseOwnLockout(tx: Transaction, request: FastifyRequest): Promi
   throw invalid(
     fields[closed as keyof typeof fields],
     'invalid_input',
-    'With this you would shut yourself out: sign in through a provider of the organization ' +
-      'first, or name yourself in exempt_members.',
+    'This change would shut you out: sign in through a provider of the organization first, ' +
+      'or include yourself in exempt_members.',
   );
 }

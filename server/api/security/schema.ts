@@ -9,13 +9,13 @@ const members_max = 1_000;
 const provider_is_second_factor = Type.Boolean({
   description:
     "Whether a sign-in through a provider of the organization counts as the member's second " +
-    'factor, where `enforce_2fa` asks for one.',
+    'factor, if `enforce_2fa` requires one.',
 });
 const requires_sso = Type.Boolean({
   description:
-    'True if members sign in only through a provider of the organization: one of its verified ' +
-    'domains, or an accepted one. Keys work for members whose address is in a domain that ' +
-    'enforces its provider. The rule does not apply to `exempt_members`.',
+    'True if members can only sign in through a provider of the organization: one of its ' +
+    'verified domains, or an accepted one. Keys work for members whose address is in a ' +
+    'domain that enforces its provider. The rule does not apply to `exempt_members`.',
 });
 const session_hours_max = nullable(
   Type.Integer({
@@ -42,15 +42,15 @@ const allowed_ip_ranges = Type.Array(Type.String({ maxLength: 64 }), {
 const accepted_providers = Type.Array(Type.String({ maxLength: 253 }), {
   maxItems: list_max,
   description:
-    'Verified domains of other organizations whose provider this organization accepts: who ' +
-    'signed in through it reaches this organization as well, if they are a member.',
+    'Verified domains of other organizations whose provider this organization accepts: a ' +
+    'member who signed in through it has access to this organization too.',
 });
 const exempt_members = Type.Array(uuid(), {
   maxItems: members_max,
-  description: 'Members (user uuid) who need no single sign-on although `requires_sso` is on.',
+  description: 'Members (user uuid) who need no single sign-on even if `requires_sso` is on.',
 });
 
-/** The security settings of an organization, as every answer shows them. */
+/** The security settings of an organization, in answers. */
 export const OrganizationSecurity = Type.Object(
   {
     provider_is_second_factor,
@@ -64,17 +64,16 @@ export const OrganizationSecurity = Type.Object(
       Type.Object({ uuid: uuid(), email: Type.String(), is_exempt: Type.Boolean() }),
       {
         description:
-          'Members whose address no provider of the organization vouches for: the first 1,000 by ' +
-          'address.',
+          'Members whose address is in no domain with an accepted provider: the first 1,000 ' +
+          'by address.',
       },
     ),
   },
   { title: 'OrganizationSecurity' },
 );
-/** The record as it is answered. */
 export type SecurityRow = Static<typeof OrganizationSecurity>;
 
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const SecurityPatch = Type.Object({
   provider_is_second_factor: Type.Optional(provider_is_second_factor),
   requires_sso: Type.Optional(requires_sso),
@@ -84,5 +83,4 @@ export const SecurityPatch = Type.Object({
   accepted_providers: Type.Optional(accepted_providers),
   exempt_members: Type.Optional(exempt_members),
 });
-/** The fields that a PATCH brought. */
 export type SecurityChanges = Static<typeof SecurityPatch>;

@@ -5,7 +5,10 @@ import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { SecurityChanges, SecurityRow } from './schema.ts';
 
-/** Is the address of user `u` in a domain whose provider organization `o` takes? */
+/**
+ * SQL that is true if the address of user `u` is in a domain whose provider organization `o`
+ * accepts.
+ */
 const is_vouched = sql`EXISTS (SELECT 1 FROM provider_reach r JOIN domains d ON d.id = r.domain_id
   WHERE r.organization_id = o.id AND d.state = 'verified'
     AND d.domain = split_part(comparable_address(u.email), '@', 2)
@@ -14,7 +17,10 @@ const is_vouched = sql`EXISTS (SELECT 1 FROM provider_reach r JOIN domains d ON 
 const active_members = sql`members m JOIN users u ON u.id = m.user_id AND u.is_active
   WHERE m.organization_id = o.id`;
 
-/** Reads the security settings. The caller holds the organization's lock where it matters. */
+/**
+ * Reads the security settings. The caller holds the organization's lock if the settings must not
+ * change.
+ */
 export async function readSecurity(db: Queryable, organization_id: string): Promise<SecurityRow> {
   const row = await db.row<SecurityRow>(sql`
     SELECT o.provider_is_second_factor, o.requires_sso, o.session_hours_max, o.idle_minutes_max,
@@ -27,11 +33,11 @@ export async function readSecurity(db: Queryable, organization_id: string): Prom
         SELECT u.uuid, u.email, m.is_sso_exempt AS is_exempt FROM ${active_members}
           AND NOT ${is_vouched} ORDER BY u.email LIMIT 1000) outsider), '[]') AS outside_members
     FROM organizations o WHERE o.id = ${organization_id}::uuid`);
-  if (row === undefined) throw new Error('An organization was gone under its lock.');
+  if (row === undefined) throw new Error('An organization disappeared under its lock.');
   return row;
 }
 
-/** Applies what was sent of the organization's own columns. */
+/** Applies the sent values of the organization's own columns. */
 export async function updateSecurity(
   tx: Transaction,
   organization_id: string,
@@ -42,7 +48,7 @@ export async function updateSecurity(
     WHERE id = ${organization_id}::uuid`);
 }
 
-/** The verified domains of these names that belong to other organizations, by name. */
+/** Returns the verified domains of these names that belong to other organizations, by name. */
 export async function findForeignDomains(
   tx: Transaction,
   organization_id: string,
@@ -54,7 +60,7 @@ export async function findForeignDomains(
   return new Map(rows.map(({ id, domain }) => [domain, id]));
 }
 
-/** Makes the organization accept the providers of these domains, and no others. */
+/** Sets the domains whose providers the organization accepts. */
 export async function setAcceptedProviders(
   tx: Transaction,
   { organization_id, user_id }: { organization_id: string; user_id: number },
@@ -82,7 +88,7 @@ export async function findMembers(
   return new Set(rows.map(({ uuid }) => uuid));
 }
 
-/** Exempts these members (uuid of the user) from single sign-on, and no others. */
+/** Sets the members (uuid of the user) who are exempt from single sign-on. */
 export async function setExemptMembers(
   tx: Transaction,
   organization_id: string,
@@ -95,7 +101,8 @@ export async function setExemptMembers(
 }
 
 /**
- * Gives why the organization is closed to the member, by `closed` (over `o` and `m`); null: open.
+ * Returns why the organization is closed to the member, by `closed` (over `o` and `m`); null: it is
+ * open.
  */
 export async function findClosed(
   tx: Transaction,

@@ -16,7 +16,7 @@ const labels: Record<string, string> = {
   exempt_members: 'the members who need no single sign-on',
 };
 
-/** Writes a mail to all owners about what was changed; nothing where nothing was. */
+/** Mails all owners about the changes; writes no mail without one. */
 export async function tellOfSecurity(
   deps: Pick<Deps, 'mail' | 'outbox'>,
   written: { tx: Transaction; afterwards: Afterwards },
@@ -29,8 +29,8 @@ export async function tellOfSecurity(
     heading: 'The security settings of your organization were changed',
     paragraphs: [
       `${personOf(request).email} changed (from ${request.ip}): ${[...fields].join(', ')}.`,
-      'If you do not expect this change, look at the security page of the organization and at ' +
-        'its activity log.',
+      'If you do not expect this change, check the security page of the organization and its ' +
+        'activity log.',
     ],
   });
 }

@@ -21,8 +21,8 @@ const listing = {
 };
 
 /**
- * Routes for the security events, refusals and new devices: for owners what concerns their
- * organization, for each person what is about them. Read only; events are kept for 400 days.
+ * Routes of the security events, refusals and new devices: owners read the events of their
+ * organization, and people the events about them. Read only; events are kept for 400 days.
  */
 export function securityEventRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(

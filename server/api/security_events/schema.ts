@@ -7,12 +7,12 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 import { kept_words } from '../../platform/http/security_log/words.ts';
 import { nullable } from '../../platform/nullable.ts';
 
-/** One event of the security log as lists and files show it. */
+/** An event of the security log in lists and files. */
 export const SecurityEvent = Type.Object(
   {
     id: uuid('Id of the event.'),
     number: Type.Integer({
-      description: 'Grows from event to event, in the order in which they were written.',
+      description: 'Grows with each written event.',
     }),
     event: Type.Enum(kept_words, { description: 'What happened.' }),
     reason: Type.String({
@@ -21,8 +21,8 @@ export const SecurityEvent = Type.Object(
     user: nullable(
       Type.Object(
         {
-          uuid: uuid('Whom it is about.'),
-          email: Type.String({ description: 'The address at that time.' }),
+          uuid: uuid('The person of the event.'),
+          email: Type.String({ description: 'Email address of the person at that time.' }),
         },
         { description: 'Null: nobody knows.' },
       ),
@@ -33,8 +33,8 @@ export const SecurityEvent = Type.Object(
       }),
     ),
     session_id: nullable(uuid('The session of the request; null: none.')),
-    ip: Type.String({ description: 'The address that it came from.' }),
-    user_agent: Type.String({ description: 'What the client called itself.' }),
+    ip: Type.String({ description: "The client's address." }),
+    user_agent: Type.String({ description: "The client's `User-Agent`." }),
     method: Type.String({ description: 'The method of the request.' }),
     route: Type.String({ description: 'The path of the request, without its ids.' }),
     item_id: nullable(Type.String({ description: 'The last id in the path; null: none.' })),
@@ -51,29 +51,31 @@ export const SecurityEvent = Type.Object(
 /** An event's row as SELECT gives it. */
 export type SecurityEventRow = Static<typeof SecurityEvent>;
 
-/** Filters of the list; those that are sent together must all fit. */
+/** Filters of the list. An event must match all of them. */
 export const SecurityEventFilter = Type.Object({
-  event: Type.Optional(Type.Enum(kept_words, { description: 'Only events of this word.' })),
+  event: Type.Optional(Type.Enum(kept_words, { description: 'Only events of this kind.' })),
   reason: Type.Optional(
     Type.String({ minLength: 1, maxLength: 200, description: 'Only events with this reason.' }),
   ),
   user: Type.Optional(uuid('Only events about this person.')),
   ip: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'Only events from this address.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Only events from this client address.',
+    }),
   ),
   after: Type.Optional(queryInstant('Only from this instant on.')),
   before: Type.Optional(queryInstant('Only before this instant.')),
   after_number: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Only events with a greater number than this one.' }),
+    Type.Integer({ minimum: 0, description: 'Only events with a greater number.' }),
   ),
 });
-/** The filters that a request brought. */
 export type SecurityEventsWanted = Static<typeof SecurityEventFilter>;
 
 /** The order of the list. */
 export const security_event_orders = ['number'] as const;
 
-/** The query parameters of the list. */
 export const SecurityEventQuery = Type.Object({
   ...cursorQuery(security_event_orders).properties,
   ...SecurityEventFilter.properties,

@@ -9,7 +9,7 @@ import type { SecurityEventRow, SecurityEventsWanted } from './schema.ts';
 export type ListOwner = { organization_id: string } | { user_id: number };
 
 /**
- * The events of one page and one more, in the order of their numbers. Leans on
+ * Lists the events of one page and one more, in the order of their numbers. Uses
  * security_events_by_organization or security_events_by_user.
  */
 export function listSecurityEvents(

@@ -7,9 +7,9 @@ import { takeServiceKeyWarning } from './store.ts';
 import type { ExpiringServiceKey } from './store.ts';
 
 /**
- * Warns the owners of an organization 14 days and 1 day before one of its service keys expires: a
- * mail, and an entry in the activity log, once for each of the two, whatever number of processes
- * does this. Gives how many warnings there were.
+ * Warns the owners of an organization 14 days and 1 day before one of its service keys expires, by
+ * a mail and an entry in the activity log. With any number of processes, each warning is sent once.
+ * Returns the number of warnings.
  */
 export function warnOfServiceKeys(deps: Deps, signal?: AbortSignal): Promise<number> {
   return tellOfEach(deps, signal, async (place) => {
@@ -32,9 +32,9 @@ function said({ name, mask_value, expires_at, last_used_at }: ExpiringServiceKey
     heading: 'A service key of your organization expires soon',
     paragraphs: [
       `The service key “${withoutLinks(name)}” (${mask_value}) expires at ${expires_at}. ${used}`,
-      'Requests with it are refused from then on. If a program needs it, rotate the key on the ' +
-        'page of API keys: you get a new one, and the old one keeps working for the time that ' +
-        'you choose, up to its end.',
+      'After that, requests with it are refused. If a program needs it, rotate the key on ' +
+        'the page of API keys: you get a new one, and the old one keeps working for a time ' +
+        'that you choose, but not beyond its end.',
     ],
   };
 }

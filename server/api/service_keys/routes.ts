@@ -38,8 +38,8 @@ const list = '/api/organizations/:organization_id/service_keys/';
 const one = `${list}:id/`;
 const place = { within: 'organization', level: 8 } as const;
 const reading = { ...place, scope: 'organization_member:read' } as const;
-// A key that creates keys would outlive its own end, and a key that nobody owns outlives the
-// session in which it was created.
+// A key that could create keys would outlive its own end, and a key without an owner outlives the
+// session that created it.
 const changing = {
   ...place,
   scope: 'organization_security:write',
@@ -49,8 +49,8 @@ const changing = {
 const granting = { ...changing, recent_factor: true } as const;
 
 /**
- * `/api/organizations/:organization_id/service_keys/`: keys that belong to the organization and to
- * no person; list, create, retrieve, change, roll, delete, and what a key is told about itself.
+ * Routes of `/api/organizations/:organization_id/service_keys/`: keys of the organization that
+ * belong to no person. List, create, retrieve, change, rotate, delete, and a key's view of itself.
  */
 export function serviceKeyRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
@@ -67,10 +67,10 @@ function readRoutes(app: FastifyInstance, { db }: Deps): void {
       config: { scope: 'any', service_keys: true },
       schema: {
         operationId: 'service_keys_current_retrieve',
-        summary: 'Retrieve the service key that the request carries',
+        summary: 'Retrieve the service key of the request',
         response: {
           200: CurrentServiceKey,
-          404: { ...Problem, description: 'The request carries no service key.' },
+          404: { ...Problem, description: 'The request has no service key.' },
         },
       },
     },
@@ -110,9 +110,9 @@ function createRoute(app: FastifyInstance, { secrets, clock }: Deps): void {
       schema: {
         summary: 'Create a service key',
         description:
-          'For administrators who are signed in and confirmed that lately ' +
-          '(`/api/sessions/@current/confirm/`). The key belongs to the organization: it keeps ' +
-          'its level and scopes, and works, after the person who created it has left or has a ' +
+          'For signed-in administrators with a recent confirmation ' +
+          '(`/api/sessions/@current/confirm/`). The key belongs to the organization: it ' +
+          'keeps its level and scopes after the person who created it has left or has a ' +
           'lower level. The answer shows it once.',
         body: ServiceKeyCreate,
         response: { 201: NewServiceKey },
@@ -242,7 +242,7 @@ function deleteRoute(app: FastifyInstance): void {
   );
 }
 
-/** The key that the path names, in the organization of the path; throws 404 without one. */
+/** Returns the key of the path, in its organization; throws 404 if it does not exist. */
 async function getKey(
   db: Queryable,
   request: FastifyRequest,
@@ -254,7 +254,7 @@ async function getKey(
   );
 }
 
-/** The answer to the person who created a key. `validate_only` creates none and shows none. */
+/** Returns the answer that creates a key. `validate_only` creates none and shows none. */
 function shownOnce(
   request: FastifyRequest,
   created: ServiceKeyRow,
@@ -263,7 +263,7 @@ function shownOnce(
   return isValidateOnly(request) ? created : { ...created, value };
 }
 
-/** The entry's actor is the person who saw the key, so `created_by` needs no change of its own. */
+/** The entry's author is the person who saw the key, so `created_by` is no change of its own. */
 function entryOf(
   activity: string,
   before: ServiceKeyRow | undefined,

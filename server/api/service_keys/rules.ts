@@ -12,10 +12,10 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import type { ServiceKeyRow } from './schema.ts';
 import { findProjectsOf } from './store.ts';
 
-/** Keys that work at a time, per organization. */
+/** Most working keys of an organization. */
 const keys_max = 100;
 
-/** Throws 400 when the organization has as many working keys as one may have. */
+/** Throws 400 if the organization has the most working keys. */
 export function refuseTooManyKeys(live: number): void {
   if (live < keys_max) return;
   throw invalid(
@@ -26,7 +26,7 @@ export function refuseTooManyKeys(live: number): void {
   );
 }
 
-/** Throws 409 for a key that has expired or was rotated: it has nothing to hand on. */
+/** Throws 409 for a key that has expired or was rotated, so it can have no successor. */
 export function refuseSecondRoll(key: ServiceKeyRow, is_rolled: boolean, now_ms: number): void {
   if (isExpired(key, now_ms))
     throw conflict('This key has expired, so there is nothing to replace: create a new key.');
@@ -36,7 +36,7 @@ export function refuseSecondRoll(key: ServiceKeyRow, is_rolled: boolean, now_ms:
     );
 }
 
-/** The checked body of a service key, whose projects are of the organization. */
+/** Returns the checked body of a service key, whose projects must belong to the organization. */
 export function serviceKeyBody<Schema extends TObject>(
   request: FastifyRequest,
   schema: Schema,

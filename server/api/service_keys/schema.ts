@@ -31,14 +31,14 @@ const ranges_description =
 const record = {
   id: uuid(),
   name: Type.String({ description: 'Purpose.' }),
-  mask_value: Type.String({ description: 'The first and the last four characters of the key.' }),
+  mask_value: Type.String({ description: 'The first and last four characters of the key.' }),
   level: Type.Enum([1, 8], { description: level_description }),
-  scopes: Type.Array(Type.String(), { description: 'What the key may do.' }),
+  scopes: Type.Array(Type.String(), { description: 'The rights of the key.' }),
   scoped_teams: Type.Array(Type.Integer(), { description: projects_description }),
   allowed_ip_ranges: Type.Array(Type.String(), { description: ranges_description }),
   expires_at: nullable(instant('From then on it is refused; null: never.')),
   last_used_at: nullable(instant('Exact to the minute; null: never used.')),
-  last_used_ip: nullable(Type.String({ description: 'The address that it was used from then.' })),
+  last_used_ip: nullable(Type.String({ description: 'The IP address of the latest use.' })),
   last_used_user_agent: nullable(
     Type.String({ description: 'The name of the client then; at most 400 characters.' }),
   ),
@@ -51,10 +51,10 @@ const record = {
   created_at: instant(),
 };
 
-/** A service key as lists and records show it. The key itself is not kept. */
+/** A service key in lists and records. The key itself is not stored. */
 export const ServiceKey = Type.Object(record, { title: 'ServiceKey' });
 
-/** The answer that created a service key: the only one that shows it. */
+/** The answer that creates a service key, the only one that shows it. */
 export const NewServiceKey = Type.Object(
   {
     ...record,
@@ -70,11 +70,10 @@ export const NewServiceKey = Type.Object(
 
 /** A service key's own record. */
 export const CurrentServiceKey = Type.Object(
-  { ...record, organization_id: uuid('The organization that it belongs to.') },
+  { ...record, organization_id: uuid('The organization of the key.') },
   { title: 'CurrentServiceKey' },
 );
 
-/** A service key's row as SELECT gives it. */
 export type ServiceKeyRow = Static<typeof ServiceKey>;
 
 const name = lineOfText({
@@ -106,16 +105,14 @@ const limits = {
   expires_at: Type.Optional(nullable(instant('In the future; default null: it does not expire.'))),
 };
 
-/** Body of POST, and of PUT: what may be left out keeps its value. */
+/** Body of POST, and of PUT: absent optional fields keep their values. */
 export const ServiceKeyCreate = Type.Object({ name, scopes, ...limits });
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const ServiceKeyPatch = Type.Object({
   name: Type.Optional(name),
   scopes: Type.Optional(scopes),
   ...limits,
 });
 
-/** The fields that a PATCH or PUT brought. */
 export type ServiceKeyChanges = Static<typeof ServiceKeyPatch>;
-/** The fields of a new key. */
 export type ServiceKeyFields = Static<typeof ServiceKeyCreate>;

@@ -24,7 +24,7 @@ const columns = sql`
     WHERE m.user_id = k.created_by AND m.organization_id = k.organization_id AND m.level >= 8)
     AS is_creator_administrator, k.created_at`;
 
-/** The service keys of an organization, newest first (ties by id). */
+/** Lists the service keys of an organization, newest first (ties by id). */
 export function listServiceKeys(organization_id: string): List {
   const from = sql`service_keys k WHERE k.organization_id = ${organization_id}::uuid`;
   return {
@@ -34,7 +34,10 @@ export function listServiceKeys(organization_id: string): List {
   };
 }
 
-/** The key of the organization; with `lock` nobody else changes it until the transaction ends. */
+/**
+ * Returns the key of the organization; with `lock`, nobody else can change it until the transaction
+ * ends.
+ */
 export function findServiceKey(
   db: Queryable,
   organization_id: string,
@@ -46,7 +49,7 @@ export function findServiceKey(
     ${locking(lock, 'FOR UPDATE OF k')}`);
 }
 
-/** The service key that a request carries, with its organization. */
+/** Returns the service key of a request, with its organization. */
 export function findCurrentServiceKey(
   db: Queryable,
   id: string,
@@ -56,7 +59,7 @@ export function findCurrentServiceKey(
   );
 }
 
-/** The number of the organization's keys that still work. The caller holds its lock. */
+/** Counts the organization's working keys. The caller holds the organization's lock. */
 export async function countLiveServiceKeys(
   tx: Transaction,
   organization_id: string,
@@ -68,7 +71,7 @@ export async function countLiveServiceKeys(
   return row!.count;
 }
 
-/** Finds the projects of these that the organization has. */
+/** Returns those projects that belong to the organization. */
 export async function findProjectsOf(
   db: Queryable,
   organization_id: string,
@@ -80,8 +83,8 @@ export async function findProjectsOf(
 }
 
 /**
- * Stores the HMAC of a new key and gives the row with the key in `value`: the only time that it can
- * be shown.
+ * Stores the HMAC of a new key and returns the row with the key in `value`, which is never shown
+ * again.
  */
 export async function insertServiceKey(
   tx: Queryable,
@@ -104,7 +107,7 @@ export async function insertServiceKey(
   return { ...(await findServiceKey(tx, fields.organization_id, id))!, value };
 }
 
-/** Applies the fields that were sent. The caller holds the lock of the key. */
+/** Applies the sent fields. The caller holds the lock of the key. */
 export async function updateServiceKey(
   tx: Transaction,
   id: string,
@@ -120,7 +123,7 @@ export async function updateServiceKey(
   await tx.run(sql`UPDATE service_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
 }
 
-/** Was a successor created for the key? The caller holds the lock of the key. */
+/** Returns true if the key has a successor. The caller holds the lock of the key. */
 export async function isServiceKeyRolled(tx: Transaction, id: string): Promise<boolean> {
   const row = await tx.row(
     sql`SELECT 1 FROM service_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
@@ -129,8 +132,8 @@ export async function isServiceKeyRolled(tx: Transaction, id: string): Promise<b
 }
 
 /**
- * Notes that a successor is created, and lets the key expire at the end of the overlap, or when it
- * would have, whichever comes first. The caller holds the lock of the key.
+ * Records the creation of a successor, and ends the key after the overlap, or at its own end if
+ * that is earlier. The caller holds the lock of the key.
  */
 export async function markServiceKeyRolled(
   tx: Transaction,
@@ -138,7 +141,7 @@ export async function markServiceKeyRolled(
   now_ms: number,
   overlap_seconds: number,
 ): Promise<void> {
-  // least() passes over a null.
+  // least() ignores a null.
   await tx.run(sql`
     UPDATE service_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
       expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
@@ -150,17 +153,16 @@ export async function deleteServiceKey(tx: Transaction, id: string): Promise<voi
   await tx.run(sql`DELETE FROM service_keys WHERE id = ${id}::uuid`);
 }
 
-/** A service key that expires soon. */
 export type ExpiringServiceKey = Pick<
   ServiceKeyRow,
   'id' | 'name' | 'mask_value' | 'last_used_at'
 > & { expires_at: string; organization_id: string };
 
 /**
- * Takes the key that expires soonest and for which the warning of 14 days or 1 day is due at `now`
- * (ms), and notes that warning as sent; undefined when none is due. A step before the key was
- * created is skipped, and so is a key with a successor. Rows that another process is taking are
- * passed over. Leans on service_keys_by_expiry.
+ * Returns the key that expires soonest and whose warning of 14 days or 1 day is due at `now` (ms);
+ * undefined if none is due. Records the warning as sent. Skips a warning that was already past when
+ * the key was created, and keys with a successor. Skips rows that another process has locked. Uses
+ * service_keys_by_expiry.
  */
 export function takeServiceKeyWarning(
   tx: Transaction,
@@ -180,7 +182,7 @@ export function takeServiceKeyWarning(
     RETURNING k.id, k.name, k.mask_value, k.last_used_at, k.expires_at, k.organization_id`);
 }
 
-/** A limit without entries would let nothing pass; on the wire it means that there is none. */
+/** In the table, an empty limit would allow nothing; in the API it means no limit. */
 function limitOf(values: number[] | undefined): number[] | null {
   return values === undefined || values.length === 0 ? null : values;
 }

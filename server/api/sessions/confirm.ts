@@ -26,9 +26,9 @@ import { noteOwnFactor, replaceToken, sessionEntry } from './store.ts';
 type Given = Static<typeof SessionConfirm>;
 
 /**
- * `/api/sessions/@current/confirm/`: the person of a session shows what is their own. A session
- * that a provider opened reaches all that the account has from then on, and for ten minutes it may
- * do what only its person may.
+ * Route `/api/sessions/@current/confirm/`: the person of a session proves their identity again. A
+ * session of a provider then reaches the whole account, and for ten minutes the session may do what
+ * requires a recent confirmation.
  */
 export function confirmRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
@@ -99,8 +99,8 @@ async function getCurrent(
 }
 
 /**
- * Throws unless every factor of the account is shown. An operator's provider replaces the password
- * beside a second factor.
+ * Throws unless every factor of the account is sent. The operator's provider replaces the password,
+ * but not the second factor.
  */
 function requireAll(user: Identity, given: Given, is_vouched: boolean): void {
   const has_password = user.password_hash !== null;
@@ -109,7 +109,7 @@ function requireAll(user: Identity, given: Given, is_vouched: boolean): void {
       'Your account has no password and no passkey to confirm with. Request a link by mail ' +
         '(POST /api/users/@me/reset_password/) and choose a password.',
     );
-  // The authenticator has made sure of the person, so a passkey stands for both.
+  // The authenticator has verified the person, so a passkey counts as both.
   if (given.passkey !== undefined) return;
   if (user.has_second_factor && given.code === undefined)
     throw invalid(
@@ -132,7 +132,7 @@ async function checkPassword(user: Identity, { password }: Given): Promise<void>
 }
 
 /**
- * Uses the passkey up, or else the code; gives whether a second factor was shown. Throws 400 for a
+ * Uses up the passkey, or else the code; returns whether a second factor was sent. Throws 400 for a
  * wrong one.
  */
 async function checkFactor(
@@ -153,7 +153,7 @@ async function checkFactor(
       invalid(
         'code',
         'invalid_input',
-        'This code is wrong or was used before: send the one that your app shows now, or a ' +
+        'This code is wrong or was used before: send the current code of your app, or a ' +
           'recovery code.',
       ),
       'confirmation_failed',

@@ -16,17 +16,16 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from './schema.ts';
 
 const day_ms = 24 * 3_600_000;
-/** Number of known devices of a person; the one unused for longest goes first. */
+/** Most known devices of a person; the one unused for longest is forgotten first. */
 const devices_max = 50;
-/** Number of mails about new devices that a person gets in 24 hours. */
+/** Most mails about new devices to a person in 24 hours. */
 const mails_a_day_max = 5;
 
 type Seen = { known: number; of_a_day: number; is_new: boolean };
 
 /**
- * Remembers the browser in which the person signs in, by a cookie of its own. A new browser causes
- * a mail to the person and an entry in the security log; not the first one of an account, since
- * nobody has anything to compare it with.
+ * Remembers the browser in which the person signs in, by a separate cookie. A new browser causes a
+ * mail to the person and an entry in the security log, except for the first browser of an account.
  */
 export async function rememberDevice(
   tx: Transaction,
@@ -59,7 +58,7 @@ export async function rememberDevice(
   });
 }
 
-/** Notes that the person uses the device; `known` counts those of before. */
+/** Records that the person uses the device; `known` is the number of earlier ones. */
 async function see(tx: Transaction, user_id: number, hash: Buffer, now: number): Promise<Seen> {
   const moment = isoInstant(now);
   const seen = await tx.row<Seen>(sql`
@@ -86,7 +85,7 @@ function newDeviceMail(
   public_url: string,
 ): MailMessage {
   const heading = 'New sign-in to your account';
-  // The name of a browser is anyone's text.
+  // Anybody can choose the name of a browser.
   const browser = user_agent === '' ? 'a browser without a name' : oneLine(user_agent);
   return {
     to,

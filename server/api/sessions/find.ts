@@ -6,9 +6,7 @@ import { locking } from '../../platform/postgres/locking.ts';
 import type { SessionRow } from './schema.ts';
 import { columnsFor, live } from './store.ts';
 
-/**
- * The caller's sessions that have not ended, newest first (ties by id). Leans on sessions_by_user.
- */
+/** Lists the caller's active sessions, newest first (ties by id). Uses sessions_by_user. */
 export function listSessions(caller: Caller, now_ms: number): List {
   return {
     rows: (page) => sql`SELECT ${columnsFor(caller)} FROM sessions s WHERE ${live(caller, now_ms)}
@@ -18,8 +16,8 @@ export function listSessions(caller: Caller, now_ms: number): List {
 }
 
 /**
- * The caller's session with this id, when it has not ended; with `lock` nobody else ends it until
- * the transaction does.
+ * Returns the caller's active session with this id; with `lock`, nobody else can end it until the
+ * transaction ends.
  */
 export function findSession(
   db: Queryable,

@@ -21,7 +21,10 @@ import { beginningEntry, startSession } from './store.ts';
 const url = '/api/sessions/passkey/';
 const refusals = { 400: Problem, 403: Problem, 413: Problem, 415: Problem, 503: Problem };
 
-/** `/api/sessions/passkey/`: what to ask a browser with for a passkey, and signing in with it. */
+/**
+ * Routes of `/api/sessions/passkey/`: the options for a browser to show a passkey, and signing in
+ * with it.
+ */
 export function passkeySignInRoutes(app: FastifyInstance, deps: Deps): void {
   beginRoute(app, deps);
   signInRoute(app, deps);
@@ -33,12 +36,12 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'public' },
       schema: {
-        summary: 'Ask for a passkey: what to ask the browser with',
+        summary: 'Start a passkey sign-in and return the options for the browser',
         description:
           'The answer is the same for everybody and reveals no account. The answer of the ' +
-          'browser signs in, is a second factor beside the password, or confirms that it is ' +
-          'you. It counts once and in this browser. 400 `feature_not_available`: browsers ' +
-          'offer no passkeys under the address of the server.',
+          'browser signs in, is a second factor for the password, or confirms that it is ' +
+          'you. It is valid once, in this browser. 400 `feature_not_available`: browsers ' +
+          'support no passkeys at the address of the server.',
         operationId: 'sessions_passkey_begin_create',
         body: NoFields,
         response: { 200: ShowOptions, ...refusals },
@@ -60,10 +63,10 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Sign in with a passkey alone',
         description:
-          'Sets the session cookie. A passkey replaces password and second factor, because the ' +
-          'authenticator has checked the person. Failures are throttled like failed passwords. ' +
-          '400 `sso_enforced`: the domain of the address asks for single sign-on. 403: the ' +
-          'directory of your company has deactivated you.',
+          'Sets the session cookie. A passkey replaces password and second factor, because ' +
+          'the authenticator has checked the person. Failures are throttled like failed ' +
+          'passwords. 400 `sso_enforced`: the domain of the address enforces single sign-on. ' +
+          '403: the directory of your company has deactivated you.',
         operationId: 'sessions_passkey_create',
         body: PasskeySignIn,
         response: { 201: SignedIn, 401: Problem, 429: Problem, ...refusals },
@@ -96,8 +99,8 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * Holds the active user whom the passkey proves. Throws 401 in the same words where there is none
- * and for a passkey that is not taken.
+ * Locks the active user of the passkey. Throws the same 401 if there is none and if the passkey is
+ * refused.
  */
 async function recogniseByPasskey(
   tx: Transaction,
@@ -109,7 +112,7 @@ async function recogniseByPasskey(
   const user = owner === undefined ? undefined : await findIdentityById(tx, owner, 'lock');
   const fault =
     user === undefined
-      ? ({ reason: 'wrong_passkey', detail: 'not one of any account' } as const)
+      ? ({ reason: 'wrong_passkey', detail: 'does not belong to any account' } as const)
       : await provePasskey(tx, deps, request, user, passkey);
   if (user === undefined || fault !== undefined) throw refusedPasskey(fault!);
   return user;

@@ -144,10 +144,12 @@ test('a challenge is answered once, within five minutes, in the browser that got
     at.ask('POST', '/api/sessions/passkey/', { passkey });
   reasons();
   assert.equal(refusalOf(await signIn(other, one)), '401 authentication_failed');
-  assert.deepEqual(reasons(), ['wrong_passkey: this browser was asked for nothing']);
+  assert.deepEqual(reasons(), ['wrong_passkey: this browser has no challenge']);
   await other.options();
   assert.equal(refusalOf(await signIn(other, one)), '401 authentication_failed');
-  assert.deepEqual(reasons(), ['wrong_passkey: its challenge expired, or is not of this browser']);
+  assert.deepEqual(reasons(), [
+    'wrong_passkey: its challenge expired, or belongs to another browser',
+  ]);
   // A request with `validate_only` does not use the passkey up.
   const validated = await browser.ask('POST', '/api/sessions/passkey/?validate_only=true', {
     passkey: one,
@@ -155,11 +157,13 @@ test('a challenge is answered once, within five minutes, in the browser that got
   assert.equal(validated.status, 200, validated.text);
   const all = await Promise.all([signIn(browser, one), signIn(browser, one)]);
   assert.deepEqual(all.map(({ status }) => status).toSorted(), [201, 401]);
-  assert.deepEqual(reasons(), ['wrong_passkey: its challenge was answered before']);
+  assert.deepEqual(reasons(), ['wrong_passkey: its challenge was used before']);
   world.clock.pass(5 * 60_000);
   await forgetAllAttempts(world.harness);
   assert.equal(refusalOf(await signIn(browser, late)), '401 authentication_failed');
-  assert.deepEqual(reasons(), ['wrong_passkey: its challenge expired, or is not of this browser']);
+  assert.deepEqual(reasons(), [
+    'wrong_passkey: its challenge expired, or belongs to another browser',
+  ]);
 });
 
 test("another person's passkey is no second factor, and an unknown one opens nothing", async () => {
@@ -173,14 +177,14 @@ test("another person's passkey is no second factor, and an unknown one opens not
     passkey,
   });
   assert.equal(refusalOf(beside), '401 authentication_failed');
-  assert.deepEqual(reasons(), ['wrong_passkey: not one of this account']);
+  assert.deepEqual(reasons(), ['wrong_passkey: does not belong to this account']);
   await world.harness.deps.db.run(sql`DELETE FROM passkeys WHERE user_id = ${other.user.id}`);
   const unknown = await signInByPasskey(browser, other.authenticator);
   assert.deepEqual(
     [refusalOf(unknown), unknown.body.detail],
     [refusalOf(beside), beside.body.detail],
   );
-  assert.deepEqual(reasons(), ['wrong_passkey: not one of any account']);
+  assert.deepEqual(reasons(), ['wrong_passkey: does not belong to any account']);
 });
 
 test('a sign count that did not grow is refused: there is a copy', async () => {

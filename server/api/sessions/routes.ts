@@ -26,7 +26,7 @@ import { beginningEntry, endSession, endSessions, sessionEntry, startSession } f
 const list = '/api/sessions/';
 const url = '/api/sessions/:id/';
 
-/** `/api/sessions/`: sign in, confirm, list, retrieve, end one, end all others. */
+/** Routes of `/api/sessions/`: sign in, confirm, list, retrieve, end one, end all others. */
 export function sessionRoutes(app: FastifyInstance, deps: Deps): void {
   signInRoute(app, deps);
   passkeySignInRoutes(app, deps);
@@ -43,11 +43,11 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Sign in with e-mail address and password',
         description:
-          'Sets the session cookie. 401 `second_factor_required`: the password is right, send ' +
-          'the same again with `code`, or with `passkey` (ask for its options at ' +
+          'Sets the session cookie. 401 `second_factor_required`: the password is right, ' +
+          'send the same again with `code`, or with `passkey` (ask for its options at ' +
           '`/api/sessions/passkey/begin/`). After 5 failures of an account, or 20 from an ' +
-          'address, each further try has to wait (429), also with the right password. 400 ' +
-          '`sso_enforced`: the domain of the address asks for single sign-on.',
+          'address, each further try has to wait (429), even with the right password. 400 ' +
+          '`sso_enforced`: the domain of the address enforces single sign-on.',
         body: SignIn,
         response: {
           201: SignedIn,
@@ -80,7 +80,8 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
           record(beginningEntry(user, session, { second_factor }));
           return { ...session, user: await getUser(tx, user.id) };
         });
-      // A factor is a try of its own: who knows the password alone must not be able to guess on.
+      // A code or passkey counts as a try, so that a person who only knows the password cannot keep
+      // guessing.
       const isTry = given.code !== undefined || given.passkey !== undefined;
       return isTry ? countTry(request, user.address, signIn) : signIn();
     },
@@ -164,8 +165,8 @@ function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
 }
 
 /**
- * The caller's session that the path names. Throws 404 for another's, for one that has ended, and
- * for `@current` with a key.
+ * Returns the caller's session of the path. Throws 404 for a session of others, for one that has
+ * ended, and for `@current` with a key.
  */
 async function getSession(
   db: Queryable,

@@ -9,47 +9,44 @@ const session = {
   id: uuid(),
   method: Type.String({
     description:
-      'How the person signed in: `password`, `passkey`, `saml`, the name of an OpenID provider, ' +
-      'or `link`: one that the operator created.',
+      'How the person signed in: `password`, `passkey`, `saml`, the name of an OpenID ' +
+      'provider, or `link` (from the operator).',
   }),
-  ip: Type.String({ description: 'The address that the sign-in came from.' }),
+  ip: Type.String({ description: "The client's address at the sign-in." }),
   user_agent: Type.String({
     description: 'What the browser called itself at the sign-in; at most 400 characters.',
   }),
   created_at: instant(),
-  last_used_at: instant(
-    'Moves at most once a minute. A session that is not used for 7 days has ended.',
-  ),
-  expires_at: instant('When the session ends, however much it is used.'),
+  last_used_at: instant('Updated at most once a minute. A session ends after 7 days without use.'),
+  expires_at: instant('When the session ends, even if it is used.'),
   own_factor_at: nullable(
     instant(
-      'Time of the last confirmation with password and second factor, or with a passkey. Null ' +
-        'if only a provider signed the person in. The session then reaches the organizations ' +
-        'that accept the provider.',
+      'Time of the last confirmation with password and second factor, or with a passkey. ' +
+        'Null if only a provider signed the person in. The session then reaches the ' +
+        'organizations that accept the provider.',
     ),
   ),
   awaits_factor: Type.Boolean({
     description:
-      'Whether the provider is new to an account with a second factor: the session reaches ' +
-      'nothing until it is confirmed.',
+      'Whether the provider is new to an account with a second factor: the session has no ' +
+      'access until it is confirmed.',
   }),
   is_partial: Type.Boolean({
     description:
-      'Whether this request was made in it and it reaches only a part of what the account has: ' +
+      'Whether this is the current session and it reaches only a part of the account: ' +
       '`@current/confirm/` opens the rest.',
   }),
-  is_current: Type.Boolean({ description: 'Whether this request was made in it.' }),
+  is_current: Type.Boolean({ description: 'Whether this is the current session.' }),
 };
 
-/** A browser that is signed in. */
+/** A signed-in browser. */
 export const Session = Type.Object(session, { title: 'Session' });
-/** A session row as SELECT gives it. */
 export type SessionRow = Static<typeof Session>;
 
 /** The answer to a sign-in. */
 export const SignedIn = Type.Object({ ...session, user: User }, { title: 'SignedIn' });
 
-/** Body of a confirmation: password and code as far as the account has them, or a passkey alone. */
+/** Body of a confirmation: password and code if the account has them, or a passkey alone. */
 export const SessionConfirm = Type.Object(
   {
     password: Type.Optional(GivenPassword),

@@ -14,10 +14,10 @@ import type { Identity, UsedFactor } from '../users/store.ts';
 import type { SignIn } from './schema.ts';
 
 /**
- * Finds out by address and password who it is. Throws 401 in the same words and after the same time
- * for an unknown address, a user who is not active or has no password, and a wrong password; throws
- * 429 without a look at the password after too many tries. A right password is no failure, even
- * when the code is missing then.
+ * Identifies a person by address and password. Throws the same 401 after the same time for an
+ * unknown address, a user who is inactive or has no password, and a wrong password. Throws 429
+ * without checking the password after too many tries. A right password is no failure, even if the
+ * code is missing.
  */
 export async function recognise(
   { db }: Pick<Deps, 'db'>,
@@ -40,11 +40,10 @@ export async function recognise(
 }
 
 /**
- * Holds the user as they were recognised until the transaction ends, and uses their second factor
- * up where they have one; gives which. Throws 401 when their password was changed or they were
- * deactivated meanwhile, so that no session begins with what ended all others, and when the code,
- * or the passkey in its place, is missing or wrong; throws 403 for whom the directory of their
- * company has deactivated.
+ * Locks the identified user until the transaction ends, and uses up their second factor, if they
+ * have one; returns which. Throws 401 if their password has changed or they were deactivated
+ * meanwhile, so that no session starts after all others were ended. Throws 401 if the code or the
+ * passkey is missing or wrong, and 403 if their company's directory has deactivated them.
  */
 export async function confirmSecondFactor(
   tx: Transaction,
@@ -74,7 +73,7 @@ export async function confirmSecondFactor(
     throw notedAs(
       unauthenticated(
         'authentication_failed',
-        'The code is wrong or was used before: send the one that the app shows now, or a ' +
+        'The code is wrong or was used before: send the current code of the app, or a ' +
           'recovery code.',
       ),
       'sign_in_failed',
@@ -83,11 +82,11 @@ export async function confirmSecondFactor(
   return used;
 }
 
-/** 401 for a passkey that opens no session, in the same words whatever the reason is. */
+/** Returns the 401 for a passkey that signs nobody in, with the same words for every reason. */
 export function refusedPasskey(fault: PasskeyFault): ApiError {
   const detail =
-    'This passkey does not open an account here, or it took longer than five minutes: try again, ' +
-    'or sign in another way.';
+    'This passkey does not open an account here, or it took longer than five minutes: try ' +
+    'again, or sign in another way.';
   return notedPasskey(unauthenticated('authentication_failed', detail), 'sign_in_failed', fault);
 }
 

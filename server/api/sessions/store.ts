@@ -24,21 +24,20 @@ import type { Identity } from '../users/store.ts';
 import { rememberDevice } from './devices.ts';
 import type { SessionRow } from './schema.ts';
 
-/** The columns of session `s` as the caller sees it. */
+/** The columns of session `s` for the caller. */
 export const columnsFor = (caller: Pick<Caller, 'session_id' | 'is_partial'>) => sql`
   s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at, s.own_factor_at,
     s.awaits_factor, coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current,
     coalesce(s.id = ${caller.session_id}::uuid, false) AND ${caller.is_partial} AS is_partial`;
 
-/** Sessions `s` that would still be taken. */
+/** SQL for sessions `s` that are valid. */
 export const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
   s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz
     AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
 
 /**
- * The opening of a session. `shows_own_factor`: by a factor of the account, so it reaches
- * everything that the account has; otherwise by a provider of the domain, with the settings of that
- * hash.
+ * The opening of a session. `shows_own_factor`: by a factor of the account, so it reaches the whole
+ * account; otherwise by a provider of the domain, whose settings have this hash.
  */
 export type Opening = {
   method: string;
@@ -49,14 +48,13 @@ export type Opening = {
   awaits_factor?: boolean;
 };
 
-/** The browser of a request that is signed in. `afterwards` is that of the write. */
+/** The browser of a sign-in. `afterwards` comes from `write`. */
 export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards: Afterwards };
 
 /**
- * Signs the user in at the browser: a new session with a fresh token, whose cookie goes out with
- * the answer once the transaction is committed; a session that the browser showed is ended,
- * whosever it was. The caller has made sure who it is, that they are active, and of their second
- * factor.
+ * Signs the user in at the browser: a new session with a new token, whose cookie is sent after the
+ * commit. Ends the browser's earlier session, also that of another user. The caller has verified
+ * the person, that they are active, and their second factor.
  */
 export async function startSession(
   tx: Transaction,
@@ -90,8 +88,8 @@ export async function startSession(
 }
 
 /**
- * Gives the session a fresh token; the one before it is no longer taken, not even for requests
- * under way. The cookie goes out once the transaction is committed.
+ * Gives the session a new token; the old one is refused at once, even in concurrent requests. The
+ * cookie is sent after the commit.
  */
 export async function replaceToken(
   tx: Transaction,
@@ -109,8 +107,8 @@ export async function replaceToken(
 }
 
 /**
- * Notes that the person showed what is their own in the session at the instant (ms): it reaches all
- * that the account has from now on, and the provider that opened it is trusted with the account.
+ * Records that the person proved their identity in the session at the instant (ms). The session now
+ * reaches the whole account, and the provider that opened it is trusted for the account.
  */
 export async function noteOwnFactor(
   tx: Transaction,
@@ -127,7 +125,7 @@ export async function noteOwnFactor(
       AND i.provider = s.method || ':' || s.domain_id`);
 }
 
-/** Notes that a second factor was set up in the session, which showed it. */
+/** Records that a second factor was set up in the session, which proves it. */
 export async function noteSecondFactor(
   tx: Transaction,
   session_id: string | null,
@@ -142,7 +140,7 @@ export async function endSession(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM sessions WHERE id = ${id}::uuid`);
 }
 
-/** Ends all sessions of the user at once, but the one that is kept; gives how many there were. */
+/** Ends all sessions of the user at once, except the kept one; returns their number. */
 export function endSessions(
   tx: Transaction,
   user_id: number,
@@ -153,14 +151,14 @@ export function endSessions(
   );
 }
 
-/** Ends the links that were mailed to an address of the user. */
+/** Invalidates the links that were mailed to the user. */
 export async function endMailedLinks(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`DELETE FROM user_links WHERE user_id = ${user_id}`);
 }
 
 /**
- * Takes away what was set up while nobody had proved the address, as it may be a stranger's: the
- * keys, and the second factor, without which its owner could not come in.
+ * Deletes everything that was set up before the address was verified, because a stranger may have
+ * done it: the keys, and the second factor, which would keep the owner out.
  */
 export async function endUnproved(tx: Transaction, user: Identity): Promise<Change[]> {
   const deleted_keys = await deleteKeysOf(tx, user.id);
@@ -174,9 +172,9 @@ export async function endUnproved(tx: Transaction, user: Identity): Promise<Chan
 }
 
 /**
- * Gives the account to whom its domain vouches for now: every way in of before ends, because the
- * address may have been somebody else's, or never theirs. The address is proved by that. The caller
- * holds the account.
+ * Gives the account to the person whom its domain vouches for: all former ways to sign in end,
+ * because the address may have belonged to another person. This verifies the address. The caller
+ * holds the lock on the account.
  */
 export async function handOver(
   tx: Transaction,
@@ -213,7 +211,7 @@ async function endShown(tx: Transaction, request: FastifyRequest): Promise<void>
   );
 }
 
-/** The entry of a person's own log for something that happened to a session of theirs. */
+/** Returns the entry of a person's own log about one of their sessions. */
 export function sessionEntry(
   activity: string,
   user_uuid: string,
@@ -231,10 +229,7 @@ export function sessionEntry(
   };
 }
 
-/**
- * The entry for a session that began, by the person whom it is for; `more` is what else is worth
- * knowing of it.
- */
+/** Returns the entry for a new session by its person; `more` adds details. */
 export function beginningEntry(
   user: Pick<Identity, 'id' | 'uuid' | 'email'>,
   session: SessionRow,

@@ -27,18 +27,21 @@ type Admission = {
   standing: Standing;
   joins: boolean;
   is_handed_over: boolean;
-  /** The account has a second factor, and never showed it under this provider as it is set now. */
+  /**
+   * True if the account has a second factor that was never shown with this provider's current
+   * settings.
+   */
   awaits_factor: boolean;
   is_first: boolean;
 };
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
 /**
- * Signs the person in at the browser by the rules of docs/sign_in_rules.md: with the account of
- * the address, or a new one where the domain makes its people members or an invite is open; and
- * makes them a member of the domain's organization. `confirm` looks at the domain once it can no
- * longer change. Guarantee: account, membership, session and log come together or not at all.
- * Throws `SignInRefused`.
+ * Signs the person in at the browser by the rules of docs/sign_in_rules.md, and makes them a member
+ * of the domain's organization. It uses the account of the address, or creates one if the domain
+ * makes its people members or an invite is open. `confirm` checks the domain after it was locked.
+ * Guarantee: account, membership, session and log are created in one transaction. Throws
+ * `SignInRefused`.
  */
 export async function signIn(
   deps: Deps,
@@ -62,14 +65,14 @@ export async function signIn(
     await attempt();
   } catch (error) {
     if (!isDatabaseError(error) || error.constraint !== 'users_email_unique') throw error;
-    // Somebody created the person's account at the same time; now it is there.
+    // Another request created the person's account at the same time, so it exists now.
     await attempt();
   }
 }
 
 /**
- * Everything that decides, held until the transaction ends. Locks go from the organization to the
- * account, everywhere.
+ * Reads and locks everything that decides the sign-in, until the transaction ends. The organization
+ * is locked before the account, as everywhere.
  */
 async function look(
   tx: Transaction,
@@ -79,7 +82,8 @@ async function look(
 ): Promise<Admission> {
   const known = await findUserByEmail(tx, vouched.email);
   const account = known === undefined ? undefined : await findIdentityById(tx, known.id, 'lock');
-  // While we waited for its lock, the account may have been deactivated or given another address.
+  // While this waited for its lock, the account may have been deactivated or have got another
+  // address.
   if (known !== undefined && account?.address !== vouched.email)
     throw new SignInRefused('inactive', `The account ${vouched.email} is deactivated.`);
   const standing = await getStanding(
@@ -99,18 +103,18 @@ async function look(
     account?.has_second_factor === true &&
     !is_handed_over &&
     trust?.settings_hash?.equals(vouched.settings_hash) !== true;
-  // A person without the factor may be somebody else: the account's keys must open nothing new.
+  // Without the factor, this may be another person, so the account's keys must get no new access.
   const joins = may_join && !awaits_factor;
   const is_first = account !== undefined && !is_handed_over && trust === undefined;
   return { vouched, home, account, standing, joins, is_handed_over, awaits_factor, is_first };
 }
 
 /**
- * Returns true if the account goes to the person whom the provider vouches for, without its former
- * ways in. If it belongs to no other organization, an earlier owner of the address may still know
- * its password; and if the domain admits nobody but by this provider, there is no other proof of
- * the address. This never removes a second factor of a proved account, nor of an account that
- * another organization has: its keys and sessions run things there.
+ * Returns true if the account is given to the person whom the provider vouches for, without its
+ * former ways to sign in. The account then belongs to no other organization, so an earlier owner of
+ * the address may still know its password. Or the domain admits people only by this provider, so
+ * nothing else can verify the address. This never removes a second factor of a verified account, or
+ * of an account with another organization, whose keys and sessions are in use there.
  */
 function isHandedOver(
   { is_email_verified, has_second_factor }: Identity,
@@ -122,23 +126,23 @@ function isHandedOver(
 }
 
 /**
- * Does the domain make its people members? A domain with a provider of its own leaves that to this
- * one, unless it names another.
+ * Returns true if the domain makes its people members. A domain with its own provider leaves that
+ * to this provider, unless it names another.
  */
 function letsIn(home: Home | undefined, method: Vouched['method']): boolean {
   if (home === undefined || !home.domain.jit_provisioning_enabled) return false;
   return method === 'saml' || home.domain.sso_enforcement === method || !home.domain.has_saml;
 }
 
-/** Has the domain's organization said that it accepts this provider of the operator? */
+/** Returns true if the domain's organization accepts this provider of the operator. */
 function isAccepted(home: Home | undefined, method: Vouched['method']): boolean {
   return letsIn(home, method) || home?.domain.sso_enforcement === method;
 }
 
 /**
- * Throws where the person may not come in. Whoever gave an account this address without proof may
- * still know its password, so an account that is not verified is let in only where it has been
- * before, as a member of the domain's organization, or without all that let in before.
+ * Throws if the person may not sign in. A stranger who created an account with this address may
+ * still know its password. So an unverified account is admitted only if it has been before, if it
+ * is a member of the domain's organization, or without its former ways to sign in.
  */
 function refuse({ vouched, home, account, standing, ...found }: Admission): void {
   const { joins, is_handed_over, awaits_factor } = found;
@@ -148,13 +152,13 @@ function refuse({ vouched, home, account, standing, ...found }: Admission): void
   if (enforced !== '' && enforced !== method)
     throw new SignInRefused(
       'sso_enforced',
-      `The domain of ${email} asks for sign-ins through ${enforced}.`,
+      `The domain of ${email} requires sign-ins through ${enforced}.`,
     );
   if (!isExpected && standing.is_left)
     throw new SignInRefused(
       'deactivated',
-      `Another person of the directory of ${home?.domain.domain} had the address ${email} ` +
-        'before, so nobody joins with it automatically. Let the directory create the person, or ' +
+      `Another person in the directory of ${home?.domain.domain} had the address ${email} ` +
+        'before, so nobody joins with it automatically. Create the person in the directory, or ' +
         'invite them.',
     );
   if (account === undefined && (home === undefined || !isExpected))
@@ -166,8 +170,8 @@ function refuse({ vouched, home, account, standing, ...found }: Admission): void
   if (account?.is_email_verified === false && !standing.is_member && !is_handed_over)
     throw new SignInRefused(
       'account_unverified',
-      `The address of the account ${email} was never verified: let the person verify it, or ` +
-        'accept an invite first.',
+      `The address of the account ${email} was never verified: ask the person to verify it, ` +
+        'or to accept an invite first.',
     );
   if (standing.is_deactivated)
     throw new SignInRefused(
@@ -207,9 +211,9 @@ async function admit(place: Place, admission: Admission): Promise<Entry> {
 }
 
 /**
- * Returns the reach of the session: an organization's own provider opens the organizations that
- * accept it. The operator's provider vouches as a password does, so it opens all of an account
- * without a second factor.
+ * Returns the reach of the session: an organization's own provider opens only the organizations
+ * that accept it. The operator's provider counts like a password, so it opens the whole account if
+ * that has no second factor.
  */
 function openingOf({ vouched, home, account, ...found }: Admission): Opening {
   const { method, settings_hash } = vouched;
@@ -225,7 +229,7 @@ function openingOf({ vouched, home, account, ...found }: Admission): Opening {
   };
 }
 
-/** A new account without a password; the provider has proved the address. */
+/** Creates an account without a password; the provider has verified the address. */
 async function signUp(
   tx: Transaction,
   { email, first_name = '', last_name = '' }: Vouched,
@@ -237,8 +241,8 @@ async function signUp(
 }
 
 /**
- * Makes the person a member of the domain's organization, with the level of their invite, and tells
- * its log; what the write records is the session, in the person's own.
+ * Makes the person a member of the domain's organization, with the level of their invite, and
+ * records it in its log. The write itself records the session in the person's own log.
  */
 async function join(
   { deps, tx, browser }: Place,

@@ -26,8 +26,8 @@ const Named = Type.Object({
 });
 
 /**
- * Registers the API routes of single sign-on: the available providers, this server's SAML metadata
- * for an organization, and tests of a domain's provider.
+ * API routes of single sign-on: the available providers, this server's SAML metadata for an
+ * organization, and tests of a domain's provider.
  */
 export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {
   providersRoute(app, deps);
@@ -48,10 +48,10 @@ function providersRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'public' },
       schema: {
-        summary: 'List the providers through whom people can sign in',
+        summary: 'List the providers for signing in',
         description:
-          'Without `email`: those that this server is registered with. With it: those that the ' +
-          'domain of the address leaves.',
+          'Without `email`: the configured OpenID providers of this server. With it: the ' +
+          'providers that the domain of the address allows.',
         operationId: 'single_sign_on_list',
         tags: ['single_sign_on'],
         querystring: Asked,
@@ -72,8 +72,8 @@ function metadataRoute(app: FastifyInstance, deps: Deps): void {
       config: { scope: 'public', accepts_anything: true },
       schema: {
         summary:
-          "This server's SAML metadata for an organization, to be imported by its identity " +
-          'provider',
+          "Retrieve this server's SAML metadata for an organization, to import into its " +
+          'identity provider',
         operationId: 'saml_metadata_retrieve',
         tags: ['single_sign_on'],
         querystring: Named,
@@ -161,14 +161,16 @@ function setupTestRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** The address of a test. Throws 400 where the domain or its provider is not ready for one. */
+/**
+ * Returns the address of a test. Throws 400 if the domain or its provider is not ready for a test.
+ */
 async function startTest(deps: Deps, db: Queryable, domain: { id: string; domain: string }) {
   const verified = await findVerifiedDomain(db, deps.config, domain.domain);
   if (verified === undefined)
     throw invalid(
       null,
       'verification_required',
-      'The domain is not verified: add its TXT record and have it looked up first.',
+      'The domain is not verified: add its TXT record and start the check first.',
     );
   if (findSamlParties(deps.config, await withPending(db, verified)) === undefined)
     throw invalid(

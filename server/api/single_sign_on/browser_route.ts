@@ -10,8 +10,7 @@ import { limitAddress } from './limit.ts';
 import { SignInRefused } from './refusal.ts';
 
 /**
- * The ways in which a browser comes in: a SAML provider, an OpenID provider, or the operator's
- * link.
+ * The ways to sign in at this route: a SAML provider, an OpenID provider, or the operator's link.
  */
 export type Way = 'saml' | 'link' | OpenidProvider;
 
@@ -19,14 +18,14 @@ const page = ['text/html'];
 const refusals = { 400: page, 403: page, 404: page, 413: page, 429: page, 503: page };
 
 /**
- * The options of a route that browsers navigate to: public, answered with pages, faults too, and
- * with as many requests a minute from one address as a key has.
+ * Returns the options of a route that browsers navigate to: public, answered with pages, also for
+ * errors, and with a key's rate limit for each client address.
  */
 export function browserRoute(way: Way, size_bytes_max = 4_096) {
   return {
     ...hiddenRoute({ 200: page, 303: [], ...refusals }),
     bodyLimit: size_bytes_max,
-    // It would do what GET does, which signs people in.
+    // It would act like GET, which signs people in.
     exposeHeadRoute: false,
     onRequest: async (request: FastifyRequest) => limitAddress(request, 'single sign-on'),
     errorHandler: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
@@ -35,8 +34,8 @@ export function browserRoute(way: Way, size_bytes_max = 4_096) {
 }
 
 /**
- * The fields of a form as a browser posts it. Throws `SignInRefused` for another kind of body and
- * for a field that stands twice.
+ * Returns the fields of a posted form. Throws `SignInRefused` for another kind of body and for a
+ * repeated field.
  */
 export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
@@ -50,7 +49,7 @@ export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
   return form;
 }
 
-/** Counts a sign-in that came to its end, and the reason where it was refused. */
+/** Counts a completed sign-in, with the reason if it was refused. */
 export function countSignIn(
   { server }: FastifyRequest,
   way: Way,
@@ -59,7 +58,7 @@ export function countSignIn(
   server.context.metrics.single_sign_ons.inc({ way, outcome });
 }
 
-/** Notes in metrics and security log why a sign-in was refused. */
+/** Records in metrics and security log why a sign-in was refused. */
 export function logRefusal(
   request: FastifyRequest,
   way: Way,
@@ -97,7 +96,7 @@ function answerFault(
     request,
     reply.headers(fault.headers),
     fault.status,
-    fault.status === 413 ? 'More was sent than a sign-in takes.' : fault.message,
+    fault.status === 413 ? 'The request is larger than a sign-in can be.' : fault.message,
   );
 }
 

@@ -5,8 +5,8 @@ import { findVerifiedDomain } from '../domains/store.ts';
 import type { Providers } from './schema.ts';
 
 /**
- * The providers that this server is registered with; for an address, those that its domain and the
- * server's settings leave, which is a single one where the domain enforces it.
+ * Returns the configured providers of this server. For an address, it returns those that its domain
+ * and the server's settings allow: a single one if the domain enforces it.
  */
 export async function findProviders(
   { db, config }: Pick<Deps, 'db' | 'config'>,

@@ -12,17 +12,17 @@ import type { Identity } from '../users/store.ts';
 const lifetime_ms = 15 * 60_000;
 
 /**
- * A link that signs in, or why there is none: no active user has the address, or they administer no
- * organization.
+ * A link that signs in, or why there is none: no active user has the address, or they are no
+ * administrator of an organization.
  */
 export type SignInLink =
   | { url: string; expires_at: string }
   | { refused: 'unknown' | 'not_an_administrator' };
 
 /**
- * Creates a link that signs an administrator or owner in once within 15 minutes, although single
- * sign-on is enforced; the one before it is void. The log names it, as the server's own doing: the
- * person's own chain, and that of the organization whose enforcement it passes by.
+ * Creates a link that signs an administrator or owner in once within 15 minutes, even if single
+ * sign-on is enforced; the one before becomes invalid. The log records it as an action of the
+ * server, in the person's chain and in the chain of the organization whose enforcement it bypasses.
  */
 export function createSignInLink(
   deps: Pick<Deps, 'db' | 'secrets' | 'clock' | 'config'>,
@@ -65,8 +65,8 @@ export function createSignInLink(
 }
 
 /**
- * Uses the link up and locks its user until the transaction ends; undefined for an unknown, used,
- * void or expired link, and for an inactive user. Of concurrent uses one succeeds.
+ * Uses up the link and locks its user until the transaction ends; undefined for an unknown, used,
+ * replaced or expired link, and for an inactive user. Of concurrent uses one succeeds.
  */
 export async function useSignInLink(
   tx: Transaction,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { addressOf } from '../../platform/http/limits/address.ts';
 import { throttled } from '../../platform/http/errors.ts';
 
-/** Counts a request of somebody who is not known yet; throws 429 for too many from an address. */
+/** Counts a request of an unknown person; throws 429 if there are too many from an address. */
 export function limitAddress(
   request: FastifyRequest,
   what: 'single sign-on' | 'sign-in providers',

@@ -14,9 +14,9 @@ import { useSignInLink } from './let_in.ts';
 const refusal = 'The link was used, has expired, or was replaced by a newer one.';
 
 /**
- * `/api/single_sign_on/link/`: the sign-in by a link that the operator created, or that the first
- * start printed. The console's page behind the link sends its token here when its button is
- * pressed, so that nothing that merely looks at the address uses it up.
+ * Route `/api/single_sign_on/link/`: the sign-in with a link that the operator created, or that the
+ * first start printed. The console's page behind the link sends the token when its button is
+ * pressed, so that a link preview does not use it up.
  */
 export function linkRoutes(app: FastifyInstance, deps: Deps): void {
   app.post(
@@ -53,7 +53,7 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
           countSignIn(request, 'link', 'link_unknown');
           throw notedAs(forbidden(refusal), 'single_sign_on_refused', 'link_unknown');
         }
-        // The operator of the server vouches for who has the link.
+        // The operator of the server vouches for the holder of the link.
         const opening = { method: 'link', shows_own_factor: true };
         const session = await startSession(tx, { request, reply, afterwards }, user, opening);
         record(beginningEntry(user, session));

@@ -2,11 +2,11 @@ const characters_max = 2_000;
 
 /**
  * Returns the target of a browser after the sign-in: the path, query and fragment as a URL parser
- * writes them. Guarantee: it begins with exactly one slash, so no browser reads another host in it;
- * `/` for a text that is no path of this server, or is too long.
+ * writes them. Guarantee: it begins with exactly one slash, so no browser reads another host in it.
+ * Returns `/` for a text that is no path of this server, or is too long.
  */
 export function localPath(text: string | undefined): string {
-  // Any host will do: what keeps it was a path, what changes it named another.
+  // Any host works: a path keeps the host, and another address changes it.
   const own = 'https://own.invalid';
   if (
     text === undefined ||

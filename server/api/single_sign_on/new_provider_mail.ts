@@ -4,13 +4,13 @@ import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { Home } from './store.ts';
 import type { Vouched } from './vouched.ts';
 
-/** The mail that tells a person of the first sign-in to their account through a provider. */
+/** Builds the mail about the first sign-in to an account through a provider. */
 export function newProviderMail(
   to: string,
   method: Vouched['method'],
   home: Home | undefined,
 ): MailMessage {
-  // The name is anyone's words: it must not write paragraphs of ours.
+  // Anybody can choose the name, so it must not add paragraphs or links to our mail.
   const name = oneLine(home?.organization.name ?? '');
   const by =
     method === 'saml' ? `the identity provider of ${home?.domain.domain} (${name})` : method;
@@ -23,8 +23,9 @@ export function newProviderMail(
       paragraphs: [
         `Somebody signed in to your account on Sluice through ${by} for the first time.`,
         method === 'saml'
-          ? 'This sign-in reaches only organizations that accept this provider. Your other ' +
-            'organizations and your account ask for your own password, second factor or passkey.'
+          ? 'This sign-in reaches only organizations that accept this provider. For your ' +
+            'other organizations and your account you need your own password, second ' +
+            'factor or passkey.'
           : 'If you have a second factor, your account still asks for it.',
         'If this was not you, tell the operator of the server and an owner of your organization.',
       ],

@@ -2,8 +2,8 @@ import type { Certificate } from '../../platform/saml/certificates.ts';
 import type { RefusalReason } from './refusal.ts';
 
 /**
- * The person of a verified SAML response. `session_ends_at` is the provider's end of the session
- * (ISO instant); `certificate` is the one that verified it, named in a test alone.
+ * The person in a verified SAML response. `session_ends_at` is the provider's end of the session
+ * (ISO instant); `certificate` is the one that verified it, set only in a test.
  */
 export type Received = {
   name_id: string;
@@ -16,7 +16,7 @@ export type Received = {
 };
 
 /**
- * The outcome of a SAML response. A refusal is kept in a test alone; `detail` is a sentence for the
+ * The result of a SAML response. A refusal is stored only in a test; `detail` is a sentence for the
  * administrator.
  */
 export type Outcome = Received | { refused: RefusalReason; detail: string };

@@ -1,8 +1,8 @@
 import type { RefusalCode } from '../../platform/saml/refusal.ts';
 
 /**
- * Why nobody was signed in, one word for each rule; docs/sign_in_refusals.md says what each means.
- * The first line is about SAML responses alone, with the codes of the gate.
+ * Why nobody was signed in, one word for each rule; docs/sign_in_refusals.md explains each. The
+ * first line is only for SAML responses, with the codes of their verification.
  */
 export type RefusalReason =
   | RefusalCode
@@ -25,8 +25,8 @@ export type RefusalReason =
   | 'link_unknown';
 
 /**
- * Ends a sign-in. `detail` is a sentence for the administrator, in the log alone: the person is
- * shown one neutral sentence.
+ * Ends a sign-in. `detail` is a sentence for the administrator, only in the log: the person sees
+ * one neutral sentence.
  */
 export class SignInRefused extends Error {
   readonly reason: RefusalReason;

@@ -7,8 +7,7 @@ import { openidRoutes } from './openid/routes.ts';
 import { samlRoutes } from './saml/routes.ts';
 
 /**
- * Sign-in through identity providers: SAML, OpenID, the operator's link, and what the API has about
- * them.
+ * Routes of sign-ins through identity providers: SAML, OpenID, the operator's link, and their API.
  */
 export function singleSignOnRoutes(app: FastifyInstance, deps: Deps): void {
   serveStylesheet(app);

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { openid_providers } from '../../platform/openid_providers.ts';
 import { instant } from '../../platform/http/schemas.ts';
 
-/** The address at which an administrator begins a test. */
+/** The address at which an administrator starts a test. */
 export const TestSignIn = Type.Object(
   {
     url: Type.String({
@@ -16,7 +16,7 @@ export const TestSignIn = Type.Object(
   { title: 'TestSignIn' },
 );
 
-/** Through whom people can sign in besides a password. */
+/** The providers for signing in, in addition to a password. */
 export const Providers = Type.Object(
   {
     providers: Type.Array(Type.Enum(['saml', ...openid_providers]), {

@@ -13,8 +13,8 @@ import { isBarred, isLeft } from '../deactivation/store.ts';
 import type { Outcome, Received } from './outcome.ts';
 
 /**
- * A sign-in that a browser begins. `token` is what the provider gives back. The last two are there
- * for SAML and only then.
+ * A sign-in that a browser starts. The provider returns `token`. The last two fields are only set
+ * for SAML.
  */
 export type NewRequest = {
   token: string;
@@ -28,7 +28,7 @@ export type NewRequest = {
 
 type Stored = Pick<Deps, 'db' | 'secrets' | 'clock'>;
 
-/** Keeps a sign-in that begins now. */
+/** Stores a sign-in that starts now. */
 export async function insertRequest(
   { db, secrets, clock }: Stored,
   { token, ...request }: NewRequest,
@@ -42,7 +42,7 @@ export async function insertRequest(
       ${isoInstant(clock.now() + sign_in_lifetime_ms)}::timestamptz)`);
 }
 
-/** A SAML sign-in under way. `domain` is the name of the domain whose provider was asked. */
+/** A SAML sign-in in progress. `domain` is the domain of the provider. */
 export type SamlRequest = {
   id: string;
   domain_id: string;
@@ -53,9 +53,7 @@ export type SamlRequest = {
   is_answered: boolean;
 };
 
-/**
- * The SAML sign-in with this request id that has not expired. Leans on sso_requests_token_unique.
- */
+/** Returns the unexpired SAML sign-in with this request id. Uses sso_requests_token_unique. */
 export function findSamlRequest(
   { db, secrets, clock }: Stored,
   request_id: string,
@@ -68,8 +66,8 @@ export function findSamlRequest(
 }
 
 /**
- * Keeps what the response to a SAML request said. False when one was kept before: the row's lock
- * lets one of several win.
+ * Stores the result of a SAML response. Returns false if one was stored before; the row's lock lets
+ * one of several succeed.
  */
 export async function keepOutcome(tx: Transaction, id: string, outcome: Outcome): Promise<boolean> {
   return (
@@ -81,8 +79,8 @@ export async function keepOutcome(tx: Transaction, id: string, outcome: Outcome)
 }
 
 /**
- * Uses an assertion of the domain's provider up, until the instant (ms) after which it is not taken
- * anyway. False when it was used before, also when both come at once.
+ * Uses up an assertion of the domain's provider, until the instant (ms) after which it is refused
+ * anyway. Returns false if it was used before, also for two at the same time.
  */
 export async function useAssertion(
   tx: Transaction,
@@ -99,15 +97,15 @@ export async function useAssertion(
   return used === 1;
 }
 
-/** A SAML sign-in whose response has come; a refusal is kept for a test alone. */
+/** A SAML sign-in with a response; a refusal is stored only for a test. */
 export type AnsweredRequest = { domain_id: string; settings_hash: Buffer; next: string } & (
   | { purpose: 'sign_in'; outcome: Received }
   | { purpose: 'test'; outcome: Outcome }
 );
 
 /**
- * Uses up the SAML sign-in that a response answers; undefined if this browser has none of this id
- * that is neither used nor expired. Of concurrent uses one succeeds.
+ * Uses up the SAML sign-in that a response answers; undefined if this browser has no unused and
+ * unexpired one with this id. Of concurrent uses, one succeeds.
  */
 export function useAnsweredRequest(
   { db, clock }: Stored,
@@ -122,8 +120,8 @@ export function useAnsweredRequest(
 }
 
 /**
- * Uses an OpenID sign-in up and returns its target; undefined if this browser has none with this
- * state that is neither used nor expired. Of concurrent uses one succeeds.
+ * Uses up an OpenID sign-in and returns its target; undefined if this browser has no unused and
+ * unexpired one with this state. Of concurrent uses, one succeeds.
  */
 export function useOpenidRequest(
   { db, secrets, clock }: Stored,
@@ -142,9 +140,9 @@ export function useOpenidRequest(
 export type Home = { domain: VerifiedDomain; organization: { id: string; name: string } };
 
 /**
- * The verified domain of an address, which stays as it is until the transaction ends, together with
- * who is a member of its organization and who is invited there; undefined when the address has
- * none. Locks go from the organization to the domain; what was read before the locks is read again.
+ * Returns and locks the verified domain of an address until the transaction ends, together with its
+ * organization's members and invites; undefined if the address has none. Locks the organization
+ * before the domain, and reads again after the locks.
  */
 export async function holdHome(
   tx: Transaction,
@@ -159,18 +157,17 @@ export async function holdHome(
   );
   await tx.row(sql`SELECT 1 FROM domains WHERE id = ${seen.id}::uuid FOR SHARE`);
   const domain = await findVerifiedDomain(tx, config, address);
-  // Another organization may have proved the name while we waited: it is not locked, so this
-  // sign-in is none of its business.
+  // Another organization may have verified the name while this waited. It is not locked, so this
+  // sign-in does not use it.
   return organization === undefined || domain?.id !== seen.id
     ? undefined
     : { domain, organization };
 }
 
 /**
- * The standing of a person: the open invite to the organization, membership there, a deactivation
- * by its directory, whether a person in its hands left this address, membership of any
- * organization, and whether one has or has invited the person. An invite does not count during a
- * deactivation.
+ * A person's relation to the organization: open invite, membership, deactivation by its directory,
+ * and whether a managed person has left this address. Also whether they belong to any organization,
+ * and whether another has or has invited them. An invite does not count during a deactivation.
  */
 export type Standing = {
   invite_id: string | null;
@@ -183,8 +180,8 @@ export type Standing = {
 };
 
 /**
- * Finds the standing of the address and its user in the organization and elsewhere; undefined
- * without any. Uses invites_by_address and members_user_unique.
+ * Returns the relation of the address and its user to the organization and to others; undefined if
+ * there is none. Uses invites_by_address and members_user_unique.
  */
 export async function getStanding(
   tx: Transaction,
@@ -218,8 +215,8 @@ export async function getStanding(
 }
 
 /**
- * Gives what is known of the provider with the user: undefined when it never signed them in; the
- * hash of the settings under which they showed their own second factor, when they did.
+ * Returns the trust in the provider for the user: undefined if it never signed them in. It includes
+ * the hash of the settings under which they showed their own second factor, if they did.
  */
 export async function findTrust(
   tx: Transaction,
@@ -232,8 +229,8 @@ export async function findTrust(
 }
 
 /**
- * Notes that the user signed in under this account of the provider, in place of the one by which
- * they did before.
+ * Records that the user signed in with this account of the provider, which replaces the earlier
+ * one.
  */
 export async function keepIdentity(
   tx: Transaction,
@@ -256,7 +253,9 @@ export async function keepIdentity(
           THEN social_identities.trusted_settings_hash END`);
 }
 
-/** Ends the session at this instant (ISO), unless it ends before; gives when it ends now. */
+/**
+ * Ends the session at this instant (ISO), or earlier if it already ends earlier; returns its end.
+ */
 export async function limitSession(tx: Transaction, id: string, end: string): Promise<string> {
   const row = await tx.row<{ expires_at: string }>(
     sql`UPDATE sessions SET expires_at = least(expires_at, ${end}::timestamptz)

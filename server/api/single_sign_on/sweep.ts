@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 
-/** Removes what has expired. Leans on the indexes by expiry. */
+/** Deletes expired rows. Uses the indexes by expiry. */
 export async function sweepSingleSignOn({
   db,
   clock,

@@ -15,8 +15,8 @@ const names_shown_max = 100;
 type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 
 /**
- * The address at which a test of the domain's provider begins, for 10 minutes. It signs nobody in:
- * whoever opens it sees what the provider says of them.
+ * Returns the address that starts a test of the domain's provider, valid for 10 minutes. It signs
+ * nobody in: the person who opens it sees the data from the provider.
  */
 export function createTestUrl(
   { secrets, clock, config }: Maker,
@@ -31,8 +31,8 @@ export function createTestUrl(
 }
 
 /**
- * The verified domain that the test is for, with what waits for an owner; undefined when the token
- * was not created here, has expired, or the domain is not verified any more.
+ * Returns the verified domain of the test, with its waiting changes; undefined if the token was not
+ * created here, has expired, or the domain is no longer verified.
  */
 export async function openTestToken(
   { db, secrets, clock, config }: Maker & Pick<Deps, 'db'>,
@@ -129,8 +129,8 @@ function certificateWarning({ certificate }: Received, now_ms: number): string |
       'renew it.'
     );
   return left_ms <= warning_ms
-    ? 'Warning: the certificate expires within 30 days. Add the next one beside it before the ' +
-        'provider changes over.'
+    ? 'Warning: the certificate expires within 30 days. Add the next one before the ' +
+        'provider switches to it.'
     : undefined;
 }
 

@@ -1,10 +1,9 @@
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 
 /**
- * A person whom a provider signed in: `email` is the address that it vouches for, lower-case ASCII,
- * `identity` the account there, `method` what the session says of how the person signed in,
- * `session_ends_at` when it has to end at the latest (ISO instant), `settings_hash` what stands for
- * the settings of an organization's own provider.
+ * A person whom a provider signed in. `email` is the verified address, lower-case ASCII; `identity`
+ * is the account there; `method` is the session's sign-in method. `session_ends_at` is the latest
+ * end (ISO instant); `settings_hash` identifies the settings of an organization's own provider.
  */
 export type Vouched = {
   method: 'saml' | OpenidProvider;

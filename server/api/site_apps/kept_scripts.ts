@@ -2,7 +2,7 @@ import { buildSiteScript, findSiteApps } from '../../engine/plugins/running/site
 import type { Running } from '../../engine/plugins/running/running.ts';
 import { etagOf } from '../../platform/http/etag.ts';
 
-/** A script as it is served. */
+/** A script as served. */
 type KeptScript = { text: string; etag: string };
 
 /** Finds scripts; see `openKeptScripts`. */
@@ -12,9 +12,8 @@ const scripts_max = 100;
 const length_max = 32 * 1024 * 1024;
 
 /**
- * Opens a memory of built scripts: one is built again only when its apps have changed, and those
- * that were asked for last are kept, 32 million characters at most. A script under an unknown token
- * is undefined.
+ * Opens a cache of built scripts, at most 32 million characters, which keeps the latest ones. A
+ * script is built again only if its apps have changed. An unknown token has no script.
  */
 export function openKeptScripts(running: Pick<Running, 'db' | 'secrets'>): KeptScripts {
   const kept = new Map<string, KeptScript & { fingerprint: string }>();
@@ -30,7 +29,7 @@ export function openKeptScripts(running: Pick<Running, 'db' | 'secrets'>): KeptS
       if (found === undefined || before?.fingerprint !== found.fingerprint) forget(token);
       if (found === undefined) return undefined;
       if (before?.fingerprint === found.fingerprint) {
-        // Behind all others: the first ones are forgotten first.
+        // Reinsert it at the end, because the first entries are removed first.
         kept.delete(token);
         kept.set(token, before);
         return before;

@@ -15,8 +15,8 @@ import { findSiteToken, rotateSiteToken } from './store.ts';
 const base = '/api/projects/:project_id/site_apps/';
 
 /**
- * `/site_apps/<token>.js`, which web pages load, and `/api/projects/:project_id/site_apps/`, which
- * says under which token.
+ * Routes of `/site_apps/<token>.js`, which web pages load, and
+ * `/api/projects/:project_id/site_apps/`, which returns the token.
  */
 export function siteAppRoutes(app: FastifyInstance, deps: Deps): void {
   tokenRoutes(app, deps);
@@ -38,7 +38,7 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
     {
       config: { within: 'project', scope: 'plugin:read' },
       schema: {
-        summary: "Show where web pages load the project's site apps",
+        summary: "Retrieve the address from which web pages load the project's site apps",
         response: { 200: SiteScript },
       },
     },
@@ -92,7 +92,7 @@ function scriptRoute(app: FastifyInstance, deps: Deps): void {
       const token = /^(slw_[0-9a-f]{32})\.js$/.exec(file)?.[1];
       const script = token === undefined ? undefined : await scripts.find(token);
       if (script === undefined) throw notFound();
-      // Any page may load it, and what it has is for everybody.
+      // Any page may load it, and its content is public.
       reply
         .header('etag', script.etag)
         .header('cache-control', 'public, max-age=60, stale-while-revalidate=600')

@@ -6,7 +6,7 @@ export const SiteScript = Type.Object(
   {
     site_token: Type.String({
       description:
-        'Names the project in `url`. It is public, as everything is that a web page loads.',
+        'Identifies the project in `url`. It is public, like everything that a web page loads.',
     }),
     url: Type.String({
       description:
@@ -19,11 +19,10 @@ export const SiteScript = Type.Object(
         name: Type.Union([Type.String(), Type.Null()]),
       }),
       {
-        description: 'The enabled ones, in the order in which they run.',
+        description: 'The enabled apps, in the order in which they run.',
       },
     ),
   },
   { title: 'SiteScript' },
 );
-/** The same as the answers have it. */
 export type SiteScript = Static<typeof SiteScript>;

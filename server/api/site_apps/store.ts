@@ -4,8 +4,8 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { locking } from '../../platform/postgres/locking.ts';
 
 /**
- * The token of the project's script; with `lock` nobody else changes it until the transaction ends.
- * Undefined: the project is gone.
+ * Returns the token of the project's script; with `lock`, nobody else can change it until the
+ * transaction ends. Undefined if the project does not exist.
  */
 export async function findSiteToken(
   db: Queryable,
@@ -19,7 +19,7 @@ export async function findSiteToken(
   return row?.site_token;
 }
 
-/** Gives the project another random token; under the old one nothing is served any more. */
+/** Gives the project another random token; the old address stops working. */
 export async function rotateSiteToken(tx: Transaction, team_id: number): Promise<void> {
   await tx.run(
     sql`UPDATE projects SET site_token = ${`slw_${uuidv4().replaceAll('-', '')}`}

@@ -20,7 +20,7 @@ const person = {
   }),
 };
 
-/** A person as members, invites and other records show them. */
+/** A person in members, invites and other records. */
 export const User = Type.Object(person, { title: 'User' });
 
 const Membership = Type.Object({
@@ -30,7 +30,7 @@ const Membership = Type.Object({
   enforce_2fa: nullable(
     Type.Boolean({
       description:
-        'When true, the organization is closed to the person until they have a second factor.',
+        'True while the organization is closed to the person because they have no second factor.',
     }),
   ),
 });
@@ -59,19 +59,19 @@ export const Account = Type.Object(
     }),
     organizations: Type.Array(Membership, {
       description:
-        'Those that the key or session reaches, in the order in which the person joined them.',
+        'Organizations that the key or session reaches, in the order in which the person ' +
+        'joined them.',
     }),
     created_at: instant(),
     updated_at: instant('When the account was last changed.'),
   },
   { title: 'Account' },
 );
-/** The caller's own account as SELECT gives it. */
 export type AccountRow = Static<typeof Account>;
 
 /**
- * The address of an account that is being named, in any spelling; an operator may have created one
- * whose form no other rule would take.
+ * The address of an existing account, in any spelling. An operator may have created an account
+ * whose address other rules would refuse.
  */
 export const GivenAddress = Type.String({
   trim: true,
@@ -80,17 +80,14 @@ export const GivenAddress = Type.String({
   description: 'E-mail address of the account, in any case.',
 });
 
-/**
- * A password that is being chosen. Beside its length, `newPasswordFault` of the platform says
- * whether it will do.
- */
+/** A new password. In addition to the length, `newPasswordFault` of the platform checks it. */
 export const NewPassword = Type.String({
   minLength: 12,
   maxLength: 200,
   description: '12 to 200 characters of any kind; none that everybody would guess.',
 });
 
-/** A password that is being shown; as long as it may ever have been. */
+/** An existing password, with the greatest length that was ever allowed. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 1000 });
 
 /** A code of the second factor: six digits of the app, or a recovery code. */
@@ -101,10 +98,10 @@ export const SecondFactorCode = Type.String({
   description: 'Six digits of the app, or a recovery code.',
 });
 
-/** An answer that names the address which a link went to or belongs to. */
+/** An answer with the address of a link or its account. */
 export const LinkedEmail = Type.Object({ email: Type.String() }, { title: 'LinkedEmail' });
 
-/** Body of what a link opens. */
+/** Body with the token of a link. */
 export const GivenToken = Type.Object({
   token: Type.String({
     minLength: 1,

@@ -23,8 +23,8 @@ export type UserRow = {
 };
 
 /**
- * A user with everything by which they prove who they are. `address` is their e-mail address as it
- * is compared; `totp_secret` is sealed.
+ * A user with all their credentials. `address` is their e-mail address in its comparable form;
+ * `totp_secret` is sealed.
  */
 export type Identity = UserRow & {
   first_name: string;
@@ -32,9 +32,9 @@ export type Identity = UserRow & {
   is_email_verified: boolean;
   address: string;
   totp_secret: Buffer | null;
-  /** True if codes of an app count. */
+  /** True if an app's codes are active. */
   has_totp: boolean;
-  /** True if anything beside the password does: codes of an app, or a passkey. */
+  /** True if the user has a second factor: an app's codes, or a passkey. */
   has_second_factor: boolean;
 };
 
@@ -44,15 +44,15 @@ const identity = sql`
     u.totp_confirmed_at IS NOT NULL AS has_totp,
     ${raw(user_has_second_factor)} AS has_second_factor`;
 
-/** The user `u` as the JSON of the schema `User`, for nesting in other records. */
+/** The user `u` as JSON of the schema `User`, for nesting in other records. */
 export const user_json = sql`
   json_build_object('id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name',
     u.first_name, 'last_name', u.last_name, 'email', u.email, 'is_email_verified',
     u.is_email_verified, 'mascot_config', u.mascot_config)`;
 
 /**
- * Creates an active user. The address is kept as `withPlainDomain` gives it; another user with the
- * same address in any case makes a violation of `users_email_unique`.
+ * Creates an active user. Stores the address in the form of `withPlainDomain`; another user with
+ * the same address in any case violates `users_email_unique`.
  */
 export async function insertUser(
   tx: Transaction,
@@ -75,7 +75,7 @@ export async function insertUser(
 }
 
 /**
- * The user with this address, however it is written. Leans on the unique index over
+ * Returns the user with this address, in any spelling. Uses the unique index over
  * comparable_address(email).
  */
 export function findUserByEmail(db: Queryable, email: string): Promise<UserRow | undefined> {
@@ -86,8 +86,8 @@ export function findUserByEmail(db: Queryable, email: string): Promise<UserRow |
 }
 
 /**
- * An address as it is compared, and the active user who has it; one statement whether there is such
- * a user or not. Leans on the unique index over comparable_address(email).
+ * Returns an address in its comparable form, and its active user; one statement, whether the user
+ * exists or not. Uses the unique index over comparable_address(email).
  */
 export async function findIdentity(
   db: Queryable,
@@ -101,8 +101,8 @@ export async function findIdentity(
 }
 
 /**
- * The active user; undefined when they were deleted or deactivated. With `lock` their row stays as
- * it is until the transaction ends.
+ * Returns the active user; undefined if they were deleted or deactivated. With `lock`, their row
+ * cannot change until the transaction ends.
  */
 export function findIdentityById(
   db: Queryable,
@@ -115,19 +115,20 @@ export function findIdentityById(
   );
 }
 
-/** The user as the schema `User` shows them. */
+/** Returns the user in the schema `User`. */
 export async function getUser(db: Queryable, id: number): Promise<Record<string, unknown>> {
   const row = await db.row<{ user: Record<string, unknown> }>(
     sql`SELECT ${user_json} AS user FROM users u WHERE u.id = ${id}`,
   );
-  if (row === undefined) throw new Error('A user was gone in the transaction that signs them in.');
+  if (row === undefined)
+    throw new Error('A user disappeared in the transaction that signs them in.');
   return row.user;
 }
 
 /**
- * The caller's own account, with the organizations that their key or session reaches, those
- * included that are closed to them until they have a second factor. With `lock` the account stays
- * as it is until the transaction ends.
+ * Returns the caller's own account, with the organizations that their key or session reaches. It
+ * includes organizations that are closed to them until they have a second factor. With `lock`, the
+ * account cannot change until the transaction ends.
  */
 export function findAccount(
   db: Queryable,
@@ -166,15 +167,15 @@ type UserChanges = Partial<
 };
 
 /**
- * Sets the given fields; none leave `updated_at` as it is. Another user with the address makes a
- * violation of `users_email_unique`.
+ * Sets the given fields; without one, `updated_at` stays unchanged. Another user with the address
+ * violates `users_email_unique`.
  */
 export async function updateUser(tx: Transaction, id: number, changes: UserChanges): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   await tx.run(sql`UPDATE users SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}`);
 }
 
-/** Takes the user's second factor away: codes of an app, passkeys, recovery codes. */
+/** Removes the user's second factor: an app's codes, passkeys, recovery codes. */
 export async function removeSecondFactor(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`DELETE FROM passkeys WHERE user_id = ${user_id}`);
   await removeTotp(tx, user_id);
@@ -189,20 +190,20 @@ export async function removeTotp(tx: Transaction, user_id: number): Promise<void
   );
 }
 
-/** Deletes the recovery codes of a user who has no second factor left that they could stand for. */
+/** Deletes the recovery codes of a user without a second factor. */
 export async function removeIdleCodes(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`
     DELETE FROM recovery_codes c USING users u WHERE c.user_id = ${user_id} AND u.id = c.user_id
       AND NOT ${raw(user_has_second_factor)}`);
 }
 
-/** The part of a second factor that was used. */
+/** The kind of code that was used. */
 export type UsedFactor = 'totp' | 'recovery_code';
 
 /**
- * Uses a code of the user's second factor up: a code of the app for its time step and all before
- * it, a recovery code for good. Gives which of the two it was, undefined for a wrong code and for
- * one that was used before, also when the same code comes several times at once.
+ * Uses up a code of the user's second factor: a code of the app with its time step and all before
+ * it, a recovery code for good. Returns its kind; undefined for a wrong or used code, also if the
+ * same code is sent several times at once.
  */
 export async function useCode(
   tx: Transaction,
@@ -226,7 +227,10 @@ export function totpSealContext(user_id: number): string {
   return `users:${user_id}:totp_secret`;
 }
 
-/** False when the step, or a later one, was used before; the row's lock lets one of several win. */
+/**
+ * Returns false if this step or a later one was used before; the row's lock lets one of several
+ * succeed.
+ */
 async function useTotpStep(tx: Transaction, user_id: number, step: number): Promise<boolean> {
   return (
     (await tx.run(
@@ -236,10 +240,7 @@ async function useTotpStep(tx: Transaction, user_id: number, step: number): Prom
   );
 }
 
-/**
- * Returns the actor on a route that needs no credentials: the person who proved themselves by a
- * link.
- */
+/** Returns the author on a route without credentials: the person identified by a link. */
 export function actorOf({
   id,
   uuid,

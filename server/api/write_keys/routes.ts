@@ -37,12 +37,12 @@ const list = '/api/projects/:project_id/write_keys/';
 const one = `${list}:id/`;
 const reading = { scope: 'project:read', within: 'project' } as const;
 const changing = { scope: 'project:write', within: 'project', level: 8 } as const;
-/** Keys of a project that work at a time. */
+/** Most working keys of a project. */
 const keys_max = 100;
 
 /**
- * `/api/projects/:project_id/write_keys/`: the public keys under which SDKs send events; list,
- * create, retrieve, rename, roll, revoke.
+ * Routes of `/api/projects/:project_id/write_keys/`: the public keys with which SDKs send events;
+ * list, create, retrieve, rename, rotate, revoke.
  */
 export function writeKeyRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
@@ -172,8 +172,8 @@ function rollRoute(app: FastifyInstance, { clock }: Deps): void {
 }
 
 /**
- * The answer to whoever created a key. With `validate_only` there is none, and a value that will
- * never work must not end up in a page.
+ * Returns the answer that creates a key. `validate_only` creates none, and a value that will never
+ * work must not end up in a page.
  */
 function shownToCreator(
   request: FastifyRequest,
@@ -195,12 +195,11 @@ function refuseTooMany(live: number): void {
       null,
       'max_items',
       `The project has ${counted(live, 'write key')} that work, and ${keys_max} is the most: ` +
-        `revoke those ` +
-        'that nobody uses, then try again.',
+        'revoke the unused ones, then try again.',
     );
 }
 
-/** The key that the path names; throws 404 without one. */
+/** Returns the key of the path; throws 404 if it does not exist. */
 async function getKey(db: Queryable, request: FastifyRequest, lock?: 'lock'): Promise<WriteKeyRow> {
   const id = uuidParameter(request, 'id');
   return (await findWriteKey(db, request.access.team_id!, id, lock)) ?? missing();

@@ -6,12 +6,12 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 
 const day_seconds = 86_400;
-/** The longest time for which a rolled key goes on to work: apps that nobody updates live long. */
+/** The longest time for which a rotated key keeps working: apps that nobody updates live long. */
 const overlap_seconds_max = 366 * day_seconds;
-/** Time for which a rotated key still works by default: pages and caches have time to follow. */
+/** Default time for which a rotated key keeps working, so that pages and caches can be updated. */
 export const overlap_seconds_usual = 7 * day_seconds;
 
-/** A write key as every answer shows it. It is public, so it is shown whole. */
+/** A write key in answers. It is public, so answers show it whole. */
 export const WriteKey = Type.Object(
   {
     id: uuid(),
@@ -32,7 +32,7 @@ export const WriteKey = Type.Object(
   { title: 'WriteKey' },
 );
 
-/** The answer that created a key. */
+/** The answer that creates a key. */
 export const NewWriteKey = Type.Object(
   {
     ...WriteKey.properties,
@@ -45,7 +45,6 @@ export const NewWriteKey = Type.Object(
   { title: 'NewWriteKey' },
 );
 
-/** A write key's row as SELECT gives it. */
 export type WriteKeyRow = Static<typeof WriteKey>;
 
 const name = lineOfText({
@@ -58,7 +57,7 @@ const name = lineOfText({
 export const WriteKeyCreate = Type.Object({ name });
 /** Body of PUT. */
 export const WriteKeyPut = Type.Object({ name });
-/** Body of PATCH: only what is sent is changed. */
+/** Body of PATCH: only the sent fields change. */
 export const WriteKeyPatch = Type.Object({ name: Type.Optional(name) });
 /** Body of `roll/`. */
 export const WriteKeyRoll = Type.Object({

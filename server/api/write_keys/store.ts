@@ -12,7 +12,7 @@ import type { WriteKeyRow } from './schema.ts';
 const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.created_at,
   k.updated_at, ${managedBy('write_key', sql`k.id`)} AS managed_by`;
 
-/** The project's keys, newest first (ties by id). Leans on write_keys_by_project. */
+/** Lists the project's keys, newest first (ties by id). Uses write_keys_by_project. */
 export function listWriteKeys(team_id: number): List {
   return {
     rows: (page) => sql`SELECT ${columns} FROM write_keys k WHERE k.team_id = ${team_id}
@@ -21,7 +21,7 @@ export function listWriteKeys(team_id: number): List {
   };
 }
 
-/** The keys of all projects of an organization that were not rolled, the oldest first. */
+/** Lists the keys of all projects of an organization that were not rotated, oldest first. */
 export function listKeptWriteKeys(
   db: Queryable,
   organization_id: string,
@@ -31,7 +31,7 @@ export function listKeptWriteKeys(
       AND k.rolled_at IS NULL ORDER BY k.created_at, k.id`);
 }
 
-/** The project's key; with `lock` nobody else can change it until the transaction ends. */
+/** Returns the project's key; with `lock`, nobody else can change it until the transaction ends. */
 export function findWriteKey(
   db: Queryable,
   team_id: number,
@@ -45,8 +45,8 @@ export function findWriteKey(
 }
 
 /**
- * Counts the working keys of the project. Locks the project until the transaction ends, so that of
- * two keys that are created at once the second one sees the first.
+ * Counts the working keys of the project. Locks the project until the transaction ends, so that
+ * creating two keys at once counts both.
  */
 export async function countLiveWriteKeys(
   tx: Transaction,
@@ -60,7 +60,7 @@ export async function countLiveWriteKeys(
   return row!.count;
 }
 
-/** Adds a key with a fresh value. */
+/** Adds a key with a new value. */
 export async function insertWriteKey(
   tx: Transaction,
   team_id: number,
@@ -72,14 +72,14 @@ export async function insertWriteKey(
   return row!;
 }
 
-/** Gives the key another name. The caller holds the lock. */
+/** Renames the key. The caller holds the lock. */
 export async function renameWriteKey(tx: Transaction, id: string, name: string): Promise<void> {
   await tx.run(
     sql`UPDATE write_keys SET name = ${name}, updated_at = now() WHERE id = ${id}::uuid`,
   );
 }
 
-/** Was a successor created for the key? The caller holds the lock. */
+/** Returns true if the key has a successor. The caller holds the lock. */
 export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
   const row = await tx.row(
     sql`SELECT 1 FROM write_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
@@ -87,7 +87,7 @@ export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Notes that a successor is created, and lets the key end after the overlap. */
+/** Records the creation of a successor, and ends the key after the overlap. */
 export async function markRolled(
   tx: Transaction,
   id: string,
@@ -113,8 +113,8 @@ export type WriteAccess = ProjectTraffic & {
 };
 
 /**
- * The projects behind write keys, by key, in one statement; unknown, expired and revoked ones have
- * none. Leans on the unique indexes of both.
+ * Returns the projects of write keys, by key, in one statement, without unknown, expired and
+ * revoked keys. Uses the unique indexes of both.
  */
 export async function findWriteAccess(
   db: Queryable,
@@ -133,7 +133,7 @@ export async function findWriteAccess(
   return new Map(rows.map(({ value, ...access }) => [value, access]));
 }
 
-/** Moves `last_used_at`, unless it was moved after `before_ms`. */
+/** Updates `last_used_at`, unless it was updated after `before_ms`. */
 export async function touchWriteKey(
   db: Queryable,
   id: string,

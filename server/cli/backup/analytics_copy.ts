@@ -15,10 +15,10 @@ import { presentFiles } from './places/place.ts';
 import type { BackupPlace } from './places/place.ts';
 import { counted } from '../../platform/counted.ts';
 
-/** Rows in one file; rows of the same millisecond stay together, beyond this number if need be. */
+/** Rows in one file; rows of the same millisecond stay together, so a file can have more. */
 export const rows_per_file = 250_000;
 
-/** Number of consecutive small files that are rewritten as few: each backup leaves some. */
+/** Number of consecutive small files after which they are rewritten: each backup leaves some. */
 const small_files_max = 16;
 
 /** Wait for a batch with an unknown outcome, which a worker resolves within seconds. */
@@ -31,13 +31,13 @@ export type AnalyticsCopy = {
   place: BackupPlace;
   rows_per_file: number;
   tell(line: string): void;
-  /** Called when a stretch is safe, with all that are. */
+  /** Called when a stretch was written, with all written ones. */
   keep(stretches: Stretch[]): Promise<void>;
 };
 
 /**
- * The instant (milliseconds) below which nothing can appear in the analytics store any more, of any
- * project. Tables that others fill have `settle_seconds` to become so.
+ * Returns the instant (milliseconds) below which no row can appear in the analytics store, for all
+ * projects. Tables that other programs fill get `settle_seconds` of delay.
  */
 export async function findCut(db: Database, settle_seconds: number): Promise<number> {
   const deadline = performance.now() + unsettled_seconds_max * 1_000;
@@ -53,8 +53,8 @@ export async function findCut(db: Database, settle_seconds: number): Promise<num
 }
 
 /**
- * Copies all rows that were inserted before `until` (microseconds), but for those that `known`
- * files hold already and that are still as many. Gives the stretches that hold them all.
+ * Copies all rows inserted before `until` (microseconds), except rows in `known` files whose counts
+ * have not changed. Returns the stretches with all of these rows.
  */
 export async function copyAnalytics(
   copy: AnalyticsCopy,
@@ -86,8 +86,7 @@ export async function copyAnalytics(
 type Range = { from: number; to: number };
 
 /**
- * Returns the known files that exist, do not overlap, and still have all of their rows in the
- * store.
+ * Returns the known files that exist, do not overlap, and whose rows are all still in the store.
  */
 async function stillRight(
   { clickhouse, place, rows_per_file: rows_max }: AnalyticsCopy,
@@ -111,9 +110,9 @@ async function stillRight(
 }
 
 /**
- * Leaves out files of less than half the largest size where many follow each other: they become a
- * gap, which is copied again. For one table, in order. So a backup sometimes writes half a file
- * more than is new, and a restore does not read one file per backup.
+ * Leaves out runs of many small files (below half the largest size), which become a gap that is
+ * copied again. Expects the files of one table, in order. So a backup may rewrite up to half a
+ * file, and a restore does not read one file per backup.
  */
 export function withoutPieces(stretches: Stretch[], rows_max: number): Stretch[] {
   const kept: Stretch[] = [];
@@ -132,14 +131,14 @@ export function withoutPieces(stretches: Stretch[], rows_max: number): Stretch[]
   return kept;
 }
 
-/** Counts the current rows of each range, by its beginning. */
+/** Counts the current rows of each range, by its start. */
 async function countIn(
   clickhouse: ClickHouse,
   table: RowTable,
   ranges: Range[],
 ): Promise<Map<number, number>> {
   if (ranges.length === 0) return new Map();
-  // Each range, and the gap after it, begins a class of its own.
+  // Each range, and the gap after it, forms its own class.
   const bounds = [...new Set([0, ...ranges.flatMap(({ from, to }) => [from, to])])].sort(
     (one, other) => one - other,
   );
@@ -164,7 +163,7 @@ function gapsOf(stretches: Range[], until: number): Range[] {
   return gaps;
 }
 
-/** Cuts a range so that each part has few enough rows for a file, and says how many. */
+/** Divides a range so that each part has few enough rows for a file; returns the counts. */
 async function cutGap(
   { clickhouse, rows_per_file: rows_max }: AnalyticsCopy,
   table: RowTable,
@@ -206,8 +205,8 @@ async function countSteps(
 }
 
 /**
- * Writes the rows of a range into a file. They were counted before, and are once more afterwards:
- * below the cut rows are only ever removed, so where both say the same, the file has just these.
+ * Writes the rows of a range into a file. Counts the rows before and afterwards: below the cut,
+ * rows can only be removed, so equal counts mean that the file has exactly these rows.
  */
 async function copyStretch(
   { clickhouse, place }: Pick<AnalyticsCopy, 'clickhouse' | 'place'>,
@@ -232,7 +231,7 @@ async function copyStretch(
   return copyStretch({ clickhouse, place }, { ...counted, rows });
 }
 
-/** A stretch without rows becomes a part of the one before it: there is nothing to keep of it. */
+/** Merges a stretch without rows into the one before. */
 function joinedEmpty(stretches: Stretch[]): Stretch[] {
   const joined: Stretch[] = [];
   for (const stretch of stretches.toSorted(

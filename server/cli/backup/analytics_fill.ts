@@ -6,10 +6,7 @@ import type { Manifest, Stretch } from './manifest.ts';
 import type { BackupPlace } from './places/place.ts';
 import { counted } from '../../platform/counted.ts';
 
-/**
- * Fills an analytics store that has the schema of the backup and no rows, and counts what is there
- * afterwards.
- */
+/** Fills an empty analytics store with the backup's schema, and counts its rows afterwards. */
 export async function fillAnalytics(
   clickhouse: ClickHouse,
   place: BackupPlace,
@@ -55,7 +52,7 @@ async function fillStretch(
     });
     await finished(stream.resume());
   } catch (error) {
-    // The store only says that the rows broke off.
+    // The store's error only says that the rows were cut off.
     throw fault ?? error;
   }
 }

@@ -204,7 +204,7 @@ test('a killed backup continues with the files that it has written', async () =>
   child.kill('SIGKILL');
   await exited;
   assert.deepEqual(await listBackups(place), []);
-  await assert.rejects(chooseBackup(place), /There is no whole backup/);
+  await assert.rejects(chooseBackup(place), /There is no complete backup/);
   const kept = await listKept(unfinished);
   const { manifest } = await createBackup(source(), place, { ...options, rows_per_file: 30 });
   const names = manifest.stretches.flatMap(({ file }) => file?.name ?? []);
@@ -222,10 +222,10 @@ test('wrong passphrase, damage, newer schema and a place in use are refused', as
       (error: Error) => error instanceof UserError && pattern.test(error.message),
     );
   };
-  await refused(/The passphrase is not the one of the backup/, known, 'another passphrase');
+  await refused(/The passphrase does not open the backup/, known, 'another passphrase');
   await assert.rejects(
     createBackup(source(), place, { ...options, passphrase: 'another passphrase' }),
-    /The passphrase is not the one/,
+    /The passphrase does not open/,
   );
   await mkdir(join(empty.folder, 'data'), { recursive: true });
   await writeFile(join(empty.folder, 'data', 'mine'), '');

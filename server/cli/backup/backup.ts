@@ -25,15 +25,15 @@ import { findUnfinished, removeControl } from './unfinished.ts';
 import { writeBackup } from './write_backup.ts';
 import type { CreatedBackup, Writing } from './write_backup.ts';
 
-/** One process creates a backup at a time: they would write the same place. */
+/** One process at a time creates a backup, because all write to the same place. */
 const backup_lock = 7_301_004;
 
 /** The options of `sluice backup`. */
 type BackupFlags = CheckFlags & { keep?: string; rowsPerFile?: string; check?: boolean };
 
 /**
- * `sluice backup`: copies both stores and the secret keys into a place while the server goes on,
- * and prints what it is. Exit code 0: the backup is whole, and was read back.
+ * `sluice backup`: copies both stores and the secret keys to a place while the server runs, and
+ * prints a summary. Exit code 0: the backup is complete, and was read back.
  */
 export async function backup(
   context: CommandContext,
@@ -78,16 +78,15 @@ function tellCreated(
   for (const sentence of ownStores(context)) context.say(sentence);
 }
 
-/** The rows of one of the analytics store's tables in a backup. */
+/** Counts the rows of an analytics table in a backup. */
 export function rowsOf({ stretches }: Manifest, table: string): number {
   return stretches.reduce((sum, one) => sum + (one.table === table ? one.rows : 0), 0);
 }
 
 /**
- * Creates a backup. Guarantees: what was decided (the control store) is never older in it than what
- * happened (the analytics store); it is there when its manifest is, which is written last; what
- * earlier backups, or one that was killed, have written is not written again. `finish` is done
- * before another backup may begin.
+ * Creates a backup. Guarantees: the control store in it is never older than the analytics store.
+ * The manifest is written last, and only then does the backup exist. Parts from earlier or
+ * interrupted backups are not written again. `finish` runs before another backup may start.
  */
 export async function createBackup(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
@@ -114,10 +113,10 @@ export async function createBackup(
     await lockBackups(lock);
     const empty = await findEmptyControl(db, clickhouse);
     if (empty !== undefined) throw new UserError(empty);
-    // Else the newest backup of the place would be of a copy beside which the server goes on.
+    // Otherwise the newest backup would contain a store that the server has left.
     await requireUnmoved(db);
     const keys = secretKeysOf(config);
-    // Proves that these are the keys of this database, before anything is written.
+    // Checks that these are the keys of this database, before anything is written.
     const { public_key: server } = await openServerSecrets(db, () => keys);
     const lost = await findLostAnalytics(db, clickhouse);
     if (lost !== undefined) throw new UserError(lost);
@@ -144,7 +143,7 @@ export async function createBackup(
   }
 }
 
-/** Finds the parts that the newest backup, also an interrupted one, has of this server. */
+/** Returns the parts of this server in the newest backup, complete or interrupted. */
 async function findKnown(
   place: BackupPlace,
   server: string,
@@ -162,7 +161,7 @@ async function findKnown(
     throw new UserError(
       `${place.name} holds backups of another server. Use another place for this server.`,
     );
-  // A slip in the passphrase would be found when it is too late.
+  // A mistyped passphrase would be noticed too late.
   await openBackupKeys(place, known, passphrase);
   await place.tidy();
   await removeControl(place, unfinished.control, known.manifest);
@@ -199,6 +198,6 @@ function ownStores({ config }: CommandContext): string[] {
 function wholeOf(text: string | undefined, flag: string): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new WrongUsageError(`${flag} takes a whole number from 1 on.`);
+    throw new WrongUsageError(`${flag} needs a whole number from 1 on.`);
   return Number(text);
 }

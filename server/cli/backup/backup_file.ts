@@ -5,10 +5,7 @@ import { UserError } from '../user_error.ts';
 import type { BackupFile } from './manifest.ts';
 import type { BackupPlace } from './places/place.ts';
 
-/**
- * Writes what the stream gives, compressed, and reads it back: what is given was there, byte for
- * byte, after it was written.
- */
+/** Writes the stream, compressed, and reads it back: after it returns, the file has these bytes. */
 export async function writeFile(
   place: BackupPlace,
   name: string,
@@ -21,7 +18,9 @@ export async function writeFile(
   return file;
 }
 
-/** The content of a file, decompressed. The stream errors at its end when a byte was changed. */
+/**
+ * Returns the decompressed content of a file. The stream fails at its end if a byte has changed.
+ */
 export async function readFile(place: BackupPlace, file: BackupFile): Promise<Readable> {
   const plain = pipeline(await openStored(place, file), createZstdDecompress(), ignore);
   return Readable.from(explained(place, file, plain), { objectMode: false });
@@ -31,18 +30,18 @@ async function* explained(place: BackupPlace, file: BackupFile, plain: Readable)
   try {
     yield* plain as AsyncIterable<Buffer>;
   } catch (error) {
-    // A changed byte may be met by what decompresses before the hash is known.
+    // The decompressor may find a changed byte before the hash does.
     throw /ZSTD|^Z_/.test(String((error as { code?: unknown }).code))
       ? damagedFile(place, file.name)
       : error;
   }
 }
 
-/** The error of a file that is not what was written. */
+/** Returns the error of a file that has changed or is missing. */
 export function damagedFile(place: BackupPlace, name: string): UserError {
   return new UserError(
     `The backup in ${place.name} is damaged: ${name} is missing or has changed. Restore ` +
-      'another backup (--to an earlier time), or bring the file back.',
+      'another backup (--to an earlier time), or restore the file.',
   );
 }
 
@@ -55,12 +54,12 @@ async function openStored(place: BackupPlace, file: BackupFile): Promise<Readabl
   return pipeline(content, seen.stream, ignore);
 }
 
-/** Whoever reads the last stream of a pipeline is told of its fault by that stream. */
+/** The last stream of a pipeline reports the error to its reader. */
 function ignore(): void {}
 
 type Facts = { bytes: number; sha256: string };
 
-/** Passes bytes on and says what they were; `judge` throws where they must not be so. */
+/** Passes bytes on and measures them; `judge` throws if they are wrong. */
 function measuring(judge: (facts: Facts) => void = () => undefined) {
   const hash = createHash('sha256');
   let bytes = 0;

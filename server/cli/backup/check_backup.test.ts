@@ -26,7 +26,7 @@ test('a check reads a backup whole, needs no store, and finds one changed byte',
   assert.equal(await backup(context, place.name, check), 0);
   assert.match(
     said.join(),
-    /^The backup \S+ in .*checked is whole: \d+ files, \d+ bytes, read in /,
+    /^The backup \S+ in .*checked is complete: \d+ files, \d+ bytes, read in /,
   );
   assert.equal(await backup(context, place.name, { ...check, json: true }), 0);
   const { files: count } = JSON.parse(said[1]!) as { files: number };

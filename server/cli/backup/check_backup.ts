@@ -12,9 +12,9 @@ import { openPlace } from './places/open_place.ts';
 export type CheckFlags = { passphraseFile?: string; to?: string; json?: boolean };
 
 /**
- * `sluice backup --check`: reads a backup to its last byte and compares it with its manifest, opens
- * its secret keys, and asks whether this release can restore it. Changes nothing, and needs neither
- * stores nor room. Exit code 1: another backup is needed.
+ * `sluice backup --check`: reads a whole backup and compares it with its manifest, opens its secret
+ * keys, and checks whether this release can restore it. It changes nothing, and needs neither
+ * stores nor disk space. Exit code 1: create another backup.
  */
 export async function checkBackup(
   { config, say }: CommandContext,
@@ -30,8 +30,9 @@ export async function checkBackup(
   requireKnownSchema(manifest);
   if (config.secret_key !== undefined && !keys.includes(config.secret_key))
     throw new UserError(
-      `SLUICE_SECRET_KEY is not among the secret keys of the backup ${name}: it is the backup of ` +
-        'another server, or from before the key was changed. Create a backup.',
+      `SLUICE_SECRET_KEY is not among the secret keys of the backup ${name}: the backup ` +
+        'belongs to another server, or to the time before the key was changed. Create a ' +
+        'backup.',
     );
   const files = filesOf(manifest);
   for (const file of files) for await (const _ of await readFile(place, file));
@@ -42,8 +43,9 @@ export async function checkBackup(
     say(JSON.stringify({ name, taken_at, release, files: files.length, bytes, seconds }));
   else
     say(
-      `The backup ${name} in ${place.name} is whole: ${counted(files.length, 'file')}, ${bytes} ` +
-        `bytes, read in ${seconds.toFixed(1)} s. It has everything ingested before ${taken_at}.`,
+      `The backup ${name} in ${place.name} is complete: ${counted(files.length, 'file')}, ` +
+        `${bytes} bytes, read in ${seconds.toFixed(1)} s. It has everything ingested before ` +
+        `${taken_at}.`,
     );
   return 0;
 }

@@ -8,8 +8,9 @@ import type { BackupPlace } from './places/place.ts';
 import { counted } from '../../platform/counted.ts';
 
 /**
- * Tables of processes and browsers, not of decisions: a restored server has other processes, and
- * everybody signs in again. Salts of visitors must disappear with their day everywhere.
+ * Tables about processes and browsers, which a backup leaves out: a restored server has other
+ * processes, and everybody signs in again. Salts of visitors must be deleted everywhere after their
+ * day.
  */
 const left_out = new Set(['workers', 'rate_counts', 'insert_pace', 'sessions', 'visitor_salts']);
 
@@ -17,16 +18,16 @@ const left_out = new Set(['workers', 'rate_counts', 'insert_pace', 'sessions', '
 type ControlCopy = Pick<Manifest, 'control_taken_at' | 'migrations' | 'tables' | 'sequences'>;
 
 /**
- * A folder for one copy of the control store alone: two backups have one name while nothing
- * settles, and neither may take the files of the other.
+ * Returns a folder for one copy of the control store. Two backups can have the same name if no
+ * event arrives in between, and must not share files.
  */
 export function controlFolder(backup: string): string {
   return `control/${backup}-${randomUUID().slice(0, 8)}/`;
 }
 
 /**
- * Copies the control store as it is at one instant, each table into a file of the folder. Nothing
- * waits for it, and nothing is changed.
+ * Copies the control store as of one instant, each table into a file of the folder. It blocks
+ * nothing and changes nothing.
  */
 export async function copyControl(
   url: string,
@@ -79,9 +80,8 @@ async function sequencesOf(session: CopySession): Promise<Manifest['sequences']>
 }
 
 /**
- * Fills a control store that has the schema of the backup and nothing else. Guarantee: all of it is
- * there afterwards, row by row as it was counted, or nothing. With `compares` each table is read
- * again and compared, byte for byte.
+ * Fills an empty control store with the backup's schema. Guarantee: all counted rows are there
+ * afterwards, or none. With `compares`, reads each table again and compares it byte for byte.
  */
 export async function fillControl(
   url: string,
@@ -91,7 +91,7 @@ export async function fillControl(
 ): Promise<void> {
   const session = await openCopySession(url, 'load');
   try {
-    // Migrations may have put rows in, which the backup has too.
+    // Migrations may have inserted rows that the backup has too.
     const names = tables.map(({ name }) => `"${name}"`).join(', ');
     await session.rows(`TRUNCATE ${names} CASCADE`);
     let done = 0;
@@ -119,10 +119,10 @@ async function fillTable(
 ): Promise<void> {
   const rows = await session.copyIn(table, await readFile(place, file));
   if (rows !== table.rows)
-    throw new Error(`The table ${table.name} took ${rows} of ${counted(table.rows, 'row')}.`);
+    throw new Error(`The table ${table.name} received ${rows} of ${counted(table.rows, 'row')}.`);
 }
 
-/** A table that was just filled gives its rows in the order in which they came. */
+/** A newly filled table returns its rows in the order of insertion. */
 async function compareTable(
   session: CopySession,
   place: BackupPlace,
@@ -133,7 +133,7 @@ async function compareTable(
     await digestOf(await readFile(place, file)),
     await digestOf(session.copyOut(table).bytes),
   ];
-  if (wanted !== found) throw new Error(`The table ${table.name} is not what the backup has.`);
+  if (wanted !== found) throw new Error(`The table ${table.name} differs from the backup.`);
 }
 
 async function digestOf(bytes: Readable): Promise<string> {

@@ -23,10 +23,10 @@ import { tellReconciled } from './tell_reconciled.ts';
 type DrillFlags = { from?: string; passphraseFile?: string };
 
 /**
- * `sluice drill`: creates a backup, restores it into a temporary folder with its own stores, asks
- * the destinations as a restore does, and compares every row. The server and the destinations stay
- * unchanged. The folder is removed; after a kill, by the next drill. Exit code 1 if something
- * differs.
+ * `sluice drill`: creates a backup, restores it into a temporary folder with its own stores, checks
+ * the destinations like a restore, and compares every row. The server and the destinations stay
+ * unchanged. The folder is deleted; after a kill, the next drill deletes it. Exit code 1 if
+ * something differs.
  */
 export async function drill(context: CommandContext, flags: DrillFlags): Promise<number> {
   const passphrase = readPassphrase(context.config, flags.passphraseFile);
@@ -49,7 +49,7 @@ export async function drill(context: CommandContext, flags: DrillFlags): Promise
     context.say(`restore  ${seconds()} s`);
     tellReconciled(found, context.say);
     if (found.some(({ is_waiting }) => is_waiting))
-      context.say('That is what a restore would ask of you. At the server itself nothing waits.');
+      context.say('A restore would ask you for this. At the server itself, no export waits.');
     context.say(
       `control store: ${counted(backup.manifest.tables.length, 'table')}, ` +
         `${counted(controlRows(backup.manifest), 'row')} compared, 0 differ`,
@@ -62,11 +62,11 @@ export async function drill(context: CommandContext, flags: DrillFlags): Promise
 }
 
 function noBackup({ say }: CommandContext, name: string): number {
-  say(`There is no whole backup in ${name}.`);
+  say(`There is no complete backup in ${name}.`);
   return 1;
 }
 
-/** The same settings, but for the stores. */
+/** Returns the same settings with other stores. */
 function restoredContext({ config, log, say }: CommandContext, data_dir: string): CommandContext {
   const own = {
     database_url: undefined,
@@ -77,7 +77,7 @@ function restoredContext({ config, log, say }: CommandContext, data_dir: string)
   return { log, say, config: { ...config, ...own, previous_secret_keys: [], data_dir } };
 }
 
-/** Gives the seconds since it was last asked. */
+/** Returns a function that returns the seconds since its last call. */
 function openWatch(): () => string {
   let last = performance.now();
   return () => {
@@ -91,7 +91,7 @@ function controlRows({ tables }: Manifest): number {
   return tables.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** Count and digest of all rows of a table that were inserted before an instant. */
+/** Count and digest of a table's rows inserted before an instant. */
 type Sum = { rows: number; digest: string };
 
 async function compareAnalytics(
@@ -126,7 +126,7 @@ async function compareAnalytics(
   return differing;
 }
 
-/** Each row counts with a hash of all its values, whatever the order of the rows. */
+/** Each row counts with a hash of all its values, regardless of the order of rows. */
 async function sumOf(
   clickhouse: ClickHouse,
   table: RowTable,

@@ -5,14 +5,14 @@ import { findFolderHolder, lockDataFolder } from '../../platform/folders/data_fo
 import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
 
 const prefix = 'sluice-drill-';
-/** So often the folder is removed, and so long it must stay away. */
+/** Most attempts to delete the folder, and how long it must stay deleted. */
 const removals_max = 20;
 const removal_ms = 200;
 
 /**
- * Creates the folder of a drill among the temporary ones. It is removed when this process is told
- * to stop; one that a killed drill has left is removed now. Nobody looks for a copy of all data
- * there, with the keys to it.
+ * Creates the folder of a drill among the temporary folders. It is deleted when this process is
+ * stopped; the leftover of a killed drill is deleted now. Nobody would expect a copy of all data
+ * there, with its keys.
  */
 export function openDrillFolder(): string {
   removeLeft();
@@ -29,7 +29,7 @@ function removeLeft(): void {
   }
 }
 
-/** One without a lock may have been created in this moment. */
+/** A folder without a lock may have just been created. */
 function isLeft(folder: string): boolean {
   return (
     lstatSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.() &&
@@ -40,8 +40,8 @@ function isLeft(folder: string): boolean {
 
 async function removeWhenStopped(folder: string): Promise<void> {
   const signal = await stopSignal();
-  // The set-up of the copy's stores continues for a moment and may create a folder again. No other
-  // part of this process may continue meanwhile.
+  // The set-up of the copy's stores continues for a moment and may recreate a folder. This loop is
+  // synchronous, so that the rest of this process waits meanwhile.
   for (let tries = 0; tries < removals_max; tries += 1) {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, removal_ms);

@@ -9,14 +9,13 @@ import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import type { LaterErasure, LaterKnown } from './later_backups.ts';
 
-/** Longer than any process remembers what it read of the analytics store. */
+/** Longer than any process caches what it read from the analytics store. */
 const memory_seconds = 12;
 
 /**
- * Does those erasures once more that were done after the restored backup: all of a project's as one
- * erasure, about the distinct ids that the restored store has, by their hashes. Their rows are gone
- * afterwards, where nothing is under way that they wait for; the server does the rest. Gives what a
- * person has to know, in sentences.
+ * Repeats the erasures that were done after the restored backup: one erasure per project, with the
+ * restored store's distinct ids, found by their hashes. Their rows are gone afterwards, unless they
+ * wait for something in progress; the server does the rest. Returns sentences for the operator.
  */
 export async function eraseAgain(
   engine: Engine,
@@ -37,11 +36,11 @@ export async function eraseAgain(
     ),
     ...known.back.map(
       ({ kind, name }) =>
-        `The ${kind} ${name} was deleted after the backup, and is back: delete it again.`,
+        `The ${kind} ${name} was deleted after the backup, and has been restored: delete it again.`,
     ),
-    `Erasures of after ${known.until} are in no backup of this place: look them up where you ` +
-      'keep whom you were asked to erase, and ask for them again. ' +
-      `\`${commandLine('verify')}\` names those for which a delivery was written once more.`,
+    `No backup in this place has the erasures after ${known.until}: look them up in your own ` +
+      `records, and request them again. \`${commandLine('verify')}\` names those for which a ` +
+      'delivery was written again.',
   ];
 }
 
@@ -69,7 +68,7 @@ function done(erasures: LaterErasure[]): LaterErasure[] {
   return erasures.filter(({ kind, is_finished }) => is_finished && kind === 'persons');
 }
 
-/** Asks for one erasure of all of them; undefined where the store has none of their ids. */
+/** Requests one erasure for all of them; undefined if the store has none of their ids. */
 async function askAgain(
   engine: Engine,
   team_id: number,
@@ -83,7 +82,7 @@ async function askAgain(
   for await (const ids of storedErasedIds(engine, team_id, signal, own_ids))
     distinct_ids.push(...ids);
   if (distinct_ids.length === 0) return undefined;
-  // The decision about late events of a remembered id stays.
+  // The decision about late events of a remembered id is kept.
   const isRefused = own.every(({ late_events }) => late_events === 'refuse');
   return db.transaction(async (tx) => {
     const project = await tx.row<{ organization_id: string }>(
@@ -97,8 +96,8 @@ async function askAgain(
       late_events: isRefused ? 'refuse' : 'anonymize',
       created_by: null,
     });
-    // As old as the first of them, and older than those that had not ended: these would wait for
-    // runs that nobody carries out before it is their turn.
+    // It gets the age of the first of them, so it comes before unfinished erasures: these would
+    // wait for runs that nobody executes before its turn.
     await tx.run(sql`
       UPDATE erasures SET created_at = (SELECT min(created_at) FROM erasures
           WHERE id = ANY (${own_ids}::uuid[]) OR (team_id = ${team_id} AND finished_at IS NULL))
@@ -108,7 +107,7 @@ async function askAgain(
   });
 }
 
-/** Works until the rows are gone, and no delivery is made of them, or nothing can be done now. */
+/** Works until the rows are deleted and no delivery contains them, or until it has to wait. */
 async function removeRows(engine: Engine, ids: string[], signal: AbortSignal): Promise<void> {
   const areThere = async () =>
     (await engine.db.row(sql`SELECT 1 FROM erasures WHERE id = ANY (${ids}::uuid[])
@@ -124,16 +123,16 @@ function sentenceOf(
   const head = `Erasure ${id} of project ${team_id}`;
   if (is_closed)
     return (
-      `${head} was asked for after the backup, under a secret key that the backup does not have: ` +
-      'ask for it again.'
+      `${head} was requested after the backup, under a secret key that the backup does not ` +
+      'have: request it again.'
     );
-  if (!is_finished) return `${head} was requested after the backup, and continues by itself.`;
+  if (!is_finished) return `${head} was requested after the backup, and the server continues it.`;
   if (kind === 'events')
     return (
-      `${head} removed events by a filter after the backup, which is forgotten since: ask for it ` +
-      'again.'
+      `${head} removed events by a filter after the backup. The filter is no longer known: ` +
+      'request it again.'
     );
   return again === undefined
     ? `${head} was finished after the backup, which has no rows of these persons.`
-    : `${head} was done after the backup: the server does it again, as erasure ${again}.`;
+    : `${head} was done after the backup: the server repeats it, as erasure ${again}.`;
 }

@@ -6,7 +6,7 @@ import { migrations_folder } from '../process/process.ts';
 import { UserError } from '../user_error.ts';
 import type { Manifest } from './manifest.ts';
 
-/** Throws for a backup of a newer release, which has tables that this one does not know. */
+/** Throws for a backup of a newer release, which has unknown tables. */
 export function requireKnownSchema({ migrations, analytics_migrations, release }: Manifest): void {
   const analytics = readdirSync(join(migrations_folder, 'clickhouse'));
   const own = new Map(

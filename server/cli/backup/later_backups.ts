@@ -7,7 +7,7 @@ import { listBackups, openBackupKeys, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import type { BackupPlace } from './places/place.ts';
 
-/** An erasure that a later backup of the place knows, and the restored one does not. */
+/** An erasure in a later backup of the place that the restored one does not have. */
 export type LaterErasure = {
   id: string;
   team_id: number;
@@ -16,26 +16,26 @@ export type LaterErasure = {
   is_finished: boolean;
 };
 
-/** A project, user or organization that is back, and was deleted after the restored backup. */
+/** A project, user or organization that was deleted after the restored backup, and exists again. */
 export type BackAgain = { kind: 'project' | 'user' | 'organization'; name: string };
 
-/** Knowledge of later backups about data that had to leave for good. */
+/** Knowledge of later backups about deleted data. */
 export type LaterKnown = {
   erasures: LaterErasure[];
   back: BackAgain[];
-  /** The newest instant of which one of them, or the restored one, knows. */
+  /** The newest instant that one of them, or the restored one, covers. */
   until: string;
-  /** Sentences about those that cannot be read. */
+  /** Sentences about unreadable backups. */
   unread: string[];
 };
 
 const tables = ['erasures', 'erased_ids', 'removals', 'deletions'] as const;
 
 /**
- * Enters in a restored control store of this release the erasures that later backups of the place
- * know, with their certificates and with the hashes by which late events are refused; of projects
- * that were created later nothing. A backup that cannot be read, or that the passphrase does not
- * open, is named and left out.
+ * Enters the erasures of later backups into a restored control store of this release, with their
+ * certificates and the hashes by which late events are refused. Skips projects that were created
+ * later. A backup that cannot be read, or that the passphrase does not open, is reported and
+ * skipped.
  */
 export async function enterLaterErasures(
   database_url: string,
@@ -49,7 +49,7 @@ export async function enterLaterErasures(
   try {
     for (const name of tables)
       await session.rows(`CREATE TEMP TABLE later_${name} (LIKE ${name} INCLUDING DEFAULTS)`);
-    // The newest first: of an erasure that several know it says how it ended.
+    // The newest first, because it has the final state of an erasure.
     for (const name of names.toReversed()) {
       const later = await openLater(place, name, passphrase, known.unread);
       if (later === undefined || later.server !== backup.manifest.server) continue;
@@ -66,7 +66,7 @@ export async function enterLaterErasures(
   return { ...known, back: [...back.values()] };
 }
 
-/** The manifest, when all that is wanted of it was there byte for byte. */
+/** Returns the manifest if all needed files are intact. */
 async function openLater(
   place: BackupPlace,
   name: string,
@@ -75,7 +75,7 @@ async function openLater(
 ): Promise<Manifest | undefined> {
   try {
     const later = await readManifest(place, name);
-    // A backup that was written without the passphrase may not erase anything.
+    // A backup that was written without the passphrase must not cause erasures.
     await openBackupKeys(place, later, passphrase);
     requireKnownSchema(later.manifest);
     for (const { file } of wantedOf(later.manifest))
@@ -84,8 +84,8 @@ async function openLater(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     unread.push(
-      `The later backup ${name} was not looked at for erasures. ${error.message} Erasures that ` +
-        'it alone knows are not done again.',
+      `The later backup ${name} was not checked for erasures. ${error.message} Erasures that ` +
+        'only this backup has are not repeated.',
     );
     return undefined;
   }
@@ -108,11 +108,11 @@ async function fill(
   await session.copyIn(into, await readFile(place, found.file));
 }
 
-/** Those that the restored backup has stay as they are; what had not ended begins anew. */
+/** Erasures of the restored backup stay unchanged; unfinished ones restart. */
 async function enter(session: CopySession): Promise<LaterErasure[]> {
   await session.rows(`UPDATE later_erasures later SET created_by = NULL
     WHERE NOT EXISTS (SELECT 1 FROM users WHERE id = later.created_by)`);
-  // A project of another organization got its number after the backup.
+  // A project of another organization got the same number after the backup.
   await session.rows(`DELETE FROM later_erasures later WHERE NOT EXISTS (SELECT 1 FROM projects
     WHERE id = later.team_id AND organization_id = later.organization_id)`);
   const entered = await session.rows<LaterErasure>(`

@@ -129,7 +129,7 @@ test('a restore repeats the erasures that later backups record', async () => {
   assert.match(told, new RegExp(`Erasure ${filter} of project .* ask for it again`));
   assert.match(told, new RegExp(`Erasure ${carl} of project .* continues by itself`));
   assert.match(told, new RegExp(`The project ${deleted.project.id} .* is back: delete it again`));
-  assert.match(told, /Erasures of after 20.* are in no backup of this place/);
+  assert.match(told, /No backup in this place has the erasures after 20/);
   const again = new RegExp(`Erasure ${ada} of .* does it again, as erasure (.*)\\.`).exec(
     told,
   )?.[1];

@@ -8,10 +8,10 @@ import { openKeys, sealKeys } from './passphrase.ts';
 import type { SealedKeys } from './passphrase.ts';
 import type { BackupPlace } from './places/place.ts';
 
-/** A file of a backup, with what its bytes must be. Without rows there is none. */
+/** A file of a backup, with the size and hash of its bytes. Without rows there is none. */
 export type BackupFile = { name: string; bytes: number; sha256: string };
 
-/** A table of the control store, whole, as PostgreSQL's own text. */
+/** A whole table of the control store, in PostgreSQL's text format. */
 export type ControlTable = {
   name: string;
   columns: string[];
@@ -21,7 +21,7 @@ export type ControlTable = {
 
 /**
  * Rows of a table that were inserted in `[from, to)`, microseconds since the epoch, in ClickHouse's
- * Native format. Such rows never change and are never more: they can only be removed.
+ * Native format. Such rows never change, and none is added: they can only be removed.
  */
 export type Stretch = {
   table: RowTable;
@@ -34,13 +34,12 @@ export type Stretch = {
 
 /**
  * The content of a backup. `taken_at`: it has all rows of the analytics store inserted before this
- * instant, and none inserted later. `control_taken_at`: the instant of the control store, never
- * earlier.
+ * instant, and none after it. `control_taken_at`: the instant of the control store, never earlier.
  */
 export type Manifest = {
   version: 1;
   release: string;
-  /** The server whose backup this is, by the key that checks its receipts. */
+  /** The server of this backup, identified by the key that checks its receipts. */
   server: string;
   taken_at: string;
   control_taken_at: string;
@@ -52,7 +51,7 @@ export type Manifest = {
   stretches: Stretch[];
 };
 
-/** A backup that is there and whole, as far as its manifest says. */
+/** A backup whose manifest exists and is intact. */
 export type KnownBackup = {
   name: string;
   manifest: Manifest;
@@ -62,14 +61,14 @@ export type KnownBackup = {
 
 const folder = 'backups/';
 
-/** The name under which the backup of an instant is found, which sorts as time does. */
+/** Returns the name of the backup of an instant; names sort by time. */
 export function nameOf(takenAt: string): string {
   return new Date(takenAt).toISOString().replaceAll(/[-:.]/g, '');
 }
 
 /**
- * Writes the manifest: from then on the backup is there. Its text and the sealed keys stand under
- * hashes of their own, and the keys open together with the hash of the text alone.
+ * Writes the manifest: from then on, the backup exists. Its text and the sealed keys have their own
+ * hashes, and the keys open only together with the hash of the text.
  */
 export async function writeManifest(
   place: BackupPlace,
@@ -84,7 +83,7 @@ export async function writeManifest(
   await place.write(`${folder}${nameOf(manifest.taken_at)}.json`, Readable.from([whole]));
 }
 
-/** The names of the backups that are there, oldest first. */
+/** Lists the names of the existing backups, oldest first. */
 export async function listBackups(place: BackupPlace): Promise<string[]> {
   const names: string[] = [];
   for await (const name of place.list(folder)) {
@@ -94,7 +93,7 @@ export async function listBackups(place: BackupPlace): Promise<string[]> {
   return names.sort();
 }
 
-/** Reads a backup's manifest. Throws a `UserError` when it is damaged. */
+/** Reads a backup's manifest. Throws a `UserError` if it is damaged. */
 export async function readManifest(place: BackupPlace, name: string): Promise<KnownBackup> {
   const damaged = new UserError(
     `The backup ${name} in ${place.name} is damaged: its manifest has changed. ` +
@@ -120,14 +119,14 @@ export async function readManifest(place: BackupPlace, name: string): Promise<Kn
   }
 }
 
-/** The newest backup, or the newest at or before an instant. */
+/** Returns the newest backup, or the newest one at or before an instant. */
 export async function chooseBackup(place: BackupPlace, to?: string): Promise<KnownBackup> {
   const names = await listBackups(place);
   if (names.length === 0)
-    throw new UserError(`There is no whole backup in ${place.name}. Name another place.`);
+    throw new UserError(`There is no complete backup in ${place.name}. Name another place.`);
   const until = to === undefined ? undefined : Date.parse(to);
   if (Number.isNaN(until))
-    throw new WrongUsageError(`"${to}" is no instant. Write one as 2026-11-22T21:00:00Z.`);
+    throw new WrongUsageError(`"${to}" is not an instant. Write one as 2026-11-22T21:00:00Z.`);
   const before =
     until === undefined ? names : names.filter((name) => name <= nameOf(isoInstant(until)));
   const name = before.at(-1);
@@ -138,7 +137,7 @@ export async function chooseBackup(place: BackupPlace, to?: string): Promise<Kno
   return readManifest(place, name);
 }
 
-/** The files that a backup needs. */
+/** Returns the files that a backup needs. */
 export function filesOf({
   tables,
   stretches,
@@ -146,7 +145,7 @@ export function filesOf({
   return [...tables, ...stretches].flatMap(({ file }) => file ?? []);
 }
 
-/** The secret keys of a backup. Throws a `UserError` when the passphrase is another one. */
+/** Returns the secret keys of a backup. Throws a `UserError` if the passphrase is wrong. */
 export async function openBackupKeys(
   place: BackupPlace,
   { name, manifest, keys, are_keys_summed }: KnownBackup,
@@ -155,8 +154,8 @@ export async function openBackupKeys(
   const opened = await openKeys(keys, passphrase, hash('sha256', JSON.stringify(manifest)));
   if (opened === undefined)
     throw new UserError(
-      `The passphrase is not the one of the backup ${name} in ${place.name}. Give that one, with ` +
-        'SLUICE_BACKUP_PASSPHRASE or --passphrase-file.' +
+      `The passphrase does not open the backup ${name} in ${place.name}. Enter the right ` +
+        'one, with SLUICE_BACKUP_PASSPHRASE or --passphrase-file.' +
         (are_keys_summed
           ? ''
           : ' If it is the right one, the keys in this backup of an older release are damaged: ' +
@@ -165,7 +164,7 @@ export async function openBackupKeys(
   return opened;
 }
 
-/** Removes the manifest: the backup is there no more. */
+/** Deletes the manifest: the backup no longer exists. */
 export async function removeManifest(place: BackupPlace, name: string): Promise<void> {
   await place.remove(`${folder}${name}.json`);
 }

@@ -4,22 +4,22 @@ import { promisify } from 'node:util';
 import type { Config } from '../../config/config.ts';
 import { WrongUsageError } from '../user_error.ts';
 
-/** The secret keys of the server as a backup has them. */
+/** The secret keys of the server, as stored in a backup. */
 export type SealedKeys = { salt: string; sealed: string };
 
 const characters_min = 12;
 const key_bytes = 32;
 const iv_bytes = 12;
 const tag_bytes = 16;
-// Some 0.3 s and 128 MiB for each try.
+// About 0.3 s and 128 MiB for each try.
 const cost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
 
-/** The passphrase of the file or of the settings. Throws a `UserError` where there is none. */
+/** Returns the passphrase of the file or the settings. Throws a `UserError` if there is none. */
 export function readPassphrase(config: Config, file: string | undefined): string {
   const text = file === undefined ? config.backup_passphrase : readFile(file);
   if (text === undefined)
     throw new WrongUsageError(
-      'A backup holds the secret key under a passphrase: give one of at least ' +
+      'A backup encrypts the secret key with a passphrase: set one of at least ' +
         `${characters_min} characters with SLUICE_BACKUP_PASSPHRASE or --passphrase-file.`,
     );
   if (text.length < characters_min)
@@ -36,9 +36,9 @@ function readFile(path: string): string {
 }
 
 /**
- * Seals the keys under the passphrase (scrypt, AES-256-GCM). They open only together with `bound`,
- * so that nobody without the passphrase can change the facts that they vouch for. A process uses
- * one salt per passphrase, and an initialization vector per sealing.
+ * Seals the keys with the passphrase (scrypt, AES-256-GCM). They open only together with `bound`,
+ * so that nobody without the passphrase can change these facts. A process uses one salt per
+ * passphrase, and one initialization vector per sealing.
  */
 export async function sealKeys(
   keys: readonly string[],
@@ -56,7 +56,7 @@ export async function sealKeys(
   return { salt: salt.toString('base64'), sealed: sealed.toString('base64') };
 }
 
-/** The keys again; undefined when the passphrase is another one, or `bound` was changed. */
+/** Returns the opened keys; undefined if the passphrase is wrong or `bound` was changed. */
 export async function openKeys(
   { salt, sealed }: SealedKeys,
   passphrase: string,
@@ -81,9 +81,9 @@ export async function openKeys(
 }
 
 /**
- * The last key that sealed or opened something: what does not open has no say in a salt. A backup
- * is sealed with the key that has just opened the one before it, and read with it where that comes
- * next (`drill`): one derivation for both.
+ * The last key that sealed or opened something. A key that opens nothing is not stored here. A
+ * backup is sealed with the key that opened the one before, and read with the same key (`drill`):
+ * one derivation for both.
  */
 let last: { passphrase: string; salt: Buffer; key: Buffer } | undefined;
 

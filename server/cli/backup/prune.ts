@@ -4,9 +4,9 @@ import type { BackupPlace } from './places/place.ts';
 import { isWrittenName } from './places/written_names.ts';
 
 /**
- * Removes all backups but the newest `keep`, and all files that none of these needs, also those
- * that a kill has left; what no backup wrote stays. No backup may be under way: its files are named
- * by none yet.
+ * Deletes all backups except the newest `keep`, and all files that none of these needs, also
+ * leftovers of a kill. Files that no backup wrote stay. No backup may be in progress, because no
+ * manifest names its files yet.
  */
 export async function prune(place: BackupPlace, keep: number): Promise<string> {
   const names = await listBackups(place);
@@ -15,7 +15,7 @@ export async function prune(place: BackupPlace, keep: number): Promise<string> {
   const needed = new Set<string>();
   for (const name of kept)
     for (const file of filesOf((await readManifest(place, name)).manifest)) needed.add(file.name);
-  // First the manifests: what is listed is whole at any time.
+  // The manifests are deleted first, so that listed backups are always complete.
   for (const name of removed) await removeManifest(place, name);
   for (const folder of ['analytics/', 'control/'])
     for await (const name of place.list(folder))

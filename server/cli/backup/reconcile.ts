@@ -10,8 +10,8 @@ import { tellReconciled } from './tell_reconciled.ts';
 type ReconcileFlags = { export?: string; assume?: string; json?: boolean };
 
 /**
- * `sluice reconcile`: asks the destinations of exports that still wait since a restore what was
- * delivered, also beside a running server. Exit code 1 when some go on waiting.
+ * `sluice reconcile`: asks the destinations for the deliveries of exports that still wait since a
+ * restore, also beside a running server. Exit code 1 if some exports still wait.
  */
 export async function reconcile(context: CommandContext, flags: ReconcileFlags): Promise<number> {
   const { say } = context;
@@ -29,8 +29,8 @@ export async function reconcile(context: CommandContext, flags: ReconcileFlags):
     say(
       flags.export === undefined
         ? 'No export waits to be reconciled.'
-        : `The export ${flags.export} does not wait to be reconciled. Without --export all that ` +
-            'wait are.',
+        : `The export ${flags.export} is not waiting for reconciliation. Without --export, ` +
+            'all waiting exports are reconciled.',
     );
   else tellReconciled(found, say);
   return found.some(({ is_waiting }) => is_waiting) ? 1 : 0;
@@ -39,8 +39,8 @@ export async function reconcile(context: CommandContext, flags: ReconcileFlags):
 function assumptionOf({ export: id, assume }: ReconcileFlags): Assumption | undefined {
   if (assume === undefined) return undefined;
   if (assume !== 'delivered' && assume !== 'missing')
-    throw new WrongUsageError('--assume is delivered or missing.');
+    throw new WrongUsageError('--assume must be delivered or missing.');
   if (id === undefined)
-    throw new WrongUsageError('--assume is said of one export: name it with --export.');
+    throw new WrongUsageError('--assume needs one export: name it with --export.');
   return assume;
 }

@@ -5,8 +5,8 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { UserError } from '../user_error.ts';
 
 /**
- * Throws where the database of the control store has a table: a store of one's own may be
- * somebody's.
+ * Throws if the database of the control store has a table, because an external store may belong to
+ * somebody.
  */
 export async function requireEmptyControl(db: Database): Promise<void> {
   const found = await db.row<{ relname: string }>(sql`
@@ -19,7 +19,7 @@ export async function requireEmptyControl(db: Database): Promise<void> {
     );
 }
 
-/** Throws where the database of the analytics store has one of our tables. */
+/** Throws if the database of the analytics store has one of our tables. */
 export async function requireEmptyAnalytics(clickhouse: ClickHouse): Promise<void> {
   const [table] = await clickhouse.rows<{ name: string }>({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()

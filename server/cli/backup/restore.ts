@@ -46,15 +46,15 @@ import { openTelling } from './telling.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 import { counted } from '../../platform/counted.ts';
 
-/** With less PostgreSQL cannot begin another file of its journal. */
+/** With less disk space, PostgreSQL cannot create another WAL file. */
 const room_bytes_min = 16 * 2 ** 20;
 
 /** The options of `sluice restore`. */
 type RestoreFlags = { passphraseFile?: string; to?: string; lost?: string; json?: boolean };
 
 /**
- * `sluice restore`: brings a backup into empty stores, then asks the destinations what was
- * delivered after it. Exit code 0: `sluice start` goes on from there; 1: some exports wait for
+ * `sluice restore`: restores a backup into empty stores, then asks the destinations for later
+ * deliveries. Exit code 0: `sluice start` can continue; 1: some exports wait for
  * `sluice reconcile`.
  */
 export async function restore(
@@ -93,7 +93,7 @@ function tellRestored(
     `Restored the backup ${name}: ${what[lost ?? 'both']}, in ` +
       `${((performance.now() - began) / 1_000).toFixed(1)} s.`,
   );
-  if (lost !== undefined) say(`${storeName(keptStore(lost))} was kept as it is.`);
+  if (lost !== undefined) say(`${storeName(keptStore(lost))} was kept unchanged.`);
   say(
     lost === 'postgres'
       ? `Changes since ${manifest.control_taken_at} are lost: make them again.`
@@ -106,11 +106,10 @@ function tellRestored(
 }
 
 /**
- * Restores a backup and reconciles it. Everything that can be wrong with the backup, the passphrase
- * or the stores is said before anything is created, but for changed bytes, which are met on the
- * way: then what was created is taken away again. With `compares` the control store is read once
- * more and compared with the backup. With `lost` only that store is restored, and the other one is
- * kept.
+ * Restores a backup and reconciles its exports. Checks backup, passphrase and stores before it
+ * creates anything. Changed bytes are found later, and then everything created is deleted again.
+ * With `compares`, reads the control store again and compares it with the backup. With `lost`,
+ * restores only that store and keeps the other one.
  */
 export async function restoreBackup(
   context: Pick<CommandContext, 'config' | 'log'>,
@@ -123,12 +122,12 @@ export async function restoreBackup(
   const keys = await openBackupKeys(place, backup, passphrase);
   requireKnownSchema(backup.manifest);
   await requireFiles(place, backup.manifest);
-  // The keys of a control store that is kept are not looked for in a backup of before.
+  // The keys of a kept control store may be newer than those in the backup.
   const isControlKept = lost === 'clickhouse';
   if (!isControlKept && config.secret_key !== undefined && !keys.includes(config.secret_key))
     throw new UserError(
-      'SLUICE_SECRET_KEY is not the secret key of the backup. Set that one, or none: then it is ' +
-        'kept in the data folder.',
+      'SLUICE_SECRET_KEY is not the secret key of the backup. Set that one, or none: then it ' +
+        'is stored in the data folder.',
     );
   await (lost === undefined ? prepareFolder(config) : prepareForLost(config, lost));
   let stores: Stores | undefined;
@@ -143,9 +142,9 @@ export async function restoreBackup(
     await rm(join(config.data_dir, restoring_name), { force: true });
     return restored;
   } catch (error) {
-    // Then what is there is another's.
+    // The folder's content belongs to another process then.
     if (error instanceof FolderInUseError) throw error;
-    // Free room is checked before anything is removed.
+    // Free space is checked before anything is deleted.
     const told = (await lacksRoom(config, error)) ? noRoom(config, backup.manifest) : error;
     await stores?.close();
     if (lost === undefined) {
@@ -157,8 +156,8 @@ export async function restoreBackup(
 }
 
 /**
- * A store that ends because it cannot write leaves nothing but a connection that has ended: then
- * the room that is left tells it.
+ * A store that ends because it cannot write only shows a broken connection, so the remaining disk
+ * space explains it.
  */
 async function lacksRoom(config: Config, error: unknown): Promise<boolean> {
   const isEmbedded = config.database_url === undefined || config.clickhouse_url === undefined;
@@ -184,13 +183,13 @@ async function requireFiles(place: BackupPlace, manifest: Manifest): Promise<voi
   if (missing !== undefined) throw damagedFile(place, missing.name);
 }
 
-/** Marks the folder, so that nobody takes what is half restored for a server's. */
+/** Marks the folder, so that no server starts on a partial restore. */
 async function prepareFolder(config: Config): Promise<void> {
   const { data_dir } = config;
   const unfinished = unfinishedRestore(config);
   if (unfinished !== undefined && unfinished !== 'both')
     throw new UserError(
-      `A restore of ${storeName(unfinished)} alone into ${data_dir} has not ended, and the ` +
+      `A restore of ${storeName(unfinished)} alone into ${data_dir} is unfinished, and the ` +
         `other store there is intact. Restore again with --lost ${unfinished}.`,
     );
   lockDataFolder(data_dir)();
@@ -198,13 +197,16 @@ async function prepareFolder(config: Config): Promise<void> {
   if (names.length > 0 && !names.includes(restoring_name))
     throw new UserError(
       `The data folder ${data_dir} is not empty. Restore into an empty folder: set ` +
-        'SLUICE_DATA_DIR, or move the files away.',
+        'SLUICE_DATA_DIR, or move the files to another place.',
     );
   await clearFolder(data_dir);
   await writeFile(join(data_dir, restoring_name), '', { flush: true });
 }
 
-/** Takes away what a restore has created, all but the mark: a kill leaves what is known for it. */
+/**
+ * Deletes what a restore has created, except the mark, which also identifies the leftover of a
+ * kill.
+ */
 async function clearFolder(folder: string): Promise<void> {
   for (const name of readdirSync(folder))
     if (name !== 'lost+found' && name !== restoring_name)
@@ -241,7 +243,7 @@ async function fillStores(
     const only = new Set(manifest.migrations.map(({ name }) => name));
     await migratePostgres(db, migrations_folder, version, only);
     await fillControl(stores.database_url, place, manifest, { compares, tell });
-    // It names the PostgreSQL that was copied.
+    // It identifies the PostgreSQL of the copy.
     await db.run(sql`DELETE FROM server_facts WHERE name = 'control_store'`);
   } finally {
     await clickhouse.close();

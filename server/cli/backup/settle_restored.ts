@@ -14,7 +14,7 @@ import type { BackupPlace } from './places/place.ts';
 
 const remove_ms_max = 24 * 3_600_000;
 
-/** The result for each export, and further notes for a person, in sentences. */
+/** The result for each export, and notes for the operator, in sentences. */
 export type Restored = { exports: Reconciled[]; said: string[] };
 
 /** The restored backup and its place. */
@@ -26,8 +26,8 @@ type RestoredFrom = {
 };
 
 /**
- * Brings restored stores to this release, takes out of them again what was erased after the backup,
- * as far as it is known, and brings the ledgers to what the destinations hold.
+ * Migrates restored stores to this release, repeats the known erasures after the backup, and
+ * reconciles the ledgers with the destinations.
  */
 export async function settleRestored(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
@@ -42,7 +42,7 @@ export async function settleRestored(
     if (from.lost === 'clickhouse') {
       const said = await removeAgain(engine, taken_at, signal);
       await setAside(engine.db, { taken_at, control_taken_at });
-      // A control store that was kept knows what was delivered, also to who cannot say it.
+      // A kept control store knows the deliveries, also for destinations that cannot be asked.
       return { exports: await reconcileAll(engine, { assumption: 'missing' }), said };
     }
     const said = await restoreControl(engine, stores, from, signal);
@@ -52,7 +52,10 @@ export async function settleRestored(
   }
 }
 
-/** The control store is as old as the backup. Erasures go first: no row of them is delivered. */
+/**
+ * The control store is as old as the backup. Erasures come first, so that none of their rows is
+ * delivered.
+ */
 async function restoreControl(
   engine: Engine,
   stores: Stores,

@@ -2,10 +2,10 @@ import { counted } from '../../platform/counted.ts';
 import type { Reconciled } from '../../engine/exports/reconcile/reconcile.ts';
 import { oneLine } from '../shown_text.ts';
 
-/** Number of file names in the list; --json has them all. */
+/** Most file names in the list; --json has all. */
 const names_max = 5;
 
-/** Says of each export what became of it, and what the store has lost of it. */
+/** Prints the result for each export, and which rows its store has lost. */
 export function tellReconciled(found: Reconciled[], write: (line: string) => void): void {
   const say = (line: string) => write(oneLine(line));
   for (const one of found) {
@@ -15,8 +15,8 @@ export function tellReconciled(found: Reconciled[], write: (line: string) => voi
     if (one.detail !== null) say(`  ${one.detail}`);
     if (entered.completed > 0)
       say(
-        `  entered from ${counted(entered.completed, 'receipt')}: ${counted(one.records, 'row')} ` +
-          'that were delivered after the backup',
+        `  entered from ${counted(entered.completed, 'receipt')}: ` +
+          `${counted(one.records, 'row')} that were delivered after the backup`,
       );
     if (entered.restarted > 0)
       say(`  ${counted(entered.restarted, 'run')} of the backup without a receipt: restarted`);
@@ -35,7 +35,7 @@ export function tellReconciled(found: Reconciled[], write: (line: string) => voi
       tellNames(one.loose, say);
     }
     if (one.others > 0)
-      say(`  ${counted(one.others, 'receipt')} of a version that the backup does not know`);
+      say(`  ${counted(one.others, 'receipt')} of a version that the backup does not have`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Lines of progress to standard error: one a second for who waits, few for a file of them. */
+/** Opens progress lines on standard error: one a second at a terminal, few in a file. */
 export function openTelling(): (line: string) => void {
   let told_at = performance.now();
   return (line) => {

@@ -10,7 +10,7 @@ export type Unfinished = { stretches: Stretch[]; control: string | undefined };
 
 const unfinished = 'unfinished.json';
 
-/** Keeps it for the backup that goes on after a kill or a fault. */
+/** Stores them for the backup that continues after a kill or an error. */
 export async function keepUnfinished(
   place: BackupPlace,
   server: string,
@@ -20,7 +20,9 @@ export async function keepUnfinished(
   await place.write(unfinished, Readable.from([kept]));
 }
 
-/** Finds the parts that an unfinished backup of this server had written; empty without one. */
+/**
+ * Returns the parts that an unfinished backup of this server has written; empty if there is none.
+ */
 export async function findUnfinished(place: BackupPlace, server: string): Promise<Unfinished> {
   const nothing = { stretches: [], control: undefined };
   const content = await place.read(unfinished);
@@ -33,14 +35,15 @@ export async function findUnfinished(place: BackupPlace, server: string): Promis
   }
 }
 
-/** Nothing is under way any more. */
+/** Records that no backup is in progress. */
 export async function forgetUnfinished(place: BackupPlace): Promise<void> {
   await place.remove(unfinished);
 }
 
 /**
- * Removes what a backup that has not ended has copied of the control store, which every backup
- * copies anew; not where it had ended but for the word of it, and `newest` needs these files.
+ * Deletes an unfinished backup's copy of the control store, because every backup copies it again.
+ * Keeps it if the backup was complete except for this record, because `newest` then needs these
+ * files.
  */
 export async function removeControl(
   place: BackupPlace,

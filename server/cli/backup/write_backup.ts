@@ -14,13 +14,13 @@ import type { BackupPlace } from './places/place.ts';
 import { openTelling } from './telling.ts';
 import { forgetUnfinished, keepUnfinished, removeControl } from './unfinished.ts';
 
-/** A copy that took longer is followed by one of what came in meanwhile. */
+/** After a longer copy, the rows ingested meanwhile are copied too. */
 const long_copy_ms = 20_000;
 const copies_max = 4;
-/** After a kill so much is written again at most. */
+/** At most this much time is repeated after a kill. */
 const keep_ms = 2_000;
 
-/** A backup that was created, and what of it was new. */
+/** A new backup, and its new parts. */
 export type CreatedBackup = { manifest: Manifest; new_files: number; new_bytes: number };
 
 /** The parts of a backup, and its place; `known` was written before. */
@@ -37,7 +37,7 @@ export type Writing = {
   rows_per_file: number;
 };
 
-/** Writes all of a backup, its manifest last; the caller keeps every other one away. */
+/** Writes a whole backup, its manifest last; the caller prevents any other backup meanwhile. */
 export async function writeBackup(writing: Writing): Promise<CreatedBackup> {
   const { place, stores, clickhouse, server } = writing;
   const tell = openTelling();
@@ -50,10 +50,11 @@ export async function writeBackup(writing: Writing): Promise<CreatedBackup> {
   let control;
   try {
     control = await copyControl(stores.database_url, place, folder, tell);
-    // Rows that the control store lists as removed must be removed from the older copies.
+    // Rows that the control store lists as removed must also be removed from older copies.
     await copying.copy(cut);
   } catch (error) {
-    // On a full disk the next backup needs the room. If this fails too, the next backup removes it.
+    // On a full disk, the next backup needs the space. If this fails too, the next backup deletes
+    // it.
     await removeControl(place, folder, undefined).catch(() => {});
     throw error;
   }
@@ -78,15 +79,15 @@ export async function writeBackup(writing: Writing): Promise<CreatedBackup> {
 }
 
 /**
- * Copies the analytics store, again and again as it grows. Word of what is written, with what was
- * there before, is kept every few seconds, and when a copy ends with a fault.
+ * Copies the analytics store repeatedly while it grows. Records the written and existing files
+ * every few seconds, and when a copy fails.
  */
 function openCopying(writing: Writing, tell: (line: string) => void) {
   const { place, db, clickhouse, server, rows_per_file: rows } = writing;
   let stretches = writing.known;
   let control: string | undefined;
   const keepNow = (safe: Stretch[]) => {
-    // Existing files are listed first: if both have a range, the existing one counts.
+    // Existing files come first: if both have a range, the existing one counts.
     const files = new Set(safe.flatMap(({ file }) => file?.name ?? []));
     const others = stretches.filter(({ file }) => file !== null && !files.has(file.name));
     return keepUnfinished(place, server, { stretches: [...others, ...safe], control });
@@ -116,7 +117,7 @@ function openCopying(writing: Writing, tell: (line: string) => void) {
   return {
     copy,
     stretches: () => stretches,
-    /** Copies until little can have come meanwhile, and gives the cut (milliseconds). */
+    /** Copies until few rows can have arrived meanwhile, and returns the cut (milliseconds). */
     toCut: async () => {
       for (let copies = 1; ; copies += 1) {
         const began = performance.now();
@@ -125,7 +126,7 @@ function openCopying(writing: Writing, tell: (line: string) => void) {
         if (performance.now() - began < long_copy_ms || copies === copies_max) return cut;
       }
     },
-    /** Keeps word of the folder of the control store, before anything is in it. */
+    /** Records the folder of the control store before it has files. */
     note: async (folder: string) => {
       control = folder;
       await keepNow(stretches);

@@ -12,20 +12,20 @@ type Options = Omit<Asked, 'path' | 'method'> & {
   query?: Record<string, string | number | undefined>;
 };
 
-/** The API of a server, as a command asks it. */
+/** The API of a server, as a command calls it. */
 export type Api = {
   target: Target;
   get<Answer>(path: string, options?: Options): Promise<Answer>;
   post<Answer>(path: string, body?: unknown): Promise<Answer>;
-  /** Rows of a list, page after page, until there are `limit`. */
+  /** Returns rows of a list, page after page, at most `limit`. */
   list<Row>(path: string, limit: number, query?: Options['query']): Promise<Row[]>;
 };
 
 const page_rows = 100;
 
 /**
- * The API of the server that the flags mean. Each call gives what the server answers, or throws the
- * error that says why it refuses.
+ * Opens the API of the server that the flags select. Each call returns the answer, or throws the
+ * error with the server's reason.
  */
 export function openApi(flags: TargetFlags): Api {
   const target = getTarget(flags);
@@ -53,13 +53,13 @@ export function openApi(flags: TargetFlags): Api {
   };
 }
 
-/** The path of a page that the server names: it may know itself under another address. */
+/** Returns the path of the next page, because the server may know itself by another address. */
 function ownPath(url: string, address: string): string {
   const { pathname, search } = new URL(url, address);
   return `${pathname.slice(pathname.indexOf('/api/'))}${search}`;
 }
 
-/** A path with parameters in its query; those that are undefined are left out. */
+/** Returns a path with query parameters, without undefined ones. */
 export function withQuery(path: string, query: NonNullable<Options['query']>): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],

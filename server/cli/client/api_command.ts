@@ -19,8 +19,8 @@ type ApiFlags = TargetFlags & {
 };
 
 /**
- * `sluice api`: asks any route and prints what it answers, also when it refuses. Fields are the
- * query of a GET, else the body; with fields the method is POST unless it is said.
+ * `sluice api`: calls any route and prints the answer, also a refusal. Fields are the query of a
+ * GET, otherwise the body; with fields, the default method is POST.
  */
 export async function apiCommand(
   output: Output,
@@ -32,7 +32,7 @@ export async function apiCommand(
   const fields = fieldsOf(flags);
   const hasFields = Object.keys(fields).length > 0;
   if (hasFields && flags.input !== undefined)
-    throw new WrongUsageError('--input is the whole body: give it, or fields.');
+    throw new WrongUsageError('--input is the whole body: use either --input or fields.');
   const isSending = hasFields || flags.input !== undefined;
   const method = (flags.method ?? (isSending ? 'POST' : 'GET')).toUpperCase();
   const isReading = method === 'GET' || method === 'HEAD';
@@ -57,8 +57,8 @@ export async function apiCommand(
 }
 
 /**
- * The path of a route as people type it: without `/api/` and the slash at its end, which are added;
- * `{project}` stands for the project that is meant.
+ * Returns the path of a route that people type without `/api/` and without the slash at its end;
+ * `{project}` is replaced by the selected project.
  */
 function apiPath(text: string, project: string): string {
   const [path = '', ...query] = text.replaceAll('{project}', project).split('?');
@@ -77,7 +77,7 @@ function fieldsOf({ field = [], typed = [] }: ApiFlags): Record<string, unknown>
   return nested([...texts, ...values]);
 }
 
-/** Fields with dots in their names as objects: `destination.type=S3`. */
+/** Turns fields with dots in their names into objects: `destination.type=S3`. */
 function nested(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   const root: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [path, value] of entries) {

@@ -7,13 +7,13 @@ import { UnreachableError } from '../user_error.ts';
 /** A request to a server. `body` is sent as JSON. */
 export type Asked = {
   method?: string;
-  /** Path behind the address, with its query. */
+  /** Path with its query. */
   path: string;
   body?: unknown;
   headers?: Record<string, string>;
 };
 
-/** The answer of a server; `body` is undefined where it is no JSON. */
+/** The answer of a server; `body` is undefined if it is no JSON. */
 export type Answered = { status: number; text: string; body: unknown };
 
 /** Longest silence of a server. */
@@ -22,9 +22,9 @@ const silence_ms_max = 120_000;
 const answer_bytes_max = 64 * 1024 * 1024;
 
 /**
- * Asks a server and gives its answer, whatever its status; redirections are not followed, because a
- * key belongs to one address. Throws `UnreachableError` where no whole answer comes. Uses Node's
- * own client: the one of the server takes longer to load than most commands take.
+ * Calls a server and returns its answer, whatever its status. Redirects are not followed, because a
+ * key belongs to one address. Throws `UnreachableError` without a complete answer. Uses Node's own
+ * client: the server's client takes longer to load than most commands run.
  */
 export async function askServer(
   { address, key }: { address: string; key: string },

@@ -70,7 +70,7 @@ test('a refused or empty key, and a server that is away, leave the profile uncha
   await sluice.run(['login', '--url', address, '--key', home.key], at);
   const before = readFileSync(profilesOf('kept'), 'utf8');
   for (const [words, code, said] of [
-    [['--url', address, '--key', 'slk_wrong'], 4, /refuses the API key/],
+    [['--url', address, '--key', 'slk_wrong'], 4, /refused the API key/],
     [['--url', 'http://127.0.0.1:9', '--key', home.key], 3, /cannot be reached: ECONNREFUSED/],
     [['--url', 'sluice'], 2, /is not the address of a server/],
   ] as const) {
@@ -90,7 +90,10 @@ test('a refused or empty key, and a server that is away, leave the profile uncha
   assert.equal(readFileSync(profilesOf('kept'), 'utf8'), before);
   writeFileSync(profilesOf('kept'), '{"profiles": []}');
   const broken = await sluice.run(['exports', 'list'], at);
-  assert.deepEqual([broken.code, /is no file of profiles: remove it/.test(broken.err)], [1, true]);
+  assert.deepEqual(
+    [broken.code, /is not a valid file of profiles: remove it/.test(broken.err)],
+    [1, true],
+  );
 });
 
 test('a key of a profile goes to no other address', async (context) => {

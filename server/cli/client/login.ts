@@ -16,14 +16,14 @@ import { refusalOf } from './refusal.ts';
 import { findTarget, given, localAddress } from './target.ts';
 import type { TargetFlags } from './target.ts';
 
-/** The route of the caller's own account; any key of a person may read it. */
+/** The route of the caller's own account, which any personal key may read. */
 const own_path = '/api/users/@me/';
 /** The route of a service key's own record. */
 const service_path = '/api/service_keys/@current/';
 
 /**
- * `sluice login`: keeps address and key of a server as a profile, after the server has taken the
- * key. Without an address, in the folder of an installation, it creates a key there.
+ * `sluice login`: stores address and key of a server as a profile, after the server has accepted
+ * the key. Without an address, in the folder of an installation, it creates a key there.
  */
 export async function login(output: Output, flags: TargetFlags): Promise<number> {
   const { current, profiles } = readProfiles();
@@ -45,7 +45,7 @@ export async function login(output: Output, flags: TargetFlags): Promise<number>
   return 0;
 }
 
-/** `sluice logout`: removes a profile, default the one in use. The key itself stays valid. */
+/** `sluice logout`: removes a profile, by default the current one. The key itself stays valid. */
 export async function logout(output: Output, flags: { profile?: string }): Promise<number> {
   const { current, profiles } = readProfiles();
   const name = flags.profile ?? current;
@@ -58,7 +58,10 @@ export async function logout(output: Output, flags: { profile?: string }): Promi
   return 0;
 }
 
-/** `sluice profiles`: the profiles, never their keys; with a name it uses that one from now on. */
+/**
+ * `sluice profiles`: lists the profiles without their keys; with a name, makes that profile the
+ * current one.
+ */
 export async function listProfiles(
   output: Output,
   name: string | undefined,
@@ -69,7 +72,7 @@ export async function listProfiles(
     if (!Object.hasOwn(profiles, name))
       throw new WrongUsageError(`There is no profile ${name}: see \`sluice profiles\`.`);
     writeProfiles({ current: name, profiles });
-    say(output, `Commands ask ${profiles[name]!.url} from now on.`);
+    say(output, `Commands now use ${profiles[name]!.url}.`);
     return 0;
   }
   const rows = Object.entries(profiles).map(([one, { url, project }]) => ({
@@ -93,7 +96,7 @@ export async function listProfiles(
 
 /**
  * Returns true if the settings or this folder have the stores of a server and nothing names another
- * one.
+ * server.
  */
 function isInInstallation(): boolean {
   if (given('SLUICE_URL') !== undefined) return false;
@@ -102,12 +105,12 @@ function isInInstallation(): boolean {
 }
 
 /**
- * A key for the owner of the installation, whoever may read its folder could create any number of.
- * One that the profile has already is kept while it works.
+ * Returns a key of the installation's owner; everybody who can read its folder could create keys
+ * anyway. Keeps the profile's existing key while it works.
  */
 async function localKey(address: string, known: Profile | undefined): Promise<string> {
   const running = { address, key: known?.url === address ? known.key : '' };
-  // Throws where nothing answers: then no key is created either.
+  // Throws if no server answers, before a key is created.
   const { status } = await askServer(running, { path: own_path });
   if (status === 200) return running.key;
   const [{ issueKey }, { withProcess }, { environmentConfig }, { openLog }] = await Promise.all([
@@ -126,17 +129,17 @@ async function localKey(address: string, known: Profile | undefined): Promise<st
   const taken = await askServer({ address, key }, { path: own_path });
   if (taken.status !== 401) return key;
   throw new KeyError(
-    `The server at ${address} does not know the key of this folder: it is another installation. ` +
-      'Name the address of the one that you mean with --url.',
+    `The server at ${address} does not know the key of this folder: it belongs to another ` +
+      "installation. Name the server's address with --url.",
   );
 }
 
-/** In whose name the key asks. Throws where the server refuses the key. */
+/** Returns the owner of the key. Throws if the server refuses the key. */
 async function ownerOf({ url, key }: Profile): Promise<string> {
   const isService = isServiceKey(key);
   const path = isService ? service_path : own_path;
   const answer = await askServer({ address: url, key }, { path });
-  // A key without the scope for it is a key all the same.
+  // A key without the scope for this route is still valid.
   if (answer.status === 403) return 'the owner of the key';
   const refusal = refusalOf(answer, url);
   if (refusal !== undefined) throw refusal;
@@ -144,7 +147,7 @@ async function ownerOf({ url, key }: Profile): Promise<string> {
   return (answer.body as { email: string }).email;
 }
 
-/** The key that a person types, which nobody sees, or the one that standard input has. */
+/** Returns the key that a person types without echo, or the key in standard input. */
 async function enteredKey(address: string): Promise<string> {
   if (!process.stdin.isTTY) return readContent('Read the API key from standard input', '-');
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -161,7 +164,7 @@ async function enteredKey(address: string): Promise<string> {
   }
 }
 
-/** The name of the user, or the id where it has none, as in many containers. */
+/** Returns the name of the user, or the id if there is no name, as in many containers. */
 function userName(): string {
   try {
     return userInfo().username;

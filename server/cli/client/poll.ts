@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { UnreachableError } from '../user_error.ts';
 
 const pause_ms = 1_000;
-/** Longest absence of a server, as during a change to another release. */
+/** Longest outage of a server, for example during an update. */
 const away_ms_max = 60_000;
 
 /**
- * Asks once a second until an answer is final, and gives that. `see` gets each answer. A server
- * that cannot be reached is asked on for a minute.
+ * Repeats a request once a second until an answer is final, and returns that answer. `see` gets
+ * each answer. Keeps trying an unreachable server for a minute.
  */
 export async function askUntil<Answer>(
   ask: () => Promise<Answer>,

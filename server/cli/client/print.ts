@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { oneLine } from '../shown_text.ts';
 import { terminalText } from '../../platform/terminal_text.ts';
 
-/** The output of a command: for a person at a terminal, otherwise for a program. */
+/** The output of a command, for a person at a terminal or for a program. */
 export type Output = {
   is_terminal: boolean;
   /** Characters in a line of the terminal. */
@@ -35,14 +35,13 @@ export function standardOutput(): Output {
 }
 
 /**
- * Text in a colour, where the output is a terminal and neither NO_COLOR nor a dumb terminal forbids
- * it.
+ * Colours a text if the output is a terminal and neither NO_COLOR nor a dumb terminal forbids it.
  */
 export function coloured({ is_terminal }: Output, mood: Mood, text: string): string {
   return is_terminal ? styleText(styles[mood], text, { stream: process.stdout }) : text;
 }
 
-/** Writes lines for a person; nothing in them acts on the terminal. */
+/** Writes lines for a person, without control characters. */
 export function say(output: Output, ...lines: string[]): void {
   for (const line of lines) output.write(`${terminalText(line)}\n`);
 }
@@ -53,8 +52,8 @@ export function printJson(output: Output, value: unknown): void {
 }
 
 /**
- * Writes rows: at a terminal as a table with headings, else separated by tabs and without headings,
- * so that `cut -f` and `while read` take them apart.
+ * Writes rows: at a terminal as a table with headings, otherwise separated by tabs and without
+ * headings, for `cut -f` and `while read`.
  */
 export function printTable<Row>(
   output: Output,
@@ -90,7 +89,7 @@ export function printTable<Row>(
   });
 }
 
-/** Writes the fields of one record, each in a line of its own. */
+/** Writes the fields of a record, one per line. */
 export function printRecord(
   output: Output,
   fields: readonly (readonly [name: string, value: string | number | null | undefined])[],

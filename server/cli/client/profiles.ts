@@ -6,19 +6,19 @@ import { isFields } from '../../platform/fields.ts';
 import { parseJson } from '../../platform/json/parse_json.ts';
 import { UserError } from '../user_error.ts';
 
-/** A server, and as whom it is asked. */
+/** A server, and the credentials for it. */
 export type Profile = { url: string; key: string; project?: string };
 
-/** All profiles by name; `current` is the one that commands use unless told otherwise. */
+/** All profiles by name; `current` is the default of commands. */
 export type Profiles = { current: string | undefined; profiles: Record<string, Profile> };
 
-/** The file of the profiles: in the folder that XDG names for configuration. */
+/** Returns the file of the profiles, in XDG's configuration folder. */
 export function profilesFile(): string {
   const home = environmentVariable('XDG_CONFIG_HOME') ?? '';
   return join(home === '' ? join(homedir(), '.config') : home, 'sluice', 'profiles.json');
 }
 
-/** Reads the profiles; none where there is no file. Throws `UserError` for a broken file. */
+/** Reads the profiles; none if the file does not exist. Throws `UserError` for a broken file. */
 export function readProfiles(): Profiles {
   const file = profilesFile();
   let text: string;
@@ -33,7 +33,9 @@ export function readProfiles(): Profiles {
   const { current, profiles } = isFields(read) ? read : {};
   const isWhole = isFields(profiles) && Object.values(profiles).every(isProfile);
   if (!isWhole)
-    throw new UserError(`${file} is no file of profiles: remove it, then run \`sluice login\`.`);
+    throw new UserError(
+      `${file} is not a valid file of profiles: remove it, then run \`sluice login\`.`,
+    );
   return {
     current: typeof current === 'string' ? current : undefined,
     profiles: profiles as Record<string, Profile>,
@@ -42,7 +44,7 @@ export function readProfiles(): Profiles {
 
 /**
  * Writes the profiles. Guarantees: only their owner can read them (mode 0600, the folder 0700), and
- * a crash leaves the file of before or the new one.
+ * after a crash the file is either the old or the new one.
  */
 export function writeProfiles(profiles: Profiles): void {
   const file = profilesFile();
@@ -50,7 +52,7 @@ export function writeProfiles(profiles: Profiles): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     const beside = `${file}.${process.pid}`;
     writeFileSync(beside, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 });
-    // A file of an earlier crash keeps its mode when it is written again.
+    // A file that an earlier crash left keeps its mode when it is written again.
     chmodSync(beside, 0o600);
     renameSync(beside, file);
   } catch (error) {

@@ -3,17 +3,17 @@ import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { WrongUsageError } from '../user_error.ts';
 import type { TargetFlags } from './target.ts';
 
-/** The options of a command that prints what it reads. */
+/** The options of a command that reads and prints. */
 export type ReadFlags = TargetFlags & { json?: boolean };
 
-/** A whole number from 1 on; throws for another text. */
+/** Reads a whole number from 1 on; throws for another text. */
 export function readCount(option: string, text: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 1 && count <= 100_000) return count;
   throw new WrongUsageError(`${option} takes a whole number from 1 to 100000, not "${text}".`);
 }
 
-/** An instant: with its zone, a day (its midnight in UTC), or `now`. */
+/** Reads an instant: with its zone, a day (its midnight in UTC), or `now`. */
 export function readInstant(option: string, text: string): string {
   if (text === 'now') return isoInstant(systemClock.now());
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
@@ -26,7 +26,7 @@ export function readInstant(option: string, text: string): string {
   );
 }
 
-/** `name=value` as a pair; throws for a text without a name. */
+/** Reads `name=value` as a pair; throws for a text without a name. */
 export function readPair(option: string, text: string): [name: string, value: string] {
   const at = text.indexOf('=');
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
@@ -34,8 +34,8 @@ export function readPair(option: string, text: string): [name: string, value: st
 }
 
 /**
- * The content of a file, of standard input for `-`, without the line end that closes it. Throws for
- * one that cannot be read, or that says nothing: that would be taken for a value.
+ * Returns the content of a file, or of standard input for `-`, without the last line end. Throws if
+ * it cannot be read or is empty, because an empty value is probably a mistake.
  */
 export function readContent(option: string, file: string): string {
   let text: string;

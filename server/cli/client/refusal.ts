@@ -3,8 +3,8 @@ import { KeyError, UnreachableError, UserError } from '../user_error.ts';
 import type { Answered } from './ask.ts';
 
 /**
- * The error for an answer that refuses: what the server says, at which field, and what to do about
- * it. Undefined for an answer that does not.
+ * Returns the error for a refusal: the server's sentence, the field, and what to do. Undefined for
+ * any other answer.
  */
 export function refusalOf(
   { status, body, text }: Answered,
@@ -21,19 +21,19 @@ export function refusalOf(
   const said = detailOf(body);
   if (status === 401)
     return new KeyError(
-      `${address} refuses the API key: ${said} Sign in with a valid key: \`sluice login --url ` +
-        `${address}\`.`,
+      `${address} refused the API key: ${said} Sign in with a valid key: \`sluice login ` +
+        `--url ${address}\`.`,
     );
   if (status === 403) return new KeyError(`Forbidden: ${said}`);
   if (status === 429 || status >= 500)
     return new UnreachableError(`${address} answered ${status}: ${said} Try again later.`);
   if (status !== 404) return new UserError(said);
   return new UserError(
-    'There is no such record, or the key may not see it: check the id and --project.',
+    'This record does not exist, or the key may not read it: check the id and --project.',
   );
 }
 
-/** All that a refusal says, each with its field. */
+/** Returns all sentences of a refusal, each with its field. */
 function detailOf(body: Record<string, unknown>): string {
   const errors = Array.isArray(body['errors']) ? (body['errors'] as unknown[]) : [];
   const lines = errors.flatMap((error) => {

@@ -6,16 +6,16 @@ import { KeyError, WrongUsageError } from '../user_error.ts';
 import { readProfiles } from './profiles.ts';
 import type { Profile } from './profiles.ts';
 
-/** The options with which every command that asks a server says which, and as whom. */
+/** The options that select the server and the key of a command. */
 export type TargetFlags = { url?: string; key?: string; profile?: string; project?: string };
 
-/** A server, as whom it is asked, and the project that is meant. */
+/** A server, the key for it, and the selected project. */
 export type Target = { address: string; key: string; project: string };
 
 /**
- * The server that a command asks. An option counts more than a profile that is named, that more
- * than the environment (SLUICE_URL, SLUICE_API_KEY), that more than the profile in use. A key of a
- * profile goes to the address of that profile alone.
+ * Returns the server of a command. Order of precedence: an option, a named profile, the environment
+ * (SLUICE_URL, SLUICE_API_KEY), the current profile. A profile's key is only sent to the address of
+ * that profile.
  */
 export function findTarget(flags: TargetFlags): Target {
   const { current, profiles } = readProfiles();
@@ -40,12 +40,12 @@ export function findTarget(flags: TargetFlags): Target {
   };
 }
 
-/** As `findTarget`; throws `KeyError` where no key is known for the server. */
+/** Like `findTarget`; throws `KeyError` if there is no key for the server. */
 export function getTarget(flags: TargetFlags): Target {
   const target = findTarget(flags);
   if (target.key !== '') return target;
   throw new KeyError(
-    `There is no API key for ${target.address}: run \`sluice login\`, or give --key or ` +
+    `There is no API key for ${target.address}: run \`sluice login\`, or use --key or ` +
       'SLUICE_API_KEY.',
   );
 }
@@ -59,14 +59,17 @@ function getProfile(profiles: Record<string, Profile>, name: string): Profile {
   );
 }
 
-/** A setting of this environment, or of the file that it names; an empty one is not given. */
+/**
+ * Returns a setting from this environment or from the file that it names; an empty one counts as
+ * unset.
+ */
 export function given(name: string): string | undefined {
   const { value, fault } = valueOf(processEnvironment(), name);
   if (fault !== undefined) throw new WrongUsageError(`${fault.variable} ${fault.detail}`);
   return value;
 }
 
-/** The address of the server that the settings of this environment start. */
+/** Returns the address of the server that this environment's settings start. */
 export function localAddress(): string {
   const own = ownUrl(given('SLUICE_HOST') ?? '127.0.0.1', Number(given('SLUICE_PORT') ?? 8000));
   return serverAddress(given('SLUICE_PUBLIC_URL') ?? own);

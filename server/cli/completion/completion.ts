@@ -5,7 +5,7 @@ import type { CommandNode } from './command_tree.ts';
 
 /** The words that can follow the words of a command. */
 type Completed = {
-  /** The words, each with a blank before it: the name of a case in the scripts. */
+  /** The words, each with a space before: the name of a case in the scripts. */
   at: string;
   commands: [word: string, description: string][];
   options: Option[];
@@ -13,7 +13,7 @@ type Completed = {
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** `sluice completion`: prints the script that completes the commands of the program in a shell. */
+/** `sluice completion`: prints the completion script of a shell. */
 export function completionOf(program: Command) {
   return async (output: Output, shell: keyof typeof scripts): Promise<number> => {
     output.write(scripts[shell](allNodes(commandTree(program)).map(completedBehind)));
@@ -37,7 +37,10 @@ function completedBehind({ words, command, inner }: CommandNode): Completed {
 
 const helpOption = { long: '--help', short: '-h', description: 'show help' } as Option;
 
-/** Finds the words of the command that is typed so far, in the syntax that bash and zsh share. */
+/**
+ * Returns shell code that finds the words of the command typed so far, in the common syntax of bash
+ * and zsh.
+ */
 function walkedWords(all: readonly Completed[], words: string): string {
   const known = all.filter(({ at }) => at !== '').map(({ at }) => quoted(at));
   return `  local at='' word
@@ -129,7 +132,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** A text that a shell takes as it is. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`;
 }

@@ -7,12 +7,12 @@ import { UnreachableError, UserError, WrongUsageError } from '../user_error.ts';
 import type { FileFault, FilePlace } from './places.ts';
 import { faultLines, openPlaces } from './places.ts';
 
-/** A server, and as whom it is asked. */
+/** A server, and the credentials for it. */
 export type ServerTarget = { address: string; key: string; organization: string };
 
 /**
- * A fault of the configuration files, at its place if the server's words name one. Its exit code is
- * that of wrong usage: the author of the files can mend it.
+ * A fault of the configuration files, with its place if the server's answer names one. Its exit
+ * code is that of wrong usage, because the author of the files can fix it.
  */
 export class ConfigurationRefused extends WrongUsageError {
   readonly faults: (FileFault | { detail: string })[];
@@ -29,7 +29,9 @@ export const fate_unknown =
   'The plan was sent, but no answer came. It is applied completely or not. Run `sluice config ' +
   'plan` to see which.';
 
-/** Asks a server; each call throws a UserError where the server cannot be reached or refuses. */
+/**
+ * Opens the API of a server; each call throws a UserError if the server is unreachable or refuses.
+ */
 export function openClient({ address, key, organization }: ServerTarget) {
   const home = `/api/organizations/${encodeURIComponent(organization)}/`;
   const ask = async <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => {
@@ -42,7 +44,7 @@ export function openClient({ address, key, organization }: ServerTarget) {
   const refused = (status: number, refusal: UserError | undefined) =>
     status === 404 || refusal === undefined
       ? new UserError(
-          `${address} has no organization ${organization} that this key may see: check ` +
+          `${address} has no organization ${organization} that this key may read: check ` +
             '--organization, --url and the key.',
         )
       : refusal;
@@ -64,11 +66,11 @@ export function openClient({ address, key, organization }: ServerTarget) {
         throw new UnreachableError(`${error.message} ${fate_unknown}`);
       });
       if (status === 200) return body;
-      // A proxy answers so when it has lost the server's answer.
+      // A proxy answers like this if it has lost the server's answer.
       if (status >= 500) throw new UnreachableError(`${refusal?.message} ${fate_unknown}`);
       throw status === 400 || status === 409 ? placed(body, places) : refused(status, refusal);
     },
-    /** Asks a route of the organization about an export, such as `test/`. */
+    /** Calls a route of the organization about an export, such as `test/`. */
     about: <Answer>(path: string, body: unknown) => ask<Answer>('POST', path, body),
   };
 }

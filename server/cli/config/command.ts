@@ -16,7 +16,7 @@ import { faultMarkdown, planLines, planMarkdown, summaryLine } from './show.ts';
 import type { FaultShown } from './show.ts';
 import { testExports, triedLines } from './test_exports.ts';
 
-/** The options of `sluice config` as the command line gives them. */
+/** The options of `sluice config` on the command line. */
 type ConfigFlags = TargetFlags & {
   organization: string;
   source: string;
@@ -29,7 +29,7 @@ type ConfigFlags = TargetFlags & {
   yes?: boolean;
 };
 
-/** `sluice config pull`: writes what stands into a file, secrets as references. */
+/** `sluice config pull`: writes the current state into a file, secrets as references. */
 export async function pull(output: Output, file: string, flags: ConfigFlags) {
   const { address } = getTarget(flags);
   const pulled = await clientOf(flags).pull(flags.people ?? false);
@@ -42,7 +42,7 @@ export async function pull(output: Output, file: string, flags: ConfigFlags) {
   return 0;
 }
 
-/** `sluice config plan`: shows what an apply would do, and changes nothing. */
+/** `sluice config plan`: shows the changes of an apply, and changes nothing. */
 export async function plan(output: Output, paths: string[], flags: ConfigFlags) {
   return tellingFaults(output, flags, async () => {
     const planned = await planOf(paths, flags);
@@ -52,8 +52,8 @@ export async function plan(output: Output, paths: string[], flags: ConfigFlags) 
 }
 
 /**
- * `sluice config diff`: as `plan`; with `--exit-code` 1 says that something differs, and no fault
- * ends with that.
+ * `sluice config diff`: like `plan`. With `--exit-code`, 1 means that something differs, and faults
+ * have other codes.
  */
 export async function diff(output: Output, paths: string[], flags: ConfigFlags) {
   return tellingFaults(output, flags, async () => {
@@ -82,8 +82,9 @@ export async function test(output: Output, paths: string[], flags: ConfigFlags) 
 }
 
 /**
- * `sluice config apply`: plans, shows the plan, asks, and applies that very plan. A signal before
- * the answer changes nothing; after it the server goes on, and all of the plan holds or nothing.
+ * `sluice config apply`: plans, shows the plan, asks, and applies exactly this plan. A signal
+ * before the answer changes nothing. After it, the server continues, and applies the plan
+ * completely or not.
  */
 export async function apply(output: Output, paths: string[], flags: ConfigFlags) {
   return tellingFaults(output, flags, async () => {
@@ -102,7 +103,7 @@ export async function apply(output: Output, paths: string[], flags: ConfigFlags)
       else {
         say(
           output,
-          planned.is_empty ? 'Nothing had to be done.' : `Applied at ${done.applied_at}.`,
+          planned.is_empty ? 'There was nothing to do.' : `Applied at ${done.applied_at}.`,
         );
         for (const { path, secret } of done.shown_once)
           say(output, `${path} is ${secret} (shown only now)`);
@@ -110,7 +111,7 @@ export async function apply(output: Output, paths: string[], flags: ConfigFlags)
       return 0;
     })();
     const code = await Promise.race([applied, stopped]);
-    // Pending work must not keep the process from ending.
+    // Pending work must not keep the process alive.
     if (code >= 129) process.exit(code);
     return code;
   });
@@ -129,7 +130,7 @@ async function planOf(paths: string[], flags: ConfigFlags): Promise<Planned> {
     people: flags.people ?? false,
   };
   const planned = await client.plan(asked, read.places);
-  // The value of a variable is not part of the file's text.
+  // The value of a variable is not in the file, so it is no secret in plain text there.
   const notes = (planned.notes as Plan['notes'] | undefined)?.filter(
     ({ code, path }) => code !== 'plain_secret' || !read.varied.has(path),
   );
@@ -138,7 +139,7 @@ async function planOf(paths: string[], flags: ConfigFlags): Promise<Planned> {
 
 async function isWanted(planned: Plan, { yes = false }: ConfigFlags): Promise<boolean> {
   if (planned.needs.length > 0)
-    throw new UserError('The plan cannot be applied while something is needed first.');
+    throw new UserError('The plan cannot be applied before its needs are met.');
   if (yes) return true;
   return isAgreed(`Apply this: ${summaryLine(planned)}`, 'applies the plan');
 }
@@ -150,8 +151,8 @@ function show(output: Output, planned: Plan, flags: ConfigFlags): void {
 }
 
 /**
- * Tells a fault in the form that was asked for as well: a workflow that pipes the plan into a
- * comment or a program has something to read.
+ * Also writes a fault in the requested form, so that a workflow that pipes the plan gets a readable
+ * result.
  */
 async function tellingFaults(
   output: Output,

@@ -33,7 +33,7 @@ test('faults have exit codes of their own, and the form that was asked for', asy
   const broken = file('faulty.yaml', 'projects:\n  bad:\n    name: { file: none.txt }\n');
   const cases: [string[], number, RegExp][] = [
     [[path, '--url', 'http://127.0.0.1:9'], 3, /127\.0\.0\.1:9 cannot be reached: ECONNREFUSED/],
-    [[path, '--key', 'slk_x'], 4, /refuses the API key: .*`sluice login --url/],
+    [[path, '--key', 'slk_x'], 4, /refused the API key: .*`sluice login --url/],
     [[path, '--key', ''], 4, /There is no API key for .*run `sluice login`/],
     [[path, '--url', 'localhost:8000'], 2, /is not the address of a server/],
     [[path, '--organization', 'none'], 2, /has no organization none that this key may see/],

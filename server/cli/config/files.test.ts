@@ -170,7 +170,7 @@ test('every fault of every file is reported at once, with line and column', asyn
   assert.match(lines.at(-2)!, /domains.own occurs twice: also at i.yaml:2/);
   assert.match(
     lines.find((line) => line.startsWith('c.yaml'))!,
-    /holds itself: a cycle/,
+    /contains itself: a cycle/,
   );
 });
 

@@ -13,25 +13,26 @@ import { file_size_bytes_max, readYaml } from './yaml_file.ts';
 const text_file = /\.(?:ya?ml|json)$/;
 const module_file = /\.(?:ts|mts|js|mjs)$/;
 
-/** Cut short by accident it would take nothing away, or, with --prune, all that it had said. */
+/** An accidentally truncated file would delete nothing, or, with --prune, everything. */
 const says_nothing =
   'The file is empty, or has only comments. Write the configuration ({} for none), or delete ' +
   'the file.';
 
-/** A configuration out of all files, with the place of each part; or what is wrong with them. */
+/** A configuration from all files, with the place of each part, or their faults. */
 export type FilesRead = ReadValue & { faults: FileFault[] };
-/** The same, with the paths of texts in which a variable stands. */
+/** The same, with the paths of texts that contain a variable. */
 export type AllRead = FilesRead & { varied: ReadonlySet<string> };
 
 /**
- * Reads files and folders (all YAML, JSON and modules in them, by name) into one configuration.
- * Guarantee: whatever is wrong with any of them is among the faults, with its place; an object that
- * two files describe is one.
+ * Reads files and folders (all YAML, JSON and modules inside, by name) into one configuration.
+ * Guarantee: every fault of a file is reported with its place. An object in two files is a fault.
  */
 export async function readFiles(paths: readonly string[], variables: Variables): Promise<AllRead> {
   const files = paths.flatMap((path) => filesOf(path));
   if (files.length === 0)
-    throw new UserError(`There is no configuration in ${paths.join(', ')}: name a file or folder.`);
+    throw new UserError(
+      `There is no configuration in ${paths.join(', ')}: name a file or folder with one.`,
+    );
   const varied = new Set<string>();
   const result = { value: {}, places: new Map<string, FilePlace>(), faults: [] as FileFault[] };
   for (const file of files) {
@@ -86,22 +87,22 @@ async function readOne(file: string): Promise<FilesRead> {
   return { value: null, places: new Map(), faults: [{ file, line: 1, column: 1, detail }] };
 }
 
-/** Bytes of another encoding would be read as signs that nobody wrote. */
+/** Bytes of another encoding would be read as other characters. */
 function noUtf8(file: string, bytes: Buffer): FilesRead {
   const [before = ''] = bytes.toString().split('\uFFFD', 1);
   const line = before.split('\n').length;
-  const detail = 'The file is no UTF-8 text here: save it as UTF-8.';
+  const detail = 'The file is not valid UTF-8 here: save it as UTF-8.';
   const fault = { file, line, column: before.length - before.lastIndexOf('\n'), detail };
   return { value: null, places: new Map(), faults: [fault] };
 }
 
-/** Reads the export of a module; it has no lines of its own. */
+/** Reads the export of a module, which has no line numbers. */
 async function readModule(file: string): Promise<FilesRead> {
   const places = new Map<string, FilePlace>([['', { file, line: 0, column: 0 }]]);
   try {
     const module = (await import(pathToFileURL(file).href)) as Fields;
     const exported = module['default'] ?? module['configuration'];
-    // As JSON would have it: no functions, no instances.
+    // In JSON's form, without functions and instances.
     const value: unknown = JSON.parse(JSON.stringify(exported ?? null));
     note(places, value, '', { file, line: 0, column: 0 });
     if (isFields(value)) return { value, places, faults: [] };
@@ -116,14 +117,14 @@ async function readModule(file: string): Promise<FilesRead> {
 const error_place = /(?:^|\(|at )(file:\/\/\/[^\n()]+?|\/[^\n()]+?):(\d+)(?::(\d+))?(?=[)\n])/;
 
 /**
- * Finds the place of a module's error, which may lie in an imported file. Has no line if Node names
- * none, as for a syntax error in JavaScript.
+ * Returns the place of a module's error, which may be in an imported file. Has no line if Node
+ * reports none, as for a syntax error in JavaScript.
  */
 function placeOfError({ stack = '' }: Error, file: string): FilePlace {
   const [, at = '', line, column] = error_place.exec(stack) ?? [];
   const path = at.startsWith('file:') ? fileURLToPath(at) : at;
   if (path === '' || path === fileURLToPath(import.meta.url)) return { file, line: 0, column: 0 };
-  // Before the name of a syntax error stand lines up to it, with a caret below.
+  // Node prints the source lines and a caret before the name of a syntax error.
   const [caret = ''] = /^ *\^/m.exec(stack) ?? [];
   return {
     file: join(dirname(file), relative(dirname(resolve(file)), path)),
@@ -145,7 +146,7 @@ function note(
 }
 
 /**
- * Depth to which two files may name the same object: sections, projects, and the sections of
+ * Returns true for levels that two files may share: sections, projects, and the sections of
  * projects.
  */
 function isShared(path: string): boolean {

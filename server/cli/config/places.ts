@@ -1,13 +1,13 @@
 /** A place in a file; lines and columns count from 1, and 0 means unknown. */
 export type FilePlace = { file: string; line: number; column: number };
 
-/** Something that is wrong with the files. */
+/** A fault of the files. */
 export type FileFault = FilePlace & { detail: string };
 
-/** A value that was read, with the place of each part by its path (names joined with dots). */
+/** A parsed value, with the place of each part by its path (names joined with dots). */
 export type ReadValue = { value: unknown; places: Map<string, FilePlace> };
 
-/** Faults as lines for people and editors, in the order of the files. */
+/** Returns faults as lines for people and editors, in the order of the files. */
 export function faultLines(faults: readonly (FileFault | { detail: string })[]): string[] {
   const placed = faults.filter((fault) => 'file' in fault);
   const sorted = placed.toSorted(
@@ -20,15 +20,14 @@ export function faultLines(faults: readonly (FileFault | { detail: string })[]):
   return [...sorted.map(faultLine), ...rest];
 }
 
-/** A fault as a line: `file:line:column: detail`. */
+/** Returns a fault as a line: `file:line:column: detail`. */
 function faultLine({ file, line, column, detail }: FileFault): string {
   return line === 0 ? `${file}: ${detail}` : `${file}:${line}:${column}: ${detail}`;
 }
 
 /**
- * Finds what the API calls `attr` (names joined with `__`, the first one `configuration`) among the
- * places: its path, and its own place, else that of the nearest part around it. A name may have
- * dots and `__` itself.
+ * Finds the path of the API's `attr` (names joined with `__`, the first one `configuration`), and
+ * its place, or the place of the nearest enclosing part. Names may contain dots and `__`.
  */
 export function openPlaces(
   places: ReadonlyMap<string, FilePlace>,

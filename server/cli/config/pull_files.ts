@@ -3,8 +3,8 @@ import { withEscapes, yamlText } from '../../api/configuration/yaml_text.ts';
 import { UserError } from '../user_error.ts';
 
 /**
- * Writes a configuration into a file (`-`: gives its lines). YAML, or JSON by the file's name. A
- * file that is there is not overwritten: whatever is in it would be lost.
+ * Writes a configuration into a file (`-`: returns its lines). YAML, or JSON by the file's name.
+ * Refuses to overwrite an existing file, whose content would be lost.
  */
 export async function pullFiles(
   configuration: Record<string, unknown>,

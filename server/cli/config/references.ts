@@ -3,23 +3,23 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { FileFault, FilePlace, ReadValue } from './places.ts';
 
-/** Largest file that a secret or a source may stand in, in bytes. */
+/** Largest file with a secret or source code, in bytes. */
 const content_size_bytes_max = 1024 * 1024;
 
 const variable =
   /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}|\$\{(?:\s*env\b[^}]*\}?|[A-Z_][A-Z0-9_]*\}|\{)/g;
-/** Texts that are code, in which `${` mostly is the code's. */
+/** Texts with code, in which `${` usually belongs to the code. */
 const code_place = /^plugins\.[^.]+\.source\./;
 
-/** The value of a variable; undefined if it is not set. */
+/** Returns the value of a variable; undefined if it is not set. */
 export type Variables = (name: string) => string | undefined;
 
 /**
- * The value with `${env:NAME}` in texts replaced, and `{env: NAME}` and `{file: path}` by what they
- * stand for, marked as secrets. A variable that is not set stays a reference, which the plan names;
- * in a text it is a fault. So are a variable or file that is empty, a file that cannot be read, and
- * what looks like a variable and is none (`${NAME}`), but for the code of plugins. `$${` stands for
- * `${`. `varied` are the paths of texts in which a variable stands.
+ * Replaces `${env:NAME}` in texts, and resolves `{env: NAME}` and `{file: path}`, marked as
+ * secrets. An unset variable stays a reference, which the plan reports; in a text it is a fault.
+ * Other faults are an empty variable or file, an unreadable file, and a mistyped variable
+ * (`${NAME}`), except in the code of plugins. `$${` is an escaped `${`. `varied` lists the paths of
+ * texts with a variable.
  */
 export function resolveReferences(
   { value, places }: ReadValue,
@@ -70,10 +70,10 @@ export function resolveReferences(
 }
 
 function notOne(text: string): string {
-  return `${text} is no variable: write \${env:NAME}, or $\${ where \${ itself is meant.`;
+  return `${text} is no variable: write \${env:NAME}, or $\${ for a literal \${.`;
 }
 
-/** A missing secret of a pipeline arrives as an empty variable: it says nothing. */
+/** A missing secret of a pipeline arrives as an empty variable. */
 function isBlank(text: string): boolean {
   return text.trim() === '';
 }
@@ -86,7 +86,7 @@ function blankReference(path: string, source: string): string {
 }
 
 function blankVariable(path: string, name: string): string {
-  return `${path} uses the variable ${name}, which is empty. Give it a value, or take it out.`;
+  return `${path} uses the variable ${name}, which is empty. Give it a value, or remove it.`;
 }
 
 function fileContent(path: string, place: FilePlace, faults: FileFault[]): string | undefined {
@@ -95,7 +95,7 @@ function fileContent(path: string, place: FilePlace, faults: FileFault[]): strin
     if (statSync(file).size > content_size_bytes_max)
       throw new Error(`it is larger than ${content_size_bytes_max} bytes`);
     const bytes = readFileSync(file);
-    if (!isUtf8(bytes)) throw new Error('it is no UTF-8 text');
+    if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
     return bytes.toString().replace(/\r?\n$/, '');
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;

@@ -21,7 +21,7 @@ test('the plan always lists left out sections, and objects to look at', () => {
     created_at: '2026-01-01T00:00:00Z',
     expires_at: '2026-01-01T01:00:00Z',
   };
-  const left = ['members: left out, give --people', 'invites: left out, give --people'];
+  const left = ['members: left out, use --people', 'invites: left out, use --people'];
   assert.deepEqual(planLines(plan), [
     '* projects.web.was: Look.',
     ...left.map((line) => `. ${line}`),

@@ -12,7 +12,10 @@ const signs: Record<Step['action'], string> = {
 };
 const value_length_max = 120;
 
-/** A plan as lines for people. Texts of others stand in one line, without control characters. */
+/**
+ * Returns a plan as lines for people. Texts from outside stay in one line, without control
+ * characters.
+ */
 export function planLines(plan: Plan): string[] {
   return [
     ...plan.steps.flatMap((step) => [
@@ -33,17 +36,17 @@ export function planLines(plan: Plan): string[] {
   ];
 }
 
-/** Returns the notes of a plan; a server of an older release sends none. */
+/** Returns the notes of a plan; servers of older releases send none. */
 function notesOf({ notes }: Partial<Pick<Plan, 'notes'>>): Plan['notes'] {
   return notes ?? [];
 }
 
-/** Lists parts of the files that the plan leaves out; a server of an older release reports none. */
+/** Lists the parts of the files that the plan leaves out; servers of older releases report none. */
 function leftOutLines({ left_out }: Partial<Pick<Plan, 'left_out'>>): string[] {
-  return (left_out ?? []).map((section) => `. ${section}: left out, give --people`);
+  return (left_out ?? []).map((section) => `. ${section}: left out, use --people`);
 }
 
-/** A plan as Markdown, for a comment on a pull request. */
+/** Returns a plan as Markdown, for a comment on a pull request. */
 export function planMarkdown(plan: Plan): string {
   const rows = plan.steps.map((step) =>
     [
@@ -95,10 +98,10 @@ export function planMarkdown(plan: Plan): string {
   ].join('\n');
 }
 
-/** A fault that kept a plan from being made, as `--json` shows it under `error`. */
+/** A fault that prevented a plan, as `--json` shows it under `error`. */
 export type FaultShown = { exit_code: number; faults: (FileFault | { detail: string })[] };
 
-/** A fault as Markdown, for a comment on a pull request: what has to be mended, and where. */
+/** Returns a fault as Markdown, for a comment on a pull request: what to fix, and where. */
 export function faultMarkdown({ exit_code, faults }: FaultShown): string {
   const isOfFiles = exit_code === 2;
   return [
@@ -112,7 +115,7 @@ export function faultMarkdown({ exit_code, faults }: FaultShown): string {
   ].join('\n');
 }
 
-/** Says in a sentence how many objects each action concerns. */
+/** Returns a sentence with the number of objects for each action. */
 export function summaryLine({ summary, is_empty, needs }: Plan): string {
   const counts = Object.entries(summary)
     .filter(([name, count]) => count > 0 && name !== 'unchanged')
@@ -147,7 +150,7 @@ function cell(text: string): string {
   return oneLine(text).replaceAll(/[|<>&[\]*_`\\]/g, (sign) => `&#${sign.codePointAt(0)};`);
 }
 
-/** A code span in a table: no sign in it ends the span or the cell. */
+/** Returns a code span for a table, without characters that would end the span or the cell. */
 function code(text: string): string {
   return `<code>${cell(text)}</code>`;
 }

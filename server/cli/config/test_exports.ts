@@ -5,10 +5,7 @@ import type { Client } from './client.ts';
 type Tested = { steps?: { name: string; status: string; detail: string }[]; detail?: string };
 type Previewed = { records?: number; text?: string | null; detail?: string };
 
-/**
- * The result of trying one export: `text` begins with its oldest rows in the form in which they
- * would arrive.
- */
+/** The result of testing one export; `text` starts with its oldest rows in their delivered form. */
 export type TriedExport = {
   path: string;
   is_ok: boolean;
@@ -17,7 +14,7 @@ export type TriedExport = {
   text: string | null;
 };
 
-/** Tries every export that a plan creates or changes: its destination, then its first rows. */
+/** Tests every export that a plan creates or changes: its destination, then its first rows. */
 export async function testExports(
   client: Client,
   { steps }: Plan,
@@ -36,7 +33,7 @@ export async function testExports(
   return all;
 }
 
-/** The lines for a person. */
+/** Returns the lines for a person. */
 export function triedLines({ path, is_ok, detail, records, text }: TriedExport): string[] {
   if (!is_ok) return [`FAILED ${path}: ${detail ?? ''}`];
   const rows = (text ?? '').split('\n').slice(0, 3);
@@ -54,7 +51,7 @@ async function testOne(client: Client, { id, path }: Step, body: unknown): Promi
   const failed = (tested.body.steps ?? []).find(({ status }) => status === 'failed');
   if (tested.status !== 200 || failed !== undefined)
     return { ...nothing, is_ok: false, detail: failed?.detail ?? tested.body.detail ?? '' };
-  // The rows of a project that is not created yet would be those of another one.
+  // A project that does not exist yet has no rows; another project's rows would mislead.
   if (id === null) return { ...nothing, is_ok: true };
   const { status, body: shown } = await client.about<Previewed>(`${base}preview/`, body);
   if (status !== 200) return { ...nothing, is_ok: false, detail: shown.detail ?? 'no preview' };
@@ -68,7 +65,7 @@ function partAt(value: unknown, path: string): unknown {
   return at;
 }
 
-/** As the API takes it: values in place of marks, and nothing where what is stored is kept. */
+/** Returns the value in the API's form: values instead of marks, and no stored secrets. */
 function withSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withSecrets);
   if (typeof value !== 'object' || value === null) return value;

@@ -2,21 +2,21 @@ import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit } fr
 import type { Document, Node, Pair, ParsedNode, Scalar, YAMLError, YAMLMap } from 'yaml';
 import type { FileFault, FilePlace, ReadValue } from './places.ts';
 
-/** Largest file that is read, in bytes: 5 MiB, as the server takes. */
+/** Largest file in bytes: 5 MiB, the server's limit. */
 export const file_size_bytes_max = 5 * 1024 * 1024;
-/** Most values that a file may have once its anchors are written out. */
+/** Most values of a file after its anchors were expanded. */
 const values_max = 100_000;
 const depth_max = 64;
-/** Faults that have a better text here than from the reader of YAML. */
+/** Faults with a better text than the YAML parser's. */
 const details: Partial<Record<YAMLError['code'], string>> = {
   MULTIPLE_DOCS:
-    'The file has several documents: put what follows --- into another file, or take --- out.',
+    'The file has several documents: put everything after --- into another file, or remove ---.',
   BLOCK_AS_IMPLICIT_KEY:
-    'This line says two things: correct its indentation, or put a text with ": " into quotes.',
+    'This line is ambiguous: correct its indentation, or quote a text that contains ": ".',
   DUPLICATE_KEY: 'This key occurs twice: remove one of the two.',
 };
 
-/** Carries a fault that makes the rest of the file not worth reading. */
+/** A fault that makes the rest of the file useless. */
 class FileRefused extends Error {
   readonly fault: FileFault;
   constructor(fault: FileFault) {
@@ -26,9 +26,9 @@ class FileRefused extends Error {
 }
 
 /**
- * Reads YAML or JSON with the place of each part. Guarantees: faults of syntax are all told at
- * once, with line and column; a key that stands twice is one; an anchor that holds itself, and
- * anchors that multiply into more than 100,000 values, are told and not followed.
+ * Reads YAML or JSON with the place of each part. Guarantees: all syntax faults are reported at
+ * once, with line and column. A repeated key is a fault. Cyclic anchors, and anchors that expand to
+ * more than 100,000 values, are reported and not followed.
  */
 export function readYaml(file: string, text: string): ReadValue & { faults: FileFault[] } {
   const places = new Map<string, FilePlace>();
@@ -43,7 +43,7 @@ export function readYaml(file: string, text: string): ReadValue & { faults: File
     lineCounter: lines,
     uniqueKeys: true,
     prettyErrors: false,
-    // Silent would leave out what follows the first document.
+    // Without this, everything after the first document would be ignored.
     logLevel: 'error',
   });
   const errors = firstOfLines([...document.errors, ...document.warnings], lines);
@@ -70,7 +70,7 @@ type Reading = {
   document: Document.Parsed;
   places: Map<string, FilePlace>;
   values: number;
-  /** The nodes that the present one lies in. */
+  /** The nodes around the current one. */
   open: Node[];
 };
 
@@ -84,7 +84,7 @@ function readNode(reading: Reading, node: ParsedNode | Node | null, path: string
     const target = node.resolve(reading.document);
     if (target === undefined) return refuse(reading, offset, `There is no anchor ${node.source}.`);
     if (reading.open.includes(target))
-      return refuse(reading, offset, `The anchor ${node.source} holds itself: a cycle.`);
+      return refuse(reading, offset, `The anchor ${node.source} contains itself: a cycle.`);
     return readNode(reading, target, path);
   }
   if (!reading.places.has(path)) reading.places.set(path, placeAt(reading, offset));
@@ -111,20 +111,20 @@ function readMap(reading: Reading, map: YAMLMap, path: string): Record<string, u
       entries.unshift(...mergedEntries(reading, value, path, offset));
       continue;
     }
-    // The place of a field is that of its name, where editors lead.
+    // The place of a field is the place of its name.
     reading.places.set(join(path, name), placeAt(reading, offset));
     entries.push([name, readNode(reading, value, join(path, name))]);
   }
-  // fromEntries and not assignment: a key named __proto__ stays a key.
+  // `fromEntries` keeps a key named __proto__ as a key.
   return Object.fromEntries(entries);
 }
 
-/** A key as it is written: 1e3 is a name here, and no number. */
+/** Returns a key as written: 1e3 is a name here, not a number. */
 function nameOf({ value, source }: Scalar): string {
   return typeof value === 'string' ? value : (source ?? String(value));
 }
 
-/** Returns the entries that `<<` merges; entries beside it override them. */
+/** Returns the entries that `<<` merges; other entries override them. */
 function mergedEntries(
   reading: Reading,
   value: Node | null,
@@ -154,7 +154,7 @@ function at(file: string, lines: LineCounter, offset: number, detail: string): F
   return { file, line: Math.max(1, line), column: Math.max(1, col), detail };
 }
 
-/** Finds the start of the quoted text that ends at the offset without its closing quote. */
+/** Returns the start of the unterminated quoted text that ends at the offset. */
 function quoteBefore(document: Document.Parsed, offset: number): number | undefined {
   let begin: number | undefined;
   visit(document, {
@@ -165,7 +165,7 @@ function quoteBefore(document: Document.Parsed, offset: number): number | undefi
   return begin;
 }
 
-/** The first error of each line: what follows from it is no other one. */
+/** Returns the first error of each line, because later ones usually follow from it. */
 function firstOfLines<One extends YAMLError>(errors: One[], lines: LineCounter): One[] {
   const told = errors.map(({ pos: [offset] }) => lines.linePos(offset).line);
   return errors.filter((_, index) => told.indexOf(told[index]!) === index);
@@ -173,7 +173,7 @@ function firstOfLines<One extends YAMLError>(errors: One[], lines: LineCounter):
 
 function withHint(fault: FileFault, text: string): FileFault {
   return /[^'"]\$\{/.test(text.split('\n')[fault.line - 1] ?? '')
-    ? { ...fault, detail: `${fault.detail} Inside of { } a text with \${...} needs quotes.` }
+    ? { ...fault, detail: `${fault.detail} Inside { }, a text with \${...} needs quotes.` }
     : fault;
 }
 

@@ -136,7 +136,6 @@ export const family_names = [
   'Zieliński',
 ] as const;
 
-/** Customers that are companies. */
 export const companies = [
   ['cafe-morgenrot', 'Café Morgenrot', 'DE'],
   ['kontor-7', 'Kontor 7 Coworking', 'DE'],

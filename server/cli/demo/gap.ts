@@ -14,7 +14,7 @@ export function plantedGap(backfills: Planted[], length_ms: number): Span | unde
   return spans.findLast(({ from, to }) => to - from === length_ms);
 }
 
-/** Returns what is left of the span without the gap, which may lie outside. */
+/** Returns the span without the gap, which may lie outside. */
 export function spansAround({ from, to }: Span, gap: Span | undefined): Span[] {
   if (gap === undefined) return [{ from, to }];
   return [

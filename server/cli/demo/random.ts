@@ -1,5 +1,5 @@
 /**
- * A reproducible source of chance: the same seed gives the same sequence on every machine. Not for
+ * A reproducible random source: the same seed gives the same sequence on every machine. Not for
  * secrets.
  */
 export type Random = {
@@ -7,19 +7,19 @@ export type Random = {
   next(): number;
   /** A whole number in [0, below). */
   below(below: number): number;
-  /** True with this probability. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean;
-  /** One of the items, each as likely as its weight. */
+  /** Returns one of the items, chosen by weight. */
   pick<Item>(items: readonly (readonly [weight: number, item: Item])[]): Item;
   /** Exponentially distributed around the mean. */
   around(mean: number): number;
-  /** A version 7 UUID of this instant whose other bits are chance. */
+  /** Returns a version 7 UUID for this instant, with random other bits. */
   uuidAt(milliseconds: number): string;
 };
 
-/** Creates the source of a seed and any number of names that tell it from others of that seed. */
+/** Opens the source for a seed, and names that distinguish it from others with that seed. */
 export function openRandom(...seed: (number | string)[]): Random {
-  // FNV-1a over the seed, then mulberry32: small, fast and good enough to look at.
+  // FNV-1a over the seed, then mulberry32: small, fast and good enough for a demo.
   let state = 0x811c9dc5;
   for (const character of seed.join('/'))
     state = Math.imul(state ^ character.charCodeAt(0), 0x01000193);

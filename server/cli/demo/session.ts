@@ -5,7 +5,7 @@ import type { Random } from './random.ts';
 import { visitorOf } from './visitor.ts';
 import type { Visitor } from './visitor.ts';
 
-/** An event as the ingestion endpoint takes it. */
+/** An event in the form of the ingestion endpoint. */
 export type DemoEvent = {
   uuid: string;
   event: string;
@@ -29,8 +29,8 @@ type CartLine = { product: Product; quantity: number };
 const shop_url = 'https://shop.example.com';
 
 /**
- * One visit from its first page to where the visitor leaves, most of them before the checkout.
- * Events are in the order of time, within about half an hour.
+ * Returns one visit from its first page until the visitor leaves, usually before the checkout.
+ * Events are ordered by time, within about half an hour.
  */
 export function sessionEvents(
   seed: number,

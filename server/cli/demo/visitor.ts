@@ -2,7 +2,7 @@ import { companies, countries, devices, family_names, given_names } from './cata
 import type { Device, Place } from './catalogue.ts';
 import { openRandom } from './random.ts';
 
-/** Somebody who comes to the demo's shop, the same in every session. */
+/** A visitor of the demo's shop, the same in every session. */
 export type Visitor = {
   distinct_id: string;
   is_customer: boolean;
@@ -16,8 +16,8 @@ export type Visitor = {
 };
 
 /**
- * The visitor with this number: a customer with an account in one of four cases, else a stranger.
- * The same seed and number give the same person.
+ * Returns the visitor with this number: in one of four cases a customer with an account, else a
+ * stranger. The same seed and number give the same person.
  */
 export function visitorOf(seed: number, number: number): Visitor {
   const random = openRandom(seed, 'visitor', number);

@@ -2,30 +2,32 @@ import { openRandom } from './random.ts';
 import { events_per_session, sessionEvents } from './session.ts';
 import type { DemoEvent } from './session.ts';
 
-/** The days and the amount to make up. Instants in milliseconds since the epoch, [from, to). */
+/**
+ * The days and the number of events to generate. Instants in milliseconds since the epoch, [from,
+ * to).
+ */
 export type WebShopRange = { seed: number; from: number; to: number; events: number };
 
 const hour_ms = 3_600_000;
 const visitors_total = 3_000;
-// Share of a day's visits in each hour of the day, UTC, in per mille: quiet nights, a noon hump, a
-// busy evening.
+// Share of a day's visits per hour, UTC, in per mille: quiet nights, a noon peak, a busy evening.
 const rhythm = [
   14, 9, 6, 5, 6, 11, 22, 36, 46, 50, 53, 57, 61, 56, 51, 50, 53, 60, 72, 81, 79, 62, 38, 22,
 ];
 const rhythm_mean = rhythm.reduce((sum, share) => sum + share, 0) / rhythm.length;
 
 /**
- * The events of a web shop in the order of time: visitors who come back, funnels that leak, days
- * and nights. Guarantees: about `events` of them, none outside [from, to); the same seed and the
- * same density give, hour by hour, the same events with the same uuids, so a later, overlapping
- * range doubles nothing. Keeps about an hour of events in memory.
+ * Generates the events of a web shop in order of time: returning visitors, funnels with losses,
+ * days and nights. Guarantees: about `events` of them, none outside [from, to). The same seed and
+ * density give the same events with the same uuids for each hour, so a later, overlapping range
+ * duplicates nothing. Holds about an hour of events in memory.
  */
 export function* generateWebShop(range: WebShopRange): Generator<DemoEvent> {
   const hours = (range.to - range.from) / hour_ms;
-  // Rounded, so that ranges of equal length that begin at other instants agree.
+  // Rounded, so that ranges of equal length with different starts agree.
   const sessionsPerHour = Math.round((100 * range.events) / hours / events_per_session) / 100;
   let open: DemoEvent[] = [];
-  // A visit that began before the range may reach into it.
+  // A visit that started before the range may continue in it.
   for (let hour = Math.floor(range.from / hour_ms) - 1; hour * hour_ms < range.to; hour += 1) {
     open.push(...hourOfSessions(range.seed, hour, sessionsPerHour));
     open.sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
@@ -43,7 +45,7 @@ function hourOfSessions(seed: number, hour: number, sessionsPerHour: number): De
   const expected = (sessionsPerHour * rhythm[hour % 24]!) / rhythm_mean;
   const sessions = Math.floor(expected + random.next());
   return Array.from({ length: sessions }, (_none, index) => {
-    // The square makes some visitors regulars.
+    // The square makes some visitors regular customers.
     const visitor = Math.floor(visitors_total * random.next() ** 2);
     return sessionEvents(seed, hour * hour_ms + random.below(hour_ms), `${hour}/${index}`, visitor);
   }).flat();

@@ -29,7 +29,7 @@ function standingText(one: BackgroundStanding): string {
     `${bytesText(bytes_done)} of ${bytesText(bytes)}`;
   if (detail !== null) return `${done}. ${detail.replace(/\.$/, '')}`;
   const left = bytes - bytes_done;
-  // The pace is known once some of it is done.
+  // The rate is known as soon as some work is done.
   const seconds = bytes_done > 0 ? (one.seconds / bytes_done) * left : analyticsSeconds(left);
   return `${done}, ${aboutText(seconds)} left`;
 }

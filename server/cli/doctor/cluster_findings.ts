@@ -7,7 +7,7 @@ import type { Mode } from '../../platform/clickhouse/topology/mode.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 
-/** A replica may be so many seconds behind before somebody should look. */
+/** Seconds a replica may lag before doctor warns. */
 const delay_seconds_max = 60;
 
 type ReplicaState = {
@@ -37,7 +37,7 @@ export async function lookAtCluster(clickhouse: ClickHouse): Promise<Finding[]> 
   return [
     found,
     ...(care === undefined ? [] : [warning('ClickHouse', care)]),
-    // Both findings report an unreachable replica.
+    // Both findings report an unreachable replica, so one is dropped.
     ...tables.filter(({ subject }) => !findings.some((one) => one.subject === subject)),
     ...findings,
   ];
@@ -48,7 +48,7 @@ async function orFault(look: () => Promise<Finding[]>): Promise<Finding[]> {
     return await look();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [fault('replicas', `not all of them could be asked: ${reason}`)];
+    return [fault('replicas', `some of them did not answer: ${reason}`)];
   }
 }
 
@@ -57,8 +57,8 @@ function tableFindings(lacking: string | undefined): Finding[] {
   return [
     fault(
       'tables',
-      `they are not the same on every replica: ${lacking}. See ` +
-        'docs/clickhouse_cluster.md, "Adding a replica".',
+      `they differ between replicas: ${lacking}. See docs/clickhouse_cluster.md, "Adding a ` +
+        'replica".',
     ),
   ];
 }

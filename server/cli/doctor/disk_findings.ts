@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 
-/** The room that the stores have, and what grows in them without an end. */
+/** Reports the free disk space of the stores, and tables that grow without end. */
 export async function lookAtDisk({
   disk,
   clickhouse,
@@ -12,7 +12,7 @@ export async function lookAtDisk({
   const state = disk.state();
   const room =
     state === 'full'
-      ? fault('disk', `events are answered 503. ${disk.detail()} Make room.`)
+      ? fault('disk', `the server answers events with 503. ${disk.detail()} Make room.`)
       : state === 'low'
         ? warning('disk', disk.detail())
         : state === undefined
@@ -24,7 +24,10 @@ export async function lookAtDisk({
   return [room, ...(await endlessLogs(clickhouse))];
 }
 
-/** Logs that a ClickHouse of one's own keeps in tables for ever, with the statement for each. */
+/**
+ * Finds log tables that the operator's ClickHouse keeps for ever, with the statement that bounds
+ * each.
+ */
 async function endlessLogs(clickhouse: ClickHouse): Promise<Finding[]> {
   const logs = await clickhouse.rows<{ name: string; size: string | null }>({
     query: `SELECT name, formatReadableSize(total_bytes) AS size FROM system.tables

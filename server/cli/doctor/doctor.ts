@@ -27,13 +27,13 @@ import { NoStoreError, findRunning } from '../stores/stores.ts';
 import { withProcess } from '../process/with_process.ts';
 
 const gibibyte = 2 ** 30;
-/** Faults of the activity log that are told one by one. */
+/** Most faults of the activity log that are shown one by one. */
 const faults_told_max = 20;
 
 /**
- * Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit
- * code 1 when there is a fault. It creates no folder and changes nothing; where a start would
- * migrate the database, it says what that will do, and looks no further.
+ * Checks the machine, the settings and the stores, and says what is wrong and what to do. Exit code
+ * 1 when there is a fault. It creates no folder and changes nothing. If a start would migrate the
+ * database, it describes the migration and stops there.
  */
 export async function doctor(
   context: CommandContext,
@@ -54,7 +54,7 @@ export async function doctor(
   return faults === 0 ? 0 : 1;
 }
 
-/** The last line: what was found, in numbers. */
+/** Returns the last line: the numbers of faults and warnings. */
 function summaryOf(faults: number, warnings: number): string {
   if (faults > 0) return `${counted(faults, 'thing')} ${faults === 1 ? 'is' : 'are'} wrong.`;
   return warnings === 0
@@ -129,11 +129,11 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
   const isBeside = !isNamed && findRunning(config) !== undefined;
   // The text already says which parts could not be inspected.
   if (isUnseen && !isNamed) return findings;
-  // A store that cannot be used was told; beside a running server there is still what that one
-  // uses.
+  // The unusable store is already reported; beside a running server, its own stores are still
+  // checked.
   if (!isBeside && named.some(({ state }) => state === 'fault')) return findings;
   try {
-    // A fault is a finding; a log line between the findings would repeat it.
+    // A fault becomes a finding; a log line between the findings would repeat it.
     findings.push(
       ...(await withProcess({ config, log: silentLog() }, contents, {}, (at) =>
         lookAtSchema(config, at, migrations_folder),
@@ -147,7 +147,7 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
   return findings;
 }
 
-/** The finding of stores that could not be looked at. */
+/** Returns the finding for stores that cannot be read. */
 export function storesFault(error: unknown): Finding {
   const message = error instanceof Error ? error.message : String(error);
   return fault('stores', sentenceOf(error) ?? message);
@@ -176,8 +176,8 @@ async function contents({ deps }: OpenProcess): Promise<Finding[]> {
 }
 
 /**
- * A sentence for each place at which the activity log is not what was written; of very many only
- * the first.
+ * Reports the places at which the activity log differs from what was written; of many only the
+ * first.
  */
 async function activity(
   db: Database,
@@ -197,12 +197,12 @@ async function activity(
     ),
   );
   if (faults_found > told.length)
-    findings.push(fault('activity log', `${faults_found - told.length} more places have changed.`));
+    findings.push(fault('activity log', `${faults_found - told.length} more places differ.`));
   if (entries_changed === entries && entries > 0)
     findings.push(
       warning(
         'activity log',
-        'no entry matches: check first whether this is the secret key that the server had then.',
+        'no entry matches: check first that the server had this secret key then.',
       ),
     );
   else
@@ -215,7 +215,7 @@ async function activity(
   return findings;
 }
 
-/** Finds names of the chains for people: the organization's name, the person's address. */
+/** Finds readable names of the chains: the organization's name, the person's address. */
 async function chainNames(db: Database, ids: string[]): Promise<Map<string, string>> {
   const rows = await db.rows<{ id: string; name: string }>(sql`
     SELECT id, 'organization "' || name || '" (' || id || ')' AS name FROM organizations

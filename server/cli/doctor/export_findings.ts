@@ -10,8 +10,8 @@ import type { Finding } from './finding.ts';
 type Named = { id: string; name: string };
 
 /**
- * A warning for each export that has uncertain deliveries, waits since a restore, is late,
- * is not verified, or failed in the last day; of late and unverified ones the first ten.
+ * Warns of each export that has uncertain deliveries, waits since a restore, is late, is not
+ * verified, or failed in the last day. Lists the first ten late and unverified ones.
  */
 export async function lookAtExports(db: Database, settle_seconds: number): Promise<Finding[]> {
   const waiting = await db.rows<Named & { taken_at: string; detail: string | null }>(sql`
@@ -47,9 +47,9 @@ export async function lookAtExports(db: Database, settle_seconds: number): Promi
     ...[...uncertain].map(([id, deliveries]) =>
       warning(
         'export',
-        `${id} has ${counted(deliveries.length, 'uncertain delivery')}: ` +
-          'the destination may or may not show them, and no other run delivers their rows. ' +
-          `Look with \`${commandLine(`verify --export ${id}`)}\`, then retry their runs.`,
+        `${id} has ${counted(deliveries.length, 'uncertain delivery')}: the destination may ` +
+          'or may not have the rows, and no other run delivers them. Look with ' +
+          `\`${commandLine(`verify --export ${id}`)}\`, then retry their runs.`,
       ),
     ),
     ...waiting.map(({ id, name, taken_at, detail }) =>
@@ -61,9 +61,9 @@ export async function lookAtExports(db: Database, settle_seconds: number): Promi
     ...unseen.map(({ id, name }) =>
       warning(
         'export',
-        `"${name}" (${id}) has deliveries of over an hour ago that its verification on a ` +
-          'schedule has not looked at. Is the server running? Its log says why looks fail: ' +
-          'search it for "is tried again".',
+        `"${name}" (${id}) has deliveries older than an hour that its scheduled verification ` +
+          'has not read. Is the server running? Its log says why looks fail: search it for "is ' +
+          'tried again".',
       ),
     ),
     ...failed.map((row) =>

@@ -1,24 +1,24 @@
 import { oneLine } from '../shown_text.ts';
 
-/** One thing that `doctor` looked at. `fault` keeps the server from working; `warning` does not. */
+/** One result of `doctor`. `fault` keeps the server from working; `warning` does not. */
 export type Finding = { state: 'ok' | 'warning' | 'fault'; subject: string; detail: string };
 
-/** It is as it should be. */
+/** A check that passed. */
 export function ok(subject: string, detail: string): Finding {
   return { state: 'ok', subject, detail };
 }
 
-/** It works, and somebody should look at it. */
+/** A check that passed, with something to look at. */
 export function warning(subject: string, detail: string): Finding {
   return { state: 'warning', subject, detail };
 }
 
-/** It must be put right; `detail` says how. */
+/** A fault; `detail` says how to fix it. */
 export function fault(subject: string, detail: string): Finding {
   return { state: 'fault', subject, detail };
 }
 
-/** A finding as a line of its own, whatever names of others stand in it. */
+/** Formats a finding as one line, whatever characters its names contain. */
 export function findingLine({ state, subject, detail }: Finding): string {
   return oneLine(`${state.padEnd(8)} ${subject}: ${detail}`);
 }

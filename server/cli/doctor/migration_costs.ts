@@ -1,20 +1,20 @@
-/** The work of a statement on the existing bytes of a table. */
+/** The work of a statement on existing bytes of a table. */
 export type Cost = { table: string; work: 'scan' | 'index' | 'rewrite' | 'update' };
 
-// Bytes of a table in a second, about half of what two cores and a disk of their own did when it
-// was measured (docs/decisions/0064_migrations_in_the_background.md).
+// Bytes of a table per second: half of the measured rate on two cores and one disk
+// (docs/decisions/0064_migrations_in_the_background.md).
 const bytes_per_second = {
   scan: 100_000_000,
   index: 50_000_000,
   rewrite: 12_000_000,
   update: 3_000_000,
 } as const;
-/** Rate at which ClickHouse reads and writes a partition, by its bytes on the disk. */
+/** Bytes on disk that ClickHouse reads and writes per second in a partition. */
 const analytics_bytes_per_second = 50_000_000;
 
 /**
- * Derives the cost of PostgreSQL's statements from their words: reading a whole table, indexing it,
- * rewriting it, or changing its rows. A statement that only changes the catalog (a column with a
+ * Derives the cost of PostgreSQL's statements from their words: read a whole table, index it,
+ * rewrite it, or change its rows. A statement that only changes the catalog (a column with a
  * constant default) costs nothing.
  */
 export function costsOf(text: string): Cost[] {
@@ -51,8 +51,8 @@ export function secondsOf(costs: Cost[], bytes: ReadonlyMap<string, number>): nu
 }
 
 /**
- * Lists the tables of ClickHouse that statements read whole while the operator waits. Additions
- * (columns, indexes, projections, tables) apply to later rows.
+ * Lists the tables of ClickHouse that the statements read as a whole while the operator waits.
+ * Additions (columns, indexes, projections, tables) affect only later rows.
  */
 export function analyticsTablesRead(text: string): string[] {
   const plain = text.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ');
@@ -72,7 +72,7 @@ export function analyticsSeconds(bytes: number): number {
   return bytes / analytics_bytes_per_second;
 }
 
-/** A time for people, as exact as an estimate is: `less than a second`, `about 40 s`. */
+/** Formats an estimated time: `less than a second`, `about 40 s`. */
 export function aboutText(seconds: number): string {
   if (seconds < 1) return 'less than a second';
   if (seconds < 90) return `about ${Math.ceil(seconds)} s`;
@@ -80,7 +80,7 @@ export function aboutText(seconds: number): string {
   return `about ${(seconds / 3_600).toFixed(1)} h`;
 }
 
-/** Bytes for people: `1.2 GB`. */
+/** Formats bytes: `1.2 GB`. */
 export function bytesText(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
   const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));

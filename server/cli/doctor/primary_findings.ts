@@ -6,7 +6,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 
-/** Findings on what becomes of answered changes when PostgreSQL's machine is lost. */
+/** Reports which acknowledged changes survive the loss of PostgreSQL's machine. */
 export async function lookAtPrimary(db: Database): Promise<Finding[]> {
   return [standbyFinding(await readStandbys(db)), ...(await failoverFindings(db))];
 }
@@ -35,8 +35,8 @@ export function standbyFinding(standbys: Standbys): Finding {
     case 'missing':
       return fault(
         'standby',
-        `"${wanted}" is waited for and not connected, so that every change waits. Bring it back, ` +
-          'or take it out of synchronous_standby_names.',
+        `PostgreSQL waits for "${wanted}", which is not connected, so every change waits. ` +
+          'Bring it back, or take it out of synchronous_standby_names.',
       );
     default:
       return ok('standby', `a standby has the acknowledged changes too ("${wanted}")`);

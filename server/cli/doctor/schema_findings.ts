@@ -27,12 +27,12 @@ import { findLostAnalytics, findLostControl } from '../stores/missing_rows.ts';
 import type { Stores } from '../stores/stores.ts';
 import { counted } from '../../platform/counted.ts';
 
-/** A pending migration as it is told, and how long a start waits for it. */
+/** The description of a pending migration, and its duration. */
 type Told = { text: string; seconds: number };
 
 /**
  * Reports the changes that the next start of this release makes to both stores: a finding for each
- * migration with its purpose, its tables and its time; undefined without any. Rejects with
+ * migration with its purpose, tables and duration; undefined if there is none. Rejects with
  * `SchemaTooNewError` if this release cannot work. Changes nothing.
  */
 export async function lookAtSchema(
@@ -102,7 +102,9 @@ async function hasTable(db: Database, table: string): Promise<boolean> {
   return (await db.row(sql`SELECT 1 WHERE to_regclass(${table}) IS NOT NULL`)) !== undefined;
 }
 
-/** The tables of today that the text changes, indexes or fills, and how long it locks them. */
+/**
+ * Lists the existing tables that the text changes, indexes or fills, and how long it locks them.
+ */
 async function tellControl(db: Database, begin: string, text: string): Promise<Told> {
   const statements = text.replaceAll(/--.*$/gm, '');
   const named = [
@@ -123,7 +125,7 @@ async function tellControl(db: Database, begin: string, text: string): Promise<T
   return { text: `${begin}${cost}.`, seconds };
 }
 
-/** The files that the analytics store does not have yet. */
+/** Returns the files that the analytics store has not applied yet. */
 async function pendingAnalytics(clickhouse: ClickHouse, folder: string): Promise<string[]> {
   const query = 'SELECT name FROM migrations';
   const applied = (await hasAnalyticsTable(clickhouse, 'migrations'))
@@ -156,7 +158,7 @@ async function sizesOf(clickhouse: ClickHouse, tables: string[]) {
   );
 }
 
-/** Lists in sentences the background work that the next start registers. */
+/** Describes the background work that the next start registers. */
 async function pendingBackground(
   db: Database,
   clickhouse: ClickHouse,

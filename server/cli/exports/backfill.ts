@@ -37,8 +37,8 @@ export async function backfillExport(
 }
 
 /**
- * `sluice exports run`: delivers now what came in since the last scheduled interval, instead of
- * waiting for the end of the present one. The scheduled run delivers the rest.
+ * `sluice exports run`: delivers now the rows ingested since the last scheduled interval, without
+ * waiting for the end of the current one. The scheduled run delivers the rest.
  */
 export async function runExport(output: Output, name: string, flags: Waiting): Promise<number> {
   const api = openApi(flags);

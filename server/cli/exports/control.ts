@@ -6,17 +6,20 @@ import type { Output } from '../client/print.ts';
 import type { ReadFlags } from '../client/read_options.ts';
 import { exportPath, findExportId } from './find_export.ts';
 
-/** `sluice exports pause`: no scheduled run is planned until it is resumed. */
+/** `sluice exports pause`: plans no scheduled run until the export is resumed. */
 export async function pauseExport(output: Output, name: string, flags: ReadFlags): Promise<number> {
   const api = openApi(flags);
   const id = await findExportId(api, name);
   const paused = await api.post<BatchExport>(exportPath(api, id, 'pause/'));
   if (flags.json === true) printJson(output, paused);
-  else say(output, `Paused ${paused.name}. Runs in progress go on.`);
+  else say(output, `Paused ${paused.name}. Runs in progress continue.`);
   return 0;
 }
 
-/** `sluice exports resume`: scheduled runs go on; with `--backfill` missed intervals too. */
+/**
+ * `sluice exports resume`: scheduled runs continue; with `--backfill`, missed intervals are
+ * delivered too.
+ */
 export async function resumeExport(
   output: Output,
   name: string,

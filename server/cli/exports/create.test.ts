@@ -11,9 +11,9 @@ test('a start in the past names the command for older rows, and a later one noth
   };
   assert.equal(
     olderText(created, '2026-11-01T00:00:00.000Z'),
-    `The start is past: the schedule delivers rows that are ingested after ${first}. For older ` +
-      'rows, start a backfill: sluice exports backfill 0190 --from 2026-11-01T00:00:00.000Z ' +
-      '--to now\n',
+    `The start is in the past: the schedule delivers rows that are ingested after ${first}. ` +
+      'For older rows, start a backfill: sluice exports backfill 0190 --from ' +
+      '2026-11-01T00:00:00.000Z --to now\n',
   );
   // The first run covers the interval in which the export was created.
   assert.equal(olderText(created, '2026-11-30T17:10:00.000Z'), '');

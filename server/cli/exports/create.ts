@@ -31,7 +31,7 @@ type CreateFlags = ReadFlags & {
 
 type Tested = { steps: { name: string; status: string; detail: string }[] };
 
-/** The days of the week, as `offset_day` counts them. */
+/** The days of the week, numbered like `offset_day`. */
 export const weekdays = [
   'sunday',
   'monday',
@@ -41,7 +41,7 @@ export const weekdays = [
   'friday',
   'saturday',
 ];
-/** Intervals of the API by the forms in which people type them. */
+/** The API's intervals by the words that people type. */
 const typed_intervals: Record<string, BatchExport['interval']> = {
   '1m': 'every minute',
   '5m': 'every 5 minutes',
@@ -55,8 +55,8 @@ const typed_intervals: Record<string, BatchExport['interval']> = {
 };
 
 /**
- * `sluice exports create`: creates an export; with `--test` only after its destination was tried.
- * A program gets its id alone.
+ * `sluice exports create`: creates an export; with `--test`, only after a test of its destination.
+ * A program gets only the id.
  */
 export async function createExport(
   output: Output,
@@ -120,7 +120,9 @@ function readInterval(text: string): BatchExport['interval'] {
   throw new WrongUsageError(`--every takes 1m, 5m, 15m, hour, day or week, not "${text}".`);
 }
 
-/** Says that a start in the past delivers nothing of the past; empty for a later one. */
+/**
+ * Says that the schedule delivers no older rows for a start in the past; empty for a later start.
+ */
 export function olderText(
   { id, created_at, next_run }: Pick<BatchExport, 'id' | 'created_at' | 'next_run'>,
   start_at: string,
@@ -128,8 +130,9 @@ export function olderText(
   const first = next_run?.data_interval_start ?? created_at;
   if (Date.parse(start_at) >= Date.parse(first)) return '';
   return (
-    `The start is past: the schedule delivers rows that are ingested after ${first}. For older ` +
-    `rows, start a backfill: sluice exports backfill ${id} --from ${start_at} --to now\n`
+    `The start is in the past: the schedule delivers rows that are ingested after ${first}. ` +
+    `For older rows, start a backfill: sluice exports backfill ${id} --from ${start_at} --to ` +
+    'now\n'
   );
 }
 

@@ -6,9 +6,9 @@ import { readContent, readPair } from '../client/read_options.ts';
 import { WrongUsageError } from '../user_error.ts';
 
 /**
- * The config of a destination from `name=value`: each value has the type that the destination's
- * schema says, and `name=@file` is the content of a file. Throws for an unknown name, with those
- * that there are.
+ * Returns the config of a destination from `name=value`. Each value gets the type in the
+ * destination's schema, and `name=@file` reads a file. Throws for an unknown name, and lists the
+ * known ones.
  */
 export function readDestinationConfig(
   pairs: readonly string[],
@@ -28,7 +28,7 @@ export function readDestinationConfig(
   return Object.fromEntries(entries);
 }
 
-/** The text as the first type that it fits; as it is where that is a text, or none fits. */
+/** Returns the text in the first type that it fits; unchanged if that is text, or if none fits. */
 function typed(name: string, text: string, types: readonly string[]): unknown {
   if (types.includes('string')) return text;
   const value = parseJson(text);
@@ -41,7 +41,7 @@ function typed(name: string, text: string, types: readonly string[]): unknown {
     null: value === null,
   };
   if (types.some((type) => type in fits && fits[type as keyof typeof fits])) return value;
-  // A list of texts is what somebody types with commas.
+  // People type a list of texts with commas.
   if (types.includes('array') && value === undefined)
     return text.split(',').map((item) => item.trim());
   const known = types.filter((type) => type !== 'null').join(' or ');

@@ -96,7 +96,7 @@ test('import, backfill, logs and runs; a run delivers what came in since', async
   assert.deepEqual([ended.status, ended.by], ['Completed', 'inserted_at']);
   const [code, said] = await refused('runs', 'retry', 'rows', whole.id);
   assert.deepEqual([code, /The run has completed/.test(said)], [1, true]);
-  assert.match((await refused('runs', 'cancel', 'rows', whole.id))[1], /The run is over/);
+  assert.match((await refused('runs', 'cancel', 'rows', whole.id))[1], /The run has ended/);
 });
 
 test('a day and a week of an export turn when the options say', async () => {
@@ -175,7 +175,7 @@ test('failed runs: watch ends with 1, retry runs them again, cancel takes one ba
   assert.deepEqual([ended.code, /^Cancelled/m.test(ended.out)], [1, true], ended.out);
   assert.deepEqual(await refused('runs', 'watch', 'failed', 'not-an-id'), [
     1,
-    'There is no such record, or the key may not see it: check the id and --project.',
+    'This record does not exist, or the key may not read it: check the id and --project.',
   ]);
   const empty = await create('empty');
   assert.match((await refused('runs', 'watch', empty.trim()))[1], /no run yet: `sluice exports/);

@@ -63,7 +63,7 @@ export async function showExport(output: Output, name: string, flags: ReadFlags)
   return 0;
 }
 
-/** The time at which days and weeks of the export turn. */
+/** Returns the time at which days and weeks of the export start. */
 function turnOf({ offset_day, offset_hour, offset_minute, timezone }: BatchExport) {
   if (offset_hour === null) return undefined;
   const two = (value: number | null) => String(value ?? 0).padStart(2, '0');

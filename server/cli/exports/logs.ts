@@ -22,7 +22,7 @@ type Line = { timestamp: string; level: string; message: string; run: string | n
 
 const pause_ms = 1_000;
 const page_lines_max = 500;
-/** Lines that another process commits late are older than those that were read already. */
+/** Lines that another process commits late are older than lines that were already read. */
 const overlap_ms = 10_000;
 const moods: Partial<Record<string, Mood>> = { ERROR: 'bad', WARNING: 'busy', DEBUG: 'quiet' };
 
@@ -36,7 +36,7 @@ export async function showLogs(output: Output, name: string, flags: LogFlags): P
   const first = await api.list<Line>(path, limit, { level: flags.level });
   print(output, first.toReversed(), flags);
   if (flags.follow !== true) return 0;
-  // Until whoever follows ends the command.
+  // Runs until the person ends the command.
   return follow(api, path, { output, flags, newest: first[0]?.timestamp });
 }
 
@@ -75,7 +75,7 @@ function keyOf({ timestamp, run, message }: Line): string {
 function print(output: Output, lines: readonly Line[], { json }: ReadFlags): void {
   for (const line of lines) {
     if (json === true) {
-      // One object a line, so that what follows can be read as it comes.
+      // One object a line, so that a reader can parse the stream.
       say(output, JSON.stringify(line));
       continue;
     }

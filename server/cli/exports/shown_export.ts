@@ -17,7 +17,7 @@ const run_moods: Partial<Record<string, Mood>> = {
   Running: 'busy',
   Cancelled: 'quiet',
 };
-/** The statuses after which a run changes no more. */
+/** The statuses of runs that can still change. */
 const open_statuses: readonly string[] = ['Starting', 'Running'];
 
 /** Returns true if a run or a backfill has ended. */
@@ -35,7 +35,7 @@ export function moodOfStatus(status: string): Mood {
   return run_moods[status] ?? 'bad';
 }
 
-/** An instant: to the second and with its zone for a person, as it came for a program. */
+/** Returns an instant: to the second and with its zone for a person, unchanged for a program. */
 export function shownInstant({ is_terminal }: Output, at: string | null): string {
   if (at === null) return '';
   return is_terminal ? `${at.slice(0, 19).replace('T', ' ')}Z` : at;

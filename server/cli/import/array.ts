@@ -6,13 +6,13 @@ const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket
   0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,
 ];
 
-/** The bytes of an array end before it does: they are a part of what was written. */
+/** The bytes end before the array does, so a part is missing. */
 export class CutOffArray extends Error {}
 
 /**
  * Cuts one JSON array of any size into its items, numbered from 1, with memory bounded by one item
- * and one chunk. It finds where items end and leaves it to the reader of each item to find what is
- * wrong inside. Throws CutOffArray where the array has no end.
+ * and one chunk. It only finds where items end; the reader of an item reports its faults. Throws
+ * CutOffArray if the array has no end.
  */
 export async function* readArrayItems(source: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let depth = 0;
@@ -64,7 +64,7 @@ export async function* readArrayItems(source: AsyncIterable<Buffer>): AsyncGener
   if (depth > 0) throw new CutOffArray();
 }
 
-/** The nothing between the brackets of an empty array. */
+/** Returns true for the blank content of an empty array. */
 function isBlank(bytes: Buffer): boolean {
   return bytes.length < 1_000 && bytes.toString('utf8').trim() === '';
 }

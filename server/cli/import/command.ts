@@ -6,7 +6,7 @@ import { importFile } from './import.ts';
 import { terminalText } from '../../platform/terminal_text.ts';
 import { stopSignal } from '../process/stop_signal.ts';
 
-/** The options of `sluice import` as the command line gives them. */
+/** The options of `sluice import` on the command line. */
 type ImportFlags = TargetFlags & {
   from?: ImportFormat;
   eventName?: string;
@@ -20,8 +20,8 @@ type ImportFlags = TargetFlags & {
 };
 
 /**
- * `sluice import`: sends a file to a running server. Exit code 1 when lines were refused, which are
- * named; 130 and the like when a signal stopped it.
+ * `sluice import`: sends a file to a running server. Exit code 1 if lines were refused, which are
+ * named; 130 and the like after a signal.
  */
 export async function importCommand(
   output: Output,
@@ -30,7 +30,7 @@ export async function importCommand(
 ): Promise<number> {
   const target = flags.dryRun === true ? findTarget(flags) : getTarget(flags);
   const is_tty = output.is_terminal && flags.dryRun !== true;
-  // To the left edge, and everything to the right of it away: a line that is drawn stands there.
+  // Moves to the left edge and clears the rest, because the progress line is there.
   const wipe = is_tty ? '\r\u001b[K' : '';
   return importFile(
     {

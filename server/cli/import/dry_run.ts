@@ -12,9 +12,8 @@ import type { ImportSource } from './source.ts';
 const shown_max = 3;
 
 /**
- * Reads the whole file as an import would, shows the first events as the server would store them,
- * names the lines that it would refuse, and gives the exit code: 1 when there are any. Sends
- * nothing.
+ * Reads the whole file like an import, shows the first events in their stored form, and names the
+ * lines that would be refused. Returns exit code 1 if there are any. Sends nothing.
  */
 export async function dryRun(
   source: ImportSource,

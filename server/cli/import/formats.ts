@@ -5,24 +5,24 @@ import { openPosthogRows, readMessage } from './pipeline_rows.ts';
 /** The names of the four fields of an event. */
 export type EventFields = Record<'event' | 'distinct_id' | 'timestamp' | 'uuid', string>;
 
-/** The two ids by which a row names one person, the stronger one first. */
+/** The two ids of one person in a row, the more reliable one first. */
 export type JoinedIds = [user: unknown, visitor: unknown];
 
 /**
- * Reads a row as a line that has the preset's fields at its top and `properties` beside them.
- * Throws an Unmappable that says why it cannot become an event.
+ * Reads a row as a line with the preset's fields at its top level and `properties` beside them.
+ * Throws an Unmappable with the reason if it cannot become an event.
  */
 export type RowReader = (row: JsonObject) => JsonObject;
 
-/** A product whose exported rows are more than fields with other names. */
+/** A product whose exported rows differ from events in more than field names. */
 type Preset = {
   title: string;
   fields: EventFields;
-  /** The ids that belong to one person where a row has both. */
+  /** Returns the ids of one person, if a row has both. */
   joins?: (row: JsonObject) => JoinedIds;
-  /** Matches the JSON of rows that seem to come from it. */
+  /** Matches the JSON of rows that probably come from it. */
   looks?: RegExp;
-  /** Opens the reader of one file. */
+  /** Opens a reader for one file. */
   open: () => RowReader;
 };
 
@@ -91,17 +91,20 @@ export type ImportFormat = keyof typeof presets;
 
 const import_formats = Object.keys(presets) as ImportFormat[];
 
-/** Returns the fields of a row as the format's reader gives it: without one those of an event. */
+/**
+ * Returns the fields of a row that the format's reader returns; without a format, the fields of an
+ * event.
+ */
 export function formatFields(format: ImportFormat | undefined): EventFields {
   return format === undefined ? own_fields : presets[format].fields;
 }
 
-/** Opens the reader of one file's rows. */
+/** Opens a reader for one file's rows. */
 export function openRows(format: ImportFormat | undefined): RowReader {
   return format === undefined ? (row) => row : presets[format].open();
 }
 
-/** Returns the two ids of one person in a row of the format; undefined for a format without. */
+/** Returns the two ids of one person in a row of the format; undefined if the format has none. */
 export function joinedIds(
   row: JsonObject,
   format: ImportFormat | undefined,
@@ -110,7 +113,7 @@ export function joinedIds(
   return (presets[format] as Preset).joins?.(row);
 }
 
-/** The format that the JSON of a line seems to have. */
+/** Returns the format that the JSON of a line probably has. */
 export function suggestFormat(json: string): ImportFormat | undefined {
   return import_formats.find((name) => (presets[name] as Preset).looks?.test(json));
 }

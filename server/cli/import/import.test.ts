@@ -136,7 +136,7 @@ test('a killed import continues where it stopped, loses and doubles nothing', as
   await ended;
   const { code, said } = await importing.run(owner, file);
   assert.equal(code, 0);
-  assert.match(said[0]!, /^Going on after line \d+ of/);
+  assert.match(said[0]!, /^Continuing after line \d+ of/);
   assert.equal((await importing.rows(owner)).length, lines);
   assert.equal(JSON.parse(await readFile(`${file}.sluice-import`, 'utf8')).is_finished, true);
 });
@@ -197,8 +197,8 @@ test('an answer that does not speak of the lines stops the import', async () => 
     [400, { errors: [] }, /the server answered 400: no reason given/],
     [400, { errors: [refusal('lines__1__event')] }, /the server answered 400/],
     [400, { errors: [refusal('lines__1__event'), refusal(null)] }, /the server answered 400/],
-    [200, 'welcome', /does not say what became of all 2 lines/],
-    [200, { taken: 1 }, /does not say what became of all 2 lines/],
+    [200, 'welcome', /does not account for all 2 lines/],
+    [200, { taken: 1 }, /does not account for all 2 lines/],
   ];
   for (const [status, body, message] of answers) {
     const server = await serve(() => [status, {}, body]);

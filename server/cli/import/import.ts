@@ -25,29 +25,29 @@ export type ImportOptions = ImportMapping & {
   project: string;
   /** Address of the server without a slash at the end. */
   url: string;
-  /** Not needed to look at what would be stored. */
+  /** Not needed for a dry run. */
   key: string;
-  /** Shows what would be stored, and sends nothing. */
+  /** Shows the stored form of the events, and sends nothing. */
   dry_run?: boolean;
-  /** Wait for an unreachable server; default ten minutes. */
+  /** Time to wait for an unreachable server; default ten minutes. */
   wait_ms_max?: number;
-  /** Resolves when the person or the system wants the import to stop. */
+  /** Resolves when a signal asks the import to stop. */
   stopped?: Promise<StopSignal>;
 };
 
-/** Outputs during the import. */
+/** The outputs during an import. */
 type Told = { bar: ImportBar; complaints: Complaints };
 
 const default_wait_ms = 600_000;
-/** Requests that are in progress at a time: enough to fill a batch while another is written. */
+/** Most concurrent requests: enough to fill a batch while another is written. */
 const requests_max = 6;
 
 /**
- * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused,
+ * Sends a file of events to a running server and returns the exit code: 0, 1 if lines were refused,
  * or that of the signal that stopped it. Guarantees: the same content never creates an event twice,
- * however often and wherever the import is broken off; run again it goes on after the last line
- * that the server answered; a bad line is named and skipped. Throws a UserError when the file
- * cannot be read or the server refuses.
+ * however often the import is interrupted. The next run continues after the last line that the
+ * server has answered. Invalid lines are named and skipped. Throws a UserError if the file cannot
+ * be read or the server refuses.
  */
 export async function importFile(
   options: ImportOptions,
@@ -100,8 +100,7 @@ async function importSource(
   signal: AbortSignal,
 ): Promise<number> {
   const { state } = kept;
-  if (state.line > 0)
-    terminal.say(`Going on after line ${state.line} of an import that was broken off.`);
+  if (state.line > 0) terminal.say(`Continuing after line ${state.line} of an interrupted import.`);
   const bar = openImportBar(terminal, source.lines_total, state.line);
   const complaints = openComplaints(terminal);
   const target: SendTarget = {
@@ -125,7 +124,10 @@ async function importSource(
   if (state.dropped !== undefined)
     terminal.say(`Ingestion rules of the project dropped ${counted(state.dropped, 'event')}.`);
   if (state.duplicates > 0)
-    terminal.say('Events stored before stay unchanged, however their lines are read now.');
+    terminal.say(
+      'Events that were stored before do not change, even if their lines are now read ' +
+        'differently.',
+    );
   complaints.rest(state.rejected);
   return state.rejected > 0 ? 1 : 0;
 }
@@ -150,9 +152,9 @@ async function sendAll(
     if (request.joins.size > 0) state.joins = (state.joins ?? 0) + request.joins.size;
     await kept.save();
   };
-  // Several requests are in progress, because most of their time is waiting for the store. Their
-  // answers count in the order of the lines. Persons are made of events in their order, so a
-  // request that changes some is in progress alone.
+  // Several requests run at a time, because they mostly wait for the store. Their answers count in
+  // the order of the lines. Persons depend on the order of events, so a request that changes
+  // persons runs alone.
   let underWay: Promise<void>[] = [];
   let isAlone = false;
   for await (const request of readRequests(source, mapping, state.line, complaints)) {
@@ -166,7 +168,7 @@ async function sendAll(
     const answered = Promise.all([sending, underWay.at(-1)]).then(([sent]) =>
       answer(request, sent),
     );
-    // Its failure is thrown where it is awaited.
+    // The error is thrown where the request is awaited.
     answered.catch(() => {});
     underWay = [...underWay, answered].slice(-requests_max);
     isAlone = request.changes_persons;
@@ -182,7 +184,7 @@ function howToGoOn(file: string, state: ImportState | undefined, total: number |
   if (state === undefined) return 'Stopped before anything was sent.';
   const reached = `Stopped after line ${state.line} of ${total}.`;
   return file === '-'
-    ? `${reached} Give the same input again: no event is stored twice.`
+    ? `${reached} Run the command with the same input again: no event is stored twice.`
     : `${reached} The same command continues from there.`;
 }
 
@@ -208,7 +210,7 @@ function explainFile(file: string) {
     if (code === 'EACCES' || code === 'EISDIR')
       throw new UserError(`The file "${file}" cannot be read.`);
     if (code.startsWith('Z_'))
-      throw new UserError(`The gzip data of "${file}" is broken or cut off.`);
+      throw new UserError(`The gzip data of "${file}" is damaged or cut off.`);
     if (error instanceof CutOffArray)
       throw new UserError(`The JSON array in "${file}" has no end: the file is cut off.`);
     throw error;

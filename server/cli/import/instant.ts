@@ -9,16 +9,16 @@ const offsetPattern = /[+-](?!00(?::?00)?$)\d{2}(?::?\d{2})?$/;
 const finerPattern = /[.,]\d{7,}/;
 
 /**
- * An instant as foreign files write it (ISO text with or without a zone, a date, seconds,
- * milliseconds or microseconds since 1970) as ISO 8601 with `Z` or its own offset; undefined when
- * it is none.
+ * Returns an instant of a foreign file as ISO 8601 with `Z` or its own offset; undefined for other
+ * texts. It reads ISO text with or without a zone, a date, and seconds, milliseconds or
+ * microseconds since 1970.
  */
 export function readForeignInstant(given: string, timezone: string): string | undefined {
   const text = given.trim();
   if (text === '') return undefined;
   if (epochPattern.test(text)) return epochInstant(text);
   const whole = wholeOf(text);
-  // `01/02/2026` does not say whether the day or the month comes first.
+  // `01/02/2026` is ambiguous: the day or the month may come first.
   if (!isoPattern.test(whole)) return undefined;
   if (hasZone(text)) return whole.replace(/ (?=[+-]\d{2})/, '');
   if (timezone === 'UTC') return `${whole}Z`;
@@ -30,14 +30,14 @@ export function readForeignInstant(given: string, timezone: string): string | un
   }
 }
 
-/** Does the text say itself which zone it is in? */
+/** Returns true if the text has a zone. */
 export function hasZone(given: string): boolean {
   return zonePattern.test(wholeOf(given.trim()).slice(10));
 }
 
 /**
- * True when the instant, which is kept in UTC to the microsecond, says everything that the text
- * does: no offset and no finer digits.
+ * Returns true if the stored instant, UTC with microseconds, loses nothing of the text: no offset
+ * and no finer digits.
  */
 export function isExactInstant(given: string): boolean {
   const text = given.trim();
@@ -50,7 +50,7 @@ function wholeOf(text: string): string {
 }
 
 /**
- * Returns the exponent that turns the number into microseconds: six for seconds, three for
+ * Returns the exponent that converts the number to microseconds: six for seconds, three for
  * milliseconds, none for microseconds.
  */
 function exponentOf(text: string): number {

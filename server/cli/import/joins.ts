@@ -5,12 +5,12 @@ import { joinedIds } from './formats.ts';
 import type { ImportFormat } from './formats.ts';
 import { foreign_id_namespace } from './unmappable.ts';
 
-/** Most pairs of ids that are remembered; a pair that is sent again changes nothing. */
+/** Most pairs of ids that are remembered; sending a pair again changes nothing. */
 const joined_max = 1_000_000;
 
 /**
- * An event that joins the two ids of a row, the first time that they come together. The pair alone
- * names it, so another file with the same pair adds nothing.
+ * Returns an event that joins the two ids of a row, the first time that they occur together. Its
+ * uuid depends on the pair alone, so another file with the same pair adds nothing.
  */
 export function joinOf(
   line: JsonObject,
@@ -33,7 +33,7 @@ export function joinOf(
   });
 }
 
-/** A string as it is, a number in its shortest form; undefined for everything else. */
+/** Returns a string unchanged, and a number in its shortest form; undefined for other values. */
 export function scalarText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const isNumber =

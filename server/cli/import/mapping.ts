@@ -15,52 +15,46 @@ import { WrongUsageError } from '../user_error.ts';
  * objects; the defaults are the names of an event's own fields.
  */
 export type ImportMapping = {
-  /** The product that exported the lines, where they are more than fields with other names. */
+  /** The product that exported the lines, if they differ from events in more than field names. */
   format?: ImportFormat | undefined;
-  /** The event name of every line; goes before `event_field`. */
+  /** The event name of every line; precedes `event_field`. */
   event_name?: string | undefined;
   /** Default `event`. */
   event_field?: string | undefined;
-  /** Default `distinct_id`. Of several, separated by commas, the first that is not empty. */
+  /** Default `distinct_id`. Of several, separated by commas, the first that is not empty counts. */
   distinct_id_field?: string | undefined;
-  /**
-   * The distinct id of lines in which that field is missing, null or empty; without it such lines
-   * are refused.
-   */
+  /** The distinct id of lines without this field; without a default, such lines are refused. */
   distinct_id_default?: string | undefined;
-  /** Default `timestamp`, which may be missing in a line; a field named here may not. */
+  /** Default `timestamp`, which lines may lack; a field named here is required. */
   timestamp_field?: string | undefined;
-  /** Default `uuid`, likewise. */
+  /** Default `uuid`, with the same rule. */
   uuid_field?: string | undefined;
-  /** IANA zone of timestamps that have none. */
+  /** IANA zone of timestamps without a zone. */
   timezone: string;
 };
 
 /**
- * A line as the server takes it, or why it cannot become an event. `renamed`: fields that stood
- * beside an object `properties` which has another value under the same name, with the names that
- * they got. `join`: an event to send before it, which joins its two ids; once for each pair.
+ * A line in the server's form, or why it cannot become an event. `renamed`: fields that got a new
+ * name because the object `properties` has another value under the old one. `join`: an event to
+ * send before, which joins the line's two ids, once for each pair.
  */
 export type MappedLine =
   | { json: string; join?: string | undefined; renamed: [string, string][]; problem?: undefined }
   | { json?: undefined; problem: string };
 
-/** Throws a `UserError` for a mapping with which no line could be read. */
+/** Throws a `UserError` for a mapping that no line could use. */
 export function checkMapping({ timezone }: ImportMapping): void {
   try {
     Temporal.PlainDateTime.from('2000-01-01').toZonedDateTime(timezone);
   } catch {
     throw new WrongUsageError(
-      `There is no time zone "${timezone}". --timezone takes a name such as Europe/Berlin, or ` +
-        'an offset such as +02:00.',
+      `There is no time zone "${timezone}". --timezone needs a name such as Europe/Berlin, ` +
+        'or an offset such as +02:00.',
     );
   }
 }
 
-/**
- * The mapping as the options that ask for it, without those that are defaults: equal texts read a
- * line in the same way.
- */
+/** Returns the mapping as its options without defaults: equal texts read a line in the same way. */
 export function describeMapping(mapping: ImportMapping): string {
   const fields = fieldsOf(mapping);
   const usual = formatFields(mapping.format);
@@ -82,14 +76,14 @@ export function describeMapping(mapping: ImportMapping): string {
     : asked.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(' ');
 }
 
-/** Turns the lines of one file into events, in their order. */
+/** Turns the lines of one file into events, in order. */
 export type LineMapper = (text: string, number: number) => MappedLine;
 
 /**
- * Opens what turns each line into the event to send, always with a uuid: the line's own, or one
- * that only the file's content and the line's number decide, so that the same file can be sent
- * again. With the default fields the line must be an event already; with others, all fields that
- * have no place in an event become properties.
+ * Opens the function that turns each line into an event. It always has a uuid: the line's own, or
+ * one derived from the file's content and the line's number, so that the file can be sent again.
+ * With the default fields, a line must already be an event. With others, all fields without a place
+ * in an event become properties.
  */
 export function openMapper(sha256: Buffer, mapping: ImportMapping): LineMapper {
   const read = openRows(mapping.format);
@@ -118,8 +112,8 @@ export function openMapper(sha256: Buffer, mapping: ImportMapping): LineMapper {
 }
 
 /**
- * A version 8 UUID of a line: 82 bits of the file's SHA-256, then the line's number in the lowest
- * 40 bits, so that the lines of a file are neighbours in the store's order and are looked up
+ * Returns a version 8 UUID for a line: 82 bits of the file's SHA-256, then the line's number in the
+ * lowest 40 bits. So the lines of a file are adjacent in the store's order and can be looked up
  * together.
  */
 function lineUuid(sha256: Buffer, number: number): string {
@@ -163,11 +157,11 @@ function mapForeign(
   const instant = scalarText(given);
   const timestamp = instant && readForeignInstant(instant, mapping.timezone);
   if (!timestamp && (given !== undefined || fields.timestamp !== own_fields.timestamp))
-    throw new Unmappable(`The field "${fields.timestamp}" holds no timestamp.`);
+    throw new Unmappable(`The field "${fields.timestamp}" is not a timestamp.`);
   const id = scalarText(valueAt(line, fields.uuid));
   if (!id && fields.uuid !== own_fields.uuid)
-    throw new Unmappable(`The field "${fields.uuid}" holds no id.`);
-  // Fields that the event keeps whole: a field with more than the event keeps stays a property.
+    throw new Unmappable(`The field "${fields.uuid}" is not an id.`);
+  // Fields that the event stores completely; a field with more content also stays a property.
   const used = new Set([id_field]);
   if (mapping.event_name === undefined) used.add(fields.event);
   if (instant && isExactInstant(instant)) used.add(fields.timestamp);
@@ -182,8 +176,8 @@ function mapForeign(
 }
 
 /**
- * The fields that are not used up, beside what an object `properties` holds; `$set` and `$set_once`
- * as an event has them.
+ * Returns the unused fields, merged with an object `properties`; `$set` and `$set_once` as in an
+ * event.
  */
 function propertiesOf(
   line: JsonObject,
@@ -212,8 +206,8 @@ function propertiesOf(
 }
 
 /**
- * An event with what the server would not take converted: a number as a name, an instant without a
- * zone or as a number, an id that is no UUID. The server refuses the rest and says why.
+ * Returns an event with converted values: a number as a name, an instant without a zone or as a
+ * number, an id that is no UUID. The server refuses other faults and says why.
  */
 function mapOwn(line: JsonObject, mapping: ImportMapping): JsonObject {
   const event = { ...line };
@@ -232,7 +226,7 @@ function mapOwn(line: JsonObject, mapping: ImportMapping): JsonObject {
 }
 
 /**
- * The default where the line has no distinct id. A value that is there and is no name stays
+ * Returns the default if the line has no distinct id. An existing value that is no valid id stays
  * refused.
  */
 function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | undefined {
@@ -241,8 +235,8 @@ function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | u
 }
 
 /**
- * The field that names whose the line is: Amplitude has a `device_id` where it knows no `user_id`.
- * A field whose own name has a comma goes before.
+ * Returns the field with the distinct id; Amplitude has a `device_id` for an unknown `user_id`. A
+ * field whose own name contains a comma takes precedence.
  */
 function idFieldOf(line: JsonObject, named: string): string {
   if (!named.includes(',') || Object.hasOwn(line, named)) return named;
@@ -262,7 +256,7 @@ function nameAt(line: JsonObject, field: string): string {
   return text;
 }
 
-/** A field by its name, else by its path: `actor.login`. */
+/** Returns a field by its name, or else by its path: `actor.login`. */
 function valueAt(line: JsonObject, field: string): unknown {
   if (Object.hasOwn(line, field)) return line[field];
   let value: unknown = line;

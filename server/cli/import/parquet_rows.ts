@@ -8,11 +8,11 @@ import type { Line } from '../../engine/ingest/parse/lines.ts';
 
 const json = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
-/** Rows of one answer; a row group is read whole. */
+/** Rows read at a time; a row group is read as a whole. */
 const rows_at_once = 5_000;
 
 /**
- * Opens the rows of a Parquet file as lines of JSON, numbered from 1, in the memory of one row
+ * Opens the rows of a Parquet file as lines of JSON, numbered from 1, with the memory of one row
  * group. Values keep all their digits, and instants are UTC.
  */
 export async function openParquetRows(path: string): Promise<{

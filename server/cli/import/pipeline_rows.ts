@@ -10,13 +10,13 @@ import { foreign_id_namespace, Unmappable } from './unmappable.ts';
 const calls = ['track', 'page', 'screen', 'identify', 'group', 'alias'];
 
 /**
- * Reads a call of Segment or RudderStack as its storage keeps it. Guarantee: it becomes the same
- * event, with the same uuid, as where a library sends the call to us, so one that came both ways is
- * stored once.
+ * Reads a call of Segment or RudderStack in its storage format. Guarantee: it becomes the same
+ * event with the same uuid as when a library sends the call to Sluice, so a call that came both
+ * ways is stored once.
  */
 export function readMessage(row: JsonObject): JsonObject {
   if (!calls.includes(String(row['type'])))
-    throw new Unmappable(`The field "type" is none of ${calls.join(', ')}.`);
+    throw new Unmappable(`The field "type" must be one of ${calls.join(', ')}.`);
   const { name, distinct_id, message_id, at, properties, set } = messageDraft(row, undefined);
   return withoutUndefined({
     event: name,
@@ -28,7 +28,7 @@ export function readMessage(row: JsonObject): JsonObject {
   });
 }
 
-/** Columns of PostHog's batch exports that say how it stored a row. */
+/** Columns of PostHog's batch exports about its own storage. */
 const of_storage = new Set([
   'team_id',
   'project_id',
@@ -45,7 +45,7 @@ const of_storage = new Set([
 ]);
 
 /**
- * Opens the reader of PostHog's batch export files, of events or of persons. A row of persons sets
+ * Opens a reader for PostHog's batch export files, of events or of persons. A row of persons sets
  * the properties of its distinct id, and joins it to the first id of its person in the file.
  */
 export function openPosthogRows(): (row: JsonObject) => JsonObject {
@@ -85,13 +85,13 @@ function personOf(row: JsonObject, first_ids: Map<string, string>): JsonObject {
   });
 }
 
-/** An object, also where a Parquet file has it as text. */
+/** Returns an object, also if a Parquet file has it as text. */
 function jsonOf(value: unknown): JsonObject {
   if (typeof value !== 'string') return isJsonObject(value) ? value : {};
   try {
     const read = parseExact(value);
     return isJsonObject(read) ? read : {};
   } catch {
-    throw new Unmappable('The field "properties" is no JSON.');
+    throw new Unmappable('The field "properties" is not JSON.');
   }
 }

@@ -4,11 +4,11 @@ import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { foreign_id_namespace, Unmappable } from './unmappable.ts';
 
-/** Columns of Amplitude that the event has in another place. */
+/** Columns of Amplitude that the event has elsewhere. */
 const of_amplitude = ['event_properties', 'user_properties', 'groups', 'group_properties'];
 
 /**
- * Reads a row of Amplitude. Its own `uuid` names an event; older rows have an `$insert_id`, by
+ * Reads a row of Amplitude. Its own `uuid` identifies an event; older rows have an `$insert_id`, by
  * which Amplitude recognizes a repeated event of a device.
  */
 export function readAmplitude(row: JsonObject): JsonObject {
@@ -34,7 +34,7 @@ export function readAmplitude(row: JsonObject): JsonObject {
   };
 }
 
-/** Amplitude has a list of keys for each type; the first one is what an event of ours can have. */
+/** Amplitude has a list of keys for each group type; a Sluice event can only have the first. */
 function groupsOf(given: unknown): [type: string, key: unknown][] {
   return Object.entries(objectOf(given)).map(([type, keys]) => [
     type,
@@ -44,18 +44,18 @@ function groupsOf(given: unknown): [type: string, key: unknown][] {
 
 function amplitudeGroup(groups: [string, unknown][], given: unknown): JsonObject {
   const [[type, key] = []] = groups;
-  if (type === undefined) throw new Unmappable('This $groupidentify names no group in "groups".');
+  if (type === undefined) throw new Unmappable('This $groupidentify has no group in "groups".');
   const of_type = objectOf(objectOf(given)[type]);
   const set = isJsonObject(of_type[String(key)]) ? of_type[String(key)] : of_type;
   return { $group_type: type, $group_key: key, $group_set: set };
 }
 
 /**
- * Reads a row of Mixpanel, which takes two events for one that agree in name, distinct id, time and
- * `$insert_id`. The events that join persons get the names under which ours do the same.
+ * Reads a row of Mixpanel, where two events are equal if name, distinct id, time and `$insert_id`
+ * agree. Events that join persons get Sluice's names for them.
  */
 export function readMixpanel({ event, properties }: JsonObject): JsonObject {
-  if (!isJsonObject(properties)) throw new Unmappable('The field "properties" is no object.');
+  if (!isJsonObject(properties)) throw new Unmappable('The field "properties" is not an object.');
   const { distinct_id, time, ...rest } = properties;
   if (time === undefined || time === null)
     throw new Unmappable('The field "properties.time" is missing or empty.');
@@ -77,13 +77,13 @@ function joinOf(event: unknown, properties: JsonObject): JsonObject {
     const user = rest['$identified_id'] ?? distinct_id;
     const visitor = rest['$anon_id'] ?? rest['$anon_distinct_id'];
     if (visitor === undefined || visitor === null)
-      throw new Unmappable('This $identify names no "$anon_id": there is nobody to join.');
+      throw new Unmappable('This $identify has no "$anon_id", so there is nobody to join.');
     return { distinct_id: user, properties: { ...rest, $anon_distinct_id: visitor } };
   }
   if (event !== '$merge') return {};
   const ids = rest['$distinct_ids'];
   if (!Array.isArray(ids) || ids.length !== 2)
-    throw new Unmappable('This $merge does not name two ids in "$distinct_ids".');
+    throw new Unmappable('This $merge does not have two ids in "$distinct_ids".');
   const [into, other] = ids as unknown[];
   return {
     event: '$merge_dangerously',
@@ -108,7 +108,7 @@ export function readGa4(row: JsonObject): JsonObject {
   };
 }
 
-/** The columns that number the events of a device within a batch, where the export has them. */
+/** The columns that number the events of a device within a batch, if the export has them. */
 const ga4_ids = ['batch_page_id', 'batch_ordering_id', 'batch_event_index'] as const;
 
 function ga4Id(row: JsonObject, params: unknown): JsonObject {
@@ -119,7 +119,7 @@ function ga4Id(row: JsonObject, params: unknown): JsonObject {
 }
 
 function ga4Values(list: unknown, field: string): JsonObject {
-  if (!Array.isArray(list)) throw new Unmappable(`The field "${field}" is no list.`);
+  if (!Array.isArray(list)) throw new Unmappable(`The field "${field}" is not a list.`);
   return Object.fromEntries(
     list.map((entry: unknown) => {
       const { key, value } = isJsonObject(entry) ? entry : {};
@@ -130,7 +130,7 @@ function ga4Values(list: unknown, field: string): JsonObject {
   );
 }
 
-/** The one that is given of four; BigQuery writes whole numbers as texts. */
+/** Returns the one of four values that is set; BigQuery writes whole numbers as texts. */
 function ga4Value(value: JsonObject): unknown {
   const text = value['string_value'] ?? undefined;
   if (text !== undefined) return text;
@@ -140,14 +140,14 @@ function ga4Value(value: JsonObject): unknown {
     : number;
 }
 
-/** Names of Snowplow's events that are events of ours, as where its trackers send to us. */
+/** Names of Snowplow's events for which Sluice has its own, as for its trackers. */
 const snowplow_names: Record<string, string> = {
   page_view: '$pageview',
   struct: 'structured_event',
   ad_impression: 'ad_impression',
 };
 
-/** Columns of Snowplow under the names that properties have here. */
+/** Columns of Snowplow, and the property names for them. */
 const snowplow_properties: Record<string, string> = {
   page_url: '$current_url',
   page_title: '$title',
@@ -156,8 +156,8 @@ const snowplow_properties: Record<string, string> = {
 
 /**
  * Reads an enriched event of Snowplow as JSON. The content of `unstruct_event_...` becomes
- * properties; all columns with a value are properties too. `event_id` names the event as it does
- * where its trackers send to us.
+ * properties; all columns with a value are properties too. `event_id` identifies the event, as when
+ * its trackers send to Sluice.
  */
 export function readSnowplow(row: JsonObject): JsonObject {
   const { event, event_id, event_name, derived_tstamp, collector_tstamp } = row;
@@ -195,7 +195,7 @@ function namedBy(parts: unknown[], id: unknown): unknown {
   return v5(JSON.stringify(parts), foreign_id_namespace);
 }
 
-/** True for a value that can name somebody or something. */
+/** Returns true for a value that can identify a person or object. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }

@@ -4,28 +4,29 @@ import type { ImportMapping } from './mapping.ts';
 import type { ImportSource } from './source.ts';
 
 /**
- * Lines that are sent together: their events and numbers; how many before `last_number` cannot
- * become one. `joins` are the indexes of events that no line is, and that join ids of the next one.
+ * Lines that are sent together: their events and numbers, and how many lines before `last_number`
+ * cannot become an event. `joins` are the indexes of events that come from no line, and join the
+ * ids of the next one.
  */
 export type ImportRequest = {
   numbers: number[];
   jsons: string[];
   joins: Set<number>;
-  /** True if it changes persons, which are made of events in their order. */
+  /** True if it changes persons, which depend on the order of events. */
   changes_persons: boolean;
   last_number: number;
   rejected: number;
 };
 
-/** Matches what changes persons: properties, and the ids of a merge. */
+/** Matches changes of persons: properties, and the ids of a merge. */
 const of_persons = /"(?:\$set|\$set_once|\$unset|\$anon_distinct_id|alias)":/;
 
 const lines_max = 10_000;
 const characters_max = 8 * 1024 * 1024;
 
 /**
- * Reads the lines after number `after` and cuts them into requests, in their order; a line that
- * cannot become an event is complained of and counted.
+ * Reads the lines after number `after` and divides them into requests, in order. It reports and
+ * counts lines that cannot become an event.
  */
 export async function* readRequests(
   source: ImportSource,

@@ -4,7 +4,7 @@ import { request } from 'undici';
 import { UserError } from '../user_error.ts';
 import { parseJson } from '../../platform/json/parse_json.ts';
 
-/** A line that the server refused; `index` counts the lines of the request from 0. */
+/** A refused line; `index` counts the lines of the request from 0. */
 export type Refused = { index: number; detail: string };
 
 /** The server's result for one request. */
@@ -16,29 +16,29 @@ export type Sent = {
   refused: Refused[];
 };
 
-/** The target of the events, and the limits of waiting. */
+/** The address of the server, and the limits of waiting. */
 export type SendTarget = {
   url: string;
   project: string;
   key: string;
-  /** Told when the server has to be asked again, with the seconds until then. */
+  /** Called before a request is repeated, with the seconds until then. */
   onPause: (reason: string, seconds: number) => void;
-  /** Time for which one request is repeated before the import gives up, in milliseconds. */
+  /** Time for which a request is repeated before the import stops, in milliseconds. */
   wait_ms_max: number;
-  /** Ends the request that is under way, and every pause. */
+  /** Aborts the current request, and every pause. */
   signal: AbortSignal;
 };
 
 const backoff_seconds_max = 30;
-// The server names so many problems at most.
+// Most problems that the server's answer lists.
 const named_errors_max = 1_000;
 
 type Answer = {
   taken?: number;
   duplicates?: number;
-  /** Those of persons who were erased. */
+  /** Events of erased persons. */
   refused?: number;
-  /** Those that a rule of the project drops. */
+  /** Events that a rule of the project dropped. */
   dropped?: number;
   rejected?: number;
   detail?: string;
@@ -46,14 +46,14 @@ type Answer = {
 };
 
 /**
- * Sends lines of NDJSON in one request and repeats it while the server asks to wait (429, 503),
- * fails (5xx) or cannot be reached, honouring `Retry-After`. Every line carries its uuid, so
- * repeating is harmless. Throws a UserError when the time to wait is over or the server refuses the
- * request as a whole (key, scope, project), and what aborting throws.
+ * Sends lines of NDJSON in one request, and repeats it while the server asks to wait (429, 503),
+ * fails (5xx) or cannot be reached; respects `Retry-After`. Every line carries its uuid, so
+ * repeating is harmless. Throws a UserError if the time to wait is over or the server refuses the
+ * whole request (key, scope, project), and the reason of an abort.
  */
 export async function sendLines(target: SendTarget, lines: string[]): Promise<Sent> {
   const text = lines.join('\n');
-  // Packing costs more than a machine's way to itself.
+  // On the same machine, compression costs more than it saves.
   const body = isNear(target.url) ? text : gzipSync(text, { level: 1 });
   const started = performance.now();
   for (let attempt = 0; ; attempt += 1) {
@@ -70,15 +70,13 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
         : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
     if (reply.status === 404)
       throw new UserError(
-        `The import stopped: ${target.url} has no project ${target.project} that this key may ` +
-          'see. Check --project, --url and the key.',
+        `The import stopped: ${target.url} has no project ${target.project} that this key ` +
+          'may read. Check --project, --url and the key.',
       );
     if (!mayPass) throw new UserError(`The import stopped: ${reason}`);
     const seconds = reply.retry_after ?? Math.min(backoff_seconds_max, 0.5 * 2 ** attempt);
     if (performance.now() - started + seconds * 1_000 > target.wait_ms_max)
-      throw new UserError(
-        `The import stopped: ${reason} Run the same command again to go on where it stopped.`,
-      );
+      throw new UserError(`The import stopped: ${reason} Run the same command again to continue.`);
     target.onPause(reason, seconds);
     await pause(seconds * 1_000, undefined, { signal: target.signal });
   }
@@ -88,15 +86,15 @@ function isNear(url: string): boolean {
   return ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname);
 }
 
-// Something in between, such as a proxy, may answer 200 or 400 by itself; lines are done with only
-// when the answer speaks of them.
+// A proxy in between may answer 200 or 400 itself, so lines only count as done if the answer
+// mentions them.
 function accountedFor(answer: Answer, lines: number, target: SendTarget): Answer {
   const { taken = 0, duplicates = 0, dropped = 0 } = answer;
   if (taken + duplicates + dropped + refusedOf(answer) === lines) return answer;
   throw new UserError(
-    `The import stopped: the answer of ${target.url} does not say what became of all ${lines} ` +
-      'lines that were sent. Is it the address of the server? Run the same command again to go ' +
-      'on where it stopped.',
+    `The import stopped: the answer of ${target.url} does not account for all ${lines} lines ` +
+      'that were sent. Is it the address of the server? Run the same command again to ' +
+      'continue.',
   );
 }
 

@@ -14,23 +14,23 @@ import { openParquetRows } from './parquet_rows.ts';
 
 /** A file that can be read more than once. */
 export type ImportSource = {
-  /** SHA-256 of the content, unpacked. */
+  /** SHA-256 of the unpacked content. */
   sha256: Buffer;
-  /** Lines of the file, or items when the file is one JSON array. */
+  /** Lines of the file, or items if the file is one JSON array. */
   lines_total: number;
-  /** Reads from the beginning; a list per chunk. */
+  /** Reads from the start; a list per chunk. */
   lines(): AsyncGenerator<Line[]>;
-  /** Removes what was put aside. */
+  /** Deletes temporary files. */
   close(): Promise<void>;
 };
 
 const line_feed = 0x0a;
 
 /**
- * Opens a file (`-`: standard input, which is first put aside in a private temporary file) of
- * NDJSON or of one JSON array, plain or gzip, or of Parquet, told by its first bytes. Reads it once
- * to know its identity and length; throws what reading throws (no such file, broken gzip), and
- * what aborting does.
+ * Opens a file of NDJSON, of one JSON array (plain or gzip), or of Parquet, recognised by its first
+ * bytes. `-` is standard input, which is first stored in a private temporary file. Reads it once
+ * for its hash and length. Throws read errors (missing file, broken gzip), and the reason of an
+ * abort.
  */
 export async function openImportSource(
   file: string,
@@ -82,7 +82,7 @@ async function* openBytes(
     return;
   }
   const unpacked = createGunzip({ chunkSize: 256 * 1024 });
-  // The pipeline's failure also destroys `unpacked`, and the loop over it throws the same error.
+  // A failure of the pipeline also destroys `unpacked`, and the loop over it throws the same error.
   pipeline(plain, unpacked).catch(() => {});
   yield* unpacked;
 }

@@ -1,34 +1,33 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
-/** Progress of an import: the server has answered everything up to `line`. */
+/** Progress of an import: the server has answered all lines up to `line`. */
 export type ImportState = {
   sha256: string;
   url: string;
   project: string;
-  /** As `describeMapping` gives it. */
+  /** From `describeMapping`. */
   mapping: string;
   is_finished: boolean;
   line: number;
   taken: number;
   duplicates: number;
-  /** Those that a rule of the project drops; missing where an older version began. */
+  /** Events that a rule of the project dropped; missing if an older version started the import. */
   dropped?: number;
   rejected: number;
-  /** Events that no line is, and that join two ids of a row. */
+  /** Events that come from no line and join two ids of a row. */
   joins?: number;
 };
 
-/** The record beside the file during the import, and afterwards proof of the way it was read. */
+/** The stored progress of an import, which also records its mapping afterwards. */
 export type ImportProgress = {
   state: ImportState;
   /**
-   * The earlier import of the same content with another mapping; events that it stored do not
-   * change.
+   * An earlier import of the same content with another mapping; its stored events do not change.
    */
   differs_from: ImportState | undefined;
   /**
-   * Replaces what was kept, in one step. A folder that cannot be written only costs the short cut:
-   * sending lines again doubles nothing.
+   * Replaces the stored progress atomically. Without a writable folder, an interrupted import
+   * starts from the beginning, which stores no event twice.
    */
   save(): Promise<void>;
 };
@@ -36,8 +35,8 @@ export type ImportProgress = {
 type Wanted = Pick<ImportState, 'sha256' | 'url' | 'project' | 'mapping'>;
 
 /**
- * Reads the state of an earlier import of the same content into the same project of the same
- * server: of a broken one with the same mapping it goes on, else it begins afresh.
+ * Reads the progress of an earlier import of the same content into the same project and server. An
+ * interrupted import with the same mapping continues; otherwise it starts from the beginning.
  */
 export async function openProgress(
   path: string | undefined,

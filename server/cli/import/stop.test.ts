@@ -124,7 +124,7 @@ for (const [signal, code] of [
     endpoint.release();
     const again = await run(file, '--url', endpoint.url);
     assert.equal(again.code, 0, again.output);
-    assert.match(again.output, /^Going on after line 10000 /);
+    assert.match(again.output, /^Continuing after line 10000 /);
     const ids = endpoint.sent.map(
       (line) => (JSON.parse(line) as { distinct_id: string }).distinct_id,
     );

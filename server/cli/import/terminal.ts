@@ -1,25 +1,25 @@
 import type { Readable } from 'node:stream';
 
-/** The terminal: lines for people, and whether a line can be drawn anew. */
+/** The terminal: lines for people, and whether a line can be redrawn. */
 export type ImportTerminal = {
   stdin: Readable;
   is_tty: boolean;
   say(line: string): void;
   complain(line: string): void;
-  /** Puts the text in the place of what was drawn last. */
+  /** Replaces the text that was drawn last. */
   draw(text: string): void;
 };
 
-/** Names what is wrong with lines. */
+/** Reports faults of lines. */
 export type Complaints = ReturnType<typeof openComplaints>;
 
-/** The progress of an import on the screen. */
+/** The progress of an import on the terminal. */
 export type ImportBar = { advance(lines: number): void; note(text: string): void };
 
 const complaints_max = 20;
 const cells = 30;
 
-/** A line that is drawn anew on a terminal; elsewhere a line for each tenth of the file. */
+/** Opens a line that is redrawn on a terminal; elsewhere, a line for each tenth of the file. */
 export function openImportBar(terminal: ImportTerminal, total: number, done: number): ImportBar {
   let current = done;
   const share = () => current / Math.max(1, total);
@@ -42,7 +42,7 @@ export function openImportBar(terminal: ImportTerminal, total: number, done: num
   };
 }
 
-/** Names the first of many problems, and at the end that there were more. */
+/** Reports the first problems, and at the end that there were more. */
 export function openComplaints(terminal: ImportTerminal) {
   let told = 0;
   const renamed = new Set<string>();
@@ -54,11 +54,11 @@ export function openComplaints(terminal: ImportTerminal) {
     rest: (rejected: number) => {
       if (told > complaints_max)
         terminal.complain(
-          `... and more: ${rejected} lines were refused, the first ${complaints_max} problems ` +
-            'are named above.',
+          `... and more: ${rejected} lines were refused; the first ` +
+            `${complaints_max} problems are shown above.`,
         );
     },
-    /** Once for each name: no value is lost, so the lines are no bad ones. */
+    /** Reported once for each name, because no value is lost. */
     renamed: (number: number, from: string, to: string) => {
       if (renamed.has(from)) return;
       renamed.add(from);

@@ -12,7 +12,7 @@ import { UserError } from '../user_error.ts';
 
 const tables_max = 1_000;
 
-/** `sluice lake list`: the tables of the project's Iceberg catalog, by name. */
+/** `sluice lake list`: lists the tables of the project's Iceberg catalog, by name. */
 export async function listTables(
   output: Output,
   flags: ReadFlags & { limit: string },
@@ -36,14 +36,14 @@ export async function listTables(
   return 0;
 }
 
-/** `sluice lake show`: one table with its columns and its maintenance. */
+/** `sluice lake show`: shows one table with its columns and its maintenance. */
 export async function showTable(output: Output, name: string, flags: ReadFlags): Promise<number> {
   const api = openApi(flags);
   printDetails(output, await api.get<LakeTableDetails>(await tablePath(api, name)), flags);
   return 0;
 }
 
-/** `sluice lake maintain`: the next round of maintenance begins now. */
+/** `sluice lake maintain`: starts the next round of maintenance now. */
 export async function maintainTable(
   output: Output,
   name: string,
@@ -52,7 +52,7 @@ export async function maintainTable(
   const api = openApi(flags);
   const table = await api.post<LakeTableDetails>(`${await tablePath(api, name)}maintain/`);
   if (flags.json === true) printJson(output, table);
-  else say(output, `Maintenance of ${nameOf(table)} begins within a minute.`);
+  else say(output, `Maintenance of ${nameOf(table)} starts within a minute.`);
   return 0;
 }
 
@@ -97,7 +97,9 @@ function nameOf({ namespace, name }: Pick<LakeTable, 'namespace' | 'name'>): str
   return `${namespace}.${name}`;
 }
 
-/** The path of the table of this id or full name. Throws a `UserError` if there is none. */
+/**
+ * Returns the path of the table with this id or full name. Throws a `UserError` if there is none.
+ */
 async function tablePath(api: Api, text: string): Promise<string> {
   const tables = projectPath(api, 'lake_tables/');
   if (isUuid(text)) return `${tables}${text}/`;

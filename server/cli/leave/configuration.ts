@@ -7,11 +7,11 @@ import type { Deps } from '../../deps.ts';
 /** The configuration of an organization as text, and the secrets that it refers to. */
 export type LeftConfiguration = {
   yaml: string;
-  /** The variables of `yaml` with their values, for a shell. */
+  /** The variables of `yaml` with their values, as shell assignments. */
   secrets: string;
 };
 
-/** Returns the configuration of an organization, people included. The YAML has no secret. */
+/** Returns the configuration of an organization, including people. The YAML has no secret. */
 export async function leftConfiguration(
   deps: Deps,
   organization_id: string,
@@ -36,9 +36,11 @@ export async function leftConfiguration(
   });
   return {
     yaml: yamlText(pulled.configuration),
-    secrets: ['# Secrets of configuration.yaml. Keep this file as a password.', ...lines, ''].join(
-      '\n',
-    ),
+    secrets: [
+      '# Secrets of configuration.yaml. Protect this file like a password.',
+      ...lines,
+      '',
+    ].join('\n'),
   };
 }
 

@@ -158,7 +158,7 @@ test('secrets come only when asked for; a complete folder is not filled again', 
   const { path } = files.find((one) => one.path.endsWith('secrets.env'))!;
   assert.match(await readFile(join(folder, path), 'utf8'), new RegExp(`='${secret}'`));
   assert.equal((await stat(join(folder, path))).mode & 0o777, 0o600);
-  await assert.rejects(leaveTo(context, flags, forever), /is complete already/);
+  await assert.rejects(leaveTo(context, flags, forever), /is already complete/);
   const foreign = { ...flags, to: delivering.folder };
   await assert.rejects(leaveTo(context, foreign, forever), /has other files/);
   await assert.rejects(

@@ -19,14 +19,15 @@ import { readme } from './readme.ts';
 import { writeRows } from './rows.ts';
 import { openLines, organization_files, project_files } from './tables.ts';
 
-/** The options of `sluice leave` as the command line gives them. */
+/** The options of `sluice leave` on the command line. */
 type LeaveFlags = { to: string; organization?: string[]; withSecrets?: boolean };
 
 type Leaving = { id: string; name: string; slug: string; projects: number[] };
 
 /**
- * `sluice leave`: writes everything of the organizations into a folder of open files, while the
- * server runs. The same command continues after a break. Exit code 0: the folder is complete.
+ * `sluice leave`: writes all data of the organizations into a folder of open files, while the
+ * server runs. After an interruption, the same command continues. Exit code 0: the folder is
+ * complete.
  */
 export async function leave(context: CommandContext, flags: LeaveFlags): Promise<number> {
   const stopping = new AbortController();
@@ -41,12 +42,12 @@ export async function leave(context: CommandContext, flags: LeaveFlags): Promise
     return 0;
   } catch (error) {
     if (code === 0) throw error;
-    context.say('Stopped. The same command continues where it was.');
+    context.say('Stopped. The same command continues from here.');
     return code;
   }
 }
 
-/** As `leave`; throws what aborting throws. */
+/** Like `leave`; throws the reason of an abort. */
 export async function leaveTo(
   context: CommandContext,
   { to, organization = [], withSecrets = false }: LeaveFlags,
@@ -87,7 +88,10 @@ type Writing = {
 
 const projectPath = (slug: string, id: number) => `${slug}/project_${id}`;
 
-/** Writes what the control store has. All files come from one instant, unless there was a break. */
+/**
+ * Writes the data of the control store. All files come from one instant, unless there was an
+ * interruption.
+ */
 async function writeControl(
   { opened: { deps }, folder, tell, signal }: Writing,
   database_url: string,
@@ -136,7 +140,7 @@ async function findLeaving({ deps: { db } }: OpenProcess, asked: string[]): Prom
     throw new UserError(
       found.length === 0
         ? `There is no organization ${text_of}.`
-        : `Several organizations have the name ${text_of}: give an id.`,
+        : `Several organizations have the name ${text_of}: use an id.`,
     );
   });
   return asked.length === 0 ? all : [...new Set(named)];
@@ -155,6 +159,6 @@ function tellDone(context: CommandContext, to: string, folder: LeftFolder, ms: n
     `${to} has everything that was ingested before ${folder.head.until}: ` +
       `${counted(rows('events'), 'event')}, ${counted(rows('persons'), 'person')}, ` +
       `${counted(files.length, 'file')}, ${counted(bytes, 'byte')}, in ` +
-      `${(ms / 1_000).toFixed(1)} s. README.md says what each file is.`,
+      `${(ms / 1_000).toFixed(1)} s. README.md explains each file.`,
   );
 }

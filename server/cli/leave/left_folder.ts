@@ -20,7 +20,7 @@ import { syncFolder } from '../../platform/folders/folders.ts';
 import { parseJson } from '../../platform/json/parse_json.ts';
 import { UserError } from '../user_error.ts';
 
-/** A file of the folder that is complete. */
+/** A complete file of the folder. */
 export type LeftFile = {
   path: string;
   rows: number | null;
@@ -28,7 +28,7 @@ export type LeftFile = {
   sha256: string;
 };
 
-/** Decided when a folder was begun; the same command continues with it. */
+/** Fixed when a folder was started; the same command continues with it. */
 export type LeftHead = {
   /** The public key of the server. */
   server: string;
@@ -38,7 +38,10 @@ export type LeftHead = {
   organizations: string[];
 };
 
-/** The files of a model that were cut, so that each has the same rows after a break. */
+/**
+ * The division of a model's rows into files, stored so that each file has the same rows after an
+ * interruption.
+ */
 export type LeftCut = { project: number; model: ModelName; slices: StoredSlice[] };
 
 type Note = { head: LeftHead } | { file: LeftFile } | { cut: LeftCut };
@@ -46,27 +49,27 @@ type Note = { head: LeftHead } | { file: LeftFile } | { cut: LeftCut };
 const notes_name = '.leaving.jsonl';
 const manifest_name = 'manifest.json';
 
-/** A folder that is being filled. */
+/** A folder in progress. */
 export type LeftFolder = {
   head: LeftHead;
   files: ReadonlyMap<string, LeftFile>;
   cutOf(project: number, model: ModelName): LeftCut | undefined;
   keepCut(cut: LeftCut): Promise<void>;
   /**
-   * Writes a file under another name, and gives it its name when all of it is on the disk. A file
-   * that is complete is not opened again.
+   * Writes a file under a temporary name, and renames it when all of its bytes are on disk. Does
+   * not open a complete file again.
    */
   write(path: string, rows: () => Promise<LeftContent>): Promise<LeftFile>;
-  /** Writes the manifest, which says that the folder is complete. */
+  /** Writes the manifest, which marks the folder as complete. */
   finish(more: object): Promise<void>;
 };
 
-/** The content of a file; `rows` is asked when all bytes were read. */
+/** The content of a file; `rows` is called after all bytes were read. */
 export type LeftContent = { bytes: Readable; rows(): number | null };
 
 /**
  * Opens a folder to fill: a new or empty one with `begin`, or one that the same command on the same
- * server has begun. Throws a UserError for any other.
+ * server has started. Throws a UserError for any other.
  */
 export async function openLeftFolder(
   folder: string,
@@ -75,14 +78,14 @@ export async function openLeftFolder(
 ): Promise<LeftFolder> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (await isFile(join(folder, manifest_name)))
-    throw new UserError(`${folder} is complete already. Name another folder for a newer copy.`);
+    throw new UserError(`${folder} is already complete. Name another folder for a newer copy.`);
   const notes = join(folder, notes_name);
   const earlier = await readNotes(notes);
   if (earlier.head === undefined && (await readdir(folder)).length > 0)
     throw new UserError(`${folder} has other files. Name an empty folder, or a new one.`);
   const head = earlier.head ?? (await begin());
   if (head.server !== wanted.server || head.organizations.join() !== wanted.organizations.join())
-    throw new UserError(`${folder} was begun for other organizations. Name another folder.`);
+    throw new UserError(`${folder} was started for other organizations. Name another folder.`);
   const note = async (one: Note) => appendFile(notes, `${JSON.stringify(one)}\n`, { flush: true });
   if (earlier.head === undefined) await note({ head });
   const files = new Map<string, LeftFile>();
@@ -139,7 +142,7 @@ async function writeWhole(folder: string, path: string, content: LeftContent): P
 
 type Notes = { head: LeftHead | undefined; files: LeftFile[]; cuts: LeftCut[] };
 
-/** Reads what was noted; a line that a kill cut off says nothing. */
+/** Reads the notes; ignores a line that a kill cut off. */
 async function readNotes(path: string): Promise<Notes> {
   const notes: Notes = { head: undefined, files: [], cuts: [] };
   const text = await readFile(path, 'utf8').catch(() => '');

@@ -2,7 +2,7 @@ import type { LeftHead } from './left_folder.ts';
 import { organization_files, project_files } from './tables.ts';
 import type { LinesFile } from './tables.ts';
 
-/** The files beside those of JSON lines: their names, and what they tell. */
+/** The files other than JSON lines: their names, and their content. */
 const configuration: [string, string] = [
   'configuration.yaml',
   'projects, exports, plugins, rules, notices, people, for `sluice config apply`',
@@ -13,13 +13,13 @@ const secrets: [string, string] = [
 ];
 const row_files: [string, string][] = [
   ['events/*.parquet', 'all events; `uuid` is unique'],
-  ['persons/*.parquet', 'persons with their present properties, by `person_id`'],
+  ['persons/*.parquet', 'persons with their current properties, by `person_id`'],
   ['person_distinct_ids/*.parquet', 'the person of each distinct id'],
-  ['sessions/*.parquet', 'sessions, made of the events'],
-  ['groups/*.parquet', 'groups, made of the events'],
+  ['sessions/*.parquet', 'sessions, computed from the events'],
+  ['groups/*.parquet', 'groups, computed from the events'],
 ];
 
-/** Returns the text that says what each file is, for people without Sluice. */
+/** Returns the text that explains each file, for people without Sluice. */
 export function readme({ until, sluice, server }: LeftHead, with_secrets: boolean): string {
   const of_organization = [configuration, ...(with_secrets ? [secrets] : [])];
   return `# Your data, as open files

@@ -15,13 +15,13 @@ import type { LeftFolder } from './left_folder.ts';
 
 const encoding: Encoding = { format: 'Parquet', compression: 'zstd' };
 
-/** A project whose rows are written, and the place of its folder. */
+/** A project whose rows are written, and its folder. */
 export type LeftProject = { id: number; path: string };
 
 /**
- * Writes all rows of all models of a project as Parquet, as a full export to files would.
- * Guarantee: rows that were ingested before the folder's instant and that nobody removed are in
- * exactly one file of their model.
+ * Writes all rows of all models of a project as Parquet, like a full export to files. Guarantee:
+ * every row that was ingested before the folder's instant and not removed is in exactly one file of
+ * its model.
  */
 export async function writeRows(
   engine: Engine,
@@ -46,13 +46,13 @@ export async function writeRows(
       });
       tell(
         `${project.path}: ${model} ${index + 1} of ${counted(slices.length, 'file')}, ` +
-          `${counted(rows ?? 0, 'row')}${isPresent ? ' (was there)' : ''}`,
+          `${counted(rows ?? 0, 'row')}${isPresent ? ' (already there)' : ''}`,
       );
     }
   }
 }
 
-/** Cuts once; a folder that is continued has the cut of its beginning. */
+/** Divides the rows once; a folder that is continued keeps its first division. */
 async function cutsOf(
   folder: LeftFolder,
   project: number,

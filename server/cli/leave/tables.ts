@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { CopySession } from '../../platform/postgres/copy.ts';
 
-/** A file of JSON lines: whose rows it has, and what it tells. */
+/** A file of JSON lines: its rows, and its content. */
 export type LinesFile = {
   file: string;
   tells: string;
@@ -9,9 +9,9 @@ export type LinesFile = {
   from: string;
   where: (id: string) => string;
   order: string;
-  /** Columns that stay: secrets in text, and what only this server works with. */
+  /** Columns that are left out: secrets in text, and values that only this server uses. */
   without?: readonly string[];
-  /** Columns of bytes that are no secret, written as hex. All other bytes stay. */
+  /** Columns of bytes without secrets, written as hex. All other columns of bytes are left out. */
   hex?: readonly string[];
 };
 
@@ -92,7 +92,7 @@ export const project_files: readonly LinesFile[] = [
   },
   {
     file: 'ledger',
-    tells: 'what counts as delivered, as rectangles of event time and insertion time',
+    tells: 'the delivered parts, as rectangles of event time and insertion time',
     from: `(SELECT l.batch_export_id, l.revision, l.updated_at,
         coalesce(p.delivered, l.delivered) AS delivered
       FROM batch_export_ledgers l LEFT JOIN batch_export_ledger_pages p
@@ -132,8 +132,8 @@ export const project_files: readonly LinesFile[] = [
 ];
 
 /**
- * Opens a file's lines, one JSON object a row. Guarantee: no column of bytes that is not named
- * comes with it, and envelopes of secrets are such columns.
+ * Opens a file's lines, one JSON object per row. Guarantee: only named columns of bytes are
+ * included; envelopes of secrets are columns of bytes.
  */
 export async function openLines(
   session: CopySession,

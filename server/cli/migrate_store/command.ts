@@ -28,16 +28,16 @@ type MigrateStoreFlags = {
   undo?: boolean;
 };
 
-/** A pass that took no longer leaves little to copy. */
+/** A shorter pass leaves little to copy. */
 const short_pass_ms = 10_000;
 const passes_max = 5;
 
 /**
- * Moves events and persons from the store of the server, which is one node, into another one.
- * Without `switch` the server goes on with its store, and the other one is brought close to it;
- * with it the last rows are copied and the server's store is closed to writing. Guarantee: the
- * switch is done only when both stores have the same rows, counted and hashed; a kill at any point
- * loses nothing, and the same command goes on.
+ * Moves events and persons from the server's store, which is one node, into another one. Without
+ * `switch`, the server keeps using its store, and the other one catches up. With it, the server's
+ * store is closed to writes and the last rows are copied. Guarantee: the switch happens only if
+ * both stores have the same rows, counted and hashed. A kill at any point loses nothing, and the
+ * same command continues.
  */
 export async function migrateStore(
   context: CommandContext,
@@ -115,7 +115,7 @@ async function move(
     );
     return 0;
   }
-  say('From here on events are answered 503, until the server is started on the other store.');
+  say('From here on, events are answered with 503 until the server starts on the other store.');
   const copied = await switchStore(db, rows);
   await markTarget(target, server, { mark: '', is_ended: 1 });
   say(`${counted(copied, 'row')} copied. Both stores have the same rows.`);
@@ -132,7 +132,7 @@ async function undo({ say }: CommandContext, source: ClickHouse): Promise<number
   await giveBack(source);
   say(
     size === 0
-      ? 'The store of these settings was not switched away from.'
+      ? 'The server was not switched away from the store of these settings.'
       : 'The server may continue with the store of these settings. Events ingested into another ' +
           'store since are not here.',
   );

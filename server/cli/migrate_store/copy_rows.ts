@@ -12,29 +12,28 @@ import { UserError } from '../user_error.ts';
 export type Move = {
   source: ClickHouse;
   target: ClickHouse;
-  /** By what name a table goes in the source now. */
+  /** Returns the current name of a table in the source. */
   named(table: RowTable): string;
   tell(line: string): void;
-  /** Days that were the same on both sides, by table and day, with their rows. */
+  /** Days that were equal on both sides, by table and day, with their rows. */
   known: Map<string, string>;
-  /** The first day that may get rows still: it is hashed each time, as are those after it. */
+  /** The first day that may still get rows: it and later days are hashed each time. */
   open_from: string;
 };
 
-/** Rows of a day of insertion, and the sum of the hashes of all their values. */
+/** Rows of a day of insertion, and the sum of hashes of all their values. */
 type Day = { day: string; rows: number; digest: string };
 
 const tries_max = 3;
-/** Inserts are large and few: each is agreed upon by replicas. */
+/** Inserts are large and few, because replicas have to agree on each. */
 const block_rows = '1000000';
 
 /**
- * Makes the rows of the target those of the source that were inserted before `until` (a condition
- * on `inserted_at`; all, without one). Guarantees: month by month, and in each day by day, both
- * sides are counted and hashed, and a day that differs is removed from the target and copied anew;
- * so it may be killed and repeated. A month is done only when both sides say the same. Days that
- * were found the same before, and get no rows any more, are only counted. Gives the number of
- * rows copied.
+ * Copies the rows of the source that were inserted before `until` (a condition on `inserted_at`;
+ * without it, all rows), so that the target has exactly these. Guarantees: it counts and hashes
+ * both sides month by month, then day by day, and replaces each day of the target that differs. So
+ * it can be killed and repeated. A month is done only when both sides agree. Days that were equal
+ * before and get no more rows are only counted. Returns the number of copied rows.
  */
 export async function copyRows(move: Move, until?: number): Promise<number> {
   let copied = 0;
@@ -64,12 +63,12 @@ async function copyMonth(
     }
   }
   throw new UserError(
-    `The month ${month} of ${table} was copied ${tries_max} times and is not the same on both ` +
-      'sides: rows are being removed. Try again when no erasure and no retention is at work.',
+    `The month ${month} of ${table} was copied ${tries_max} times and still differs: rows ` +
+      'are being removed. Try again when no erasure or retention is in progress.',
   );
 }
 
-/** Days that are not the same on both sides; of those that were, only their counts are compared. */
+/** Returns the days that differ; for days that were equal before, only the counts are compared. */
 async function differingDays(
   { source, target, named, known, open_from }: Move,
   table: RowTable,
@@ -103,7 +102,7 @@ async function differingDays(
   return differing.map((day) => ({ day, rows: other.get(day)?.rows ?? 0 }));
 }
 
-/** Removes what the target has of the day, and streams the day into it. */
+/** Deletes the day from the target, and streams it again. */
 async function copyDay(
   { source, target, named }: Move,
   table: RowTable,
@@ -136,7 +135,7 @@ async function copyDay(
     });
     await finished(stream.resume());
   } catch (error) {
-    // The target only says that the rows broke off.
+    // The target's own error only says that the rows were cut off.
     throw fault ?? error;
   }
   const [sum] = (await daysOf(source, named(table), where)).values();
@@ -166,8 +165,8 @@ async function daysOf(
   where: string,
   columns?: string[],
 ): Promise<Map<string, Day>> {
-  // Each row counts with a hash of all its values, whatever the order of the rows. Rows that took
-  // the token of a batch are of no project, and of one store.
+  // Each row counts with a hash of all its values, regardless of the order of rows. Rows with the
+  // token of a batch belong to no project, and only to one store.
   const digest = columns === undefined ? "''" : `toString(sum(cityHash64(${columns.join(', ')})))`;
   const days = await ask<{ day: string; rows: number; digest: string }>(
     clickhouse,

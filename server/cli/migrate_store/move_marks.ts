@@ -7,8 +7,8 @@ import { ask, hasTable } from '../stores/ask.ts';
 import { UserError } from '../user_error.ts';
 
 /**
- * Makes sure that the target is another store than the source, and has nothing but what an earlier
- * try of the same server has put there; and marks it as its own. Throws a `UserError` otherwise.
+ * Checks that the target is another store than the source, and that only an earlier try of the same
+ * server has filled it; marks it as the target. Throws a `UserError` otherwise.
  */
 export async function claimTarget(
   source: ClickHouse,
@@ -33,8 +33,7 @@ export async function claimTarget(
         throw new UserError(
           (await isSameTable(source, target, table))
             ? own_store
-            : `The store of --to has rows in ${table} that did not come from here. Name an ` +
-                'empty one.',
+            : `The store of --to has rows in ${table} from another source. Name an empty one.`,
         );
     }
   await target.command({
@@ -49,12 +48,12 @@ export async function claimTarget(
   if (!(await hasTable(source, 'moves'))) return;
   const seen = await ask(source, `SELECT 1 FROM moves WHERE mark = '${mark}'`);
   if (seen.length === 0) return;
-  // Nothing is moved here, so nothing may say that a move has not ended.
+  // The source is not a target, so it must have no mark of an unfinished move.
   await source.command({ query: 'DROP TABLE moves SYNC' });
   throw new UserError(own_store);
 }
 
-const own_store = '--to is the store that the server uses already. Name another one.';
+const own_store = '--to is the store that the server already uses. Name another one.';
 
 /** Returns true if both are the same table of the same machine, under any address. */
 async function isSameTable(
@@ -68,7 +67,7 @@ async function isSameTable(
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Notes in the target what became of the move. */
+/** Records the state of the move in the target. */
 export async function markTarget(
   target: ClickHouse,
   server: string,

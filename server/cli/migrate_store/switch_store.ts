@@ -9,12 +9,12 @@ import { UserError } from '../user_error.ts';
 import { copyRows } from './copy_rows.ts';
 import type { Move } from './copy_rows.ts';
 
-/** Names a table that accepts no more writes. */
+/** Returns the name of a table that accepts no more writes. */
 const movedName = (table: RowTable) => `${table}_moved`;
 const quiet_ms = 200;
 const writes_seconds_max = 60;
 
-/** The tables that were taken from the server by a switch that began. */
+/** Returns the tables that a started switch has taken from the server. */
 export async function movedTables(source: ClickHouse): Promise<Set<RowTable>> {
   const found = await source.rows<{ name: string }>({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()
@@ -25,10 +25,10 @@ export async function movedTables(source: ClickHouse): Promise<Set<RowTable>> {
 }
 
 /**
- * Renames the tables of the source, so that the server loses them, and copies the last rows. From
- * here on the server answers events with 503, and exports wait, until it starts on the target: so
- * no row can be written without being copied. If this cannot be finished, the tables get their
- * names back. May be killed and repeated.
+ * Renames the tables of the source, so that the server can no longer write them, and copies the
+ * last rows. From here on, the server answers events with 503, and exports wait, until it starts on
+ * the target. So no row can be missed. If this fails, the tables get their names back. It can be
+ * killed and repeated.
  */
 export async function switchStore(db: Database, move: Omit<Move, 'named'>): Promise<number> {
   const { source } = move;
@@ -38,7 +38,7 @@ export async function switchStore(db: Database, move: Omit<Move, 'named'>): Prom
       await source.command({ query: `RENAME TABLE ${table} TO ${movedName(table)}` });
   try {
     await requireNoErasure(db);
-    // Whoever was writing has let go of the lock of their project, or of the store.
+    // Writers release the lock of their project or the store when they have finished.
     await findCut(db, 0);
     await whenQuiet(source);
     return await copyRows({ ...move, named: movedName });
@@ -54,7 +54,7 @@ export async function giveBack(source: ClickHouse): Promise<void> {
     await source.command({ query: `RENAME TABLE ${movedName(table)} TO ${table}` });
 }
 
-/** An erasure's notes about its rows lie in the store that is being left. */
+/** The notes of an erasure about its rows are in the store that is left. */
 async function requireNoErasure(db: Database): Promise<void> {
   const open = await db.row(sql`SELECT 1 FROM erasures WHERE finished_at IS NULL LIMIT 1`);
   if (open !== undefined)
@@ -73,7 +73,7 @@ async function whenQuiet(source: ClickHouse): Promise<void> {
     });
     if (row?.writes === 0) return;
     if (performance.now() > deadline)
-      throw new UserError('The store is still at an insert. Try again.');
+      throw new UserError('The store is still processing an insert. Try again.');
     await pause(quiet_ms);
   }
 }

@@ -7,7 +7,7 @@ import { openImportSource } from '../import/source.ts';
 import { filesOf, dayOf } from './history.ts';
 import type { DayCount, Days } from './inventory.ts';
 
-/** A day and a name of events, counted on both sides. `why` is empty where both are equal. */
+/** The counts of both sides for a day and an event name. `why` is empty if both are equal. */
 export type Compared = {
   day: string;
   event: string;
@@ -18,7 +18,7 @@ export type Compared = {
   is_explained: boolean;
 };
 
-/** Compares counts by day and event, in this order. */
+/** Compares counts by day and event, ordered by both. */
 export function compareCounts(source: DayCount[], here: DayCount[], today: string): Compared[] {
   const keyOf = ({ day, event }: DayCount) => `${day} ${event}`;
   const there = new Map(source.map((one) => [keyOf(one), one]));
@@ -40,15 +40,15 @@ function reasonOf({ day, event, rows, unique, count, today }: Sides) {
   if (count === rows) return explained('');
   if (count === unique)
     return explained(`${counted(rows - unique, 'row')} of the source repeat a uuid`);
-  if (day >= today) return explained('the day is not over');
+  if (day >= today) return explained('the day has not ended');
   if (count > unique && event === '$identify')
     return explained(`${counted(count - unique, 'event')} join two ids of a row`);
   return count > unique
-    ? { why: 'more than the source has: sent here too?', is_explained: false }
+    ? { why: 'more than in the source: was it also sent here?', is_explained: false }
     : { why: 'missing: not imported, refused, or dropped by a rule', is_explained: false };
 }
 
-/** Lines of a table: the differences, and one line for all. */
+/** Returns the lines of a table: the differences, and the total. */
 export function comparedLines(all: readonly Compared[]): string[] {
   const differing = all.filter(({ difference }) => difference !== 0);
   const shown = (count: number) => count.toLocaleString('en');
@@ -75,10 +75,10 @@ export function comparedLines(all: readonly Compared[]): string[] {
 
 const head = ['day', 'event', 'source', 'here', 'difference', 'why'];
 
-/** Most uuids that are remembered; beyond that, rows that repeat one are not told apart. */
+/** Most uuids that are remembered; beyond that, repeated uuids are not recognised. */
 const uuids_max = 3_000_000;
 
-/** Counts the events of files as an import reads them. Lines that it refuses are not among them. */
+/** Counts the events of files like an import. Refused lines are not counted. */
 export async function countFiles(
   address: string,
   format: ImportFormat,

@@ -13,7 +13,7 @@ import { importFile } from '../import/import.ts';
 import { UserError } from '../user_error.ts';
 import type { Days, FoundProject, MoveSource } from './inventory.ts';
 
-/** A project here whose history is brought. */
+/** A project here that gets the history. */
 export type HistoryTarget = {
   server: Server;
   /** The id of the project here. */
@@ -27,16 +27,16 @@ export type HistoryTarget = {
 };
 
 const day_ms = 86_400_000;
-/** Days of one file of events: an answer of another Sluice has at most a month. */
+/** Days in one file of events; a download of another Sluice has at most a month. */
 const days_at_once = 7;
 const file_names = /\.(?:json|jsonl|ndjson|parquet|gz)$/i;
 
-/** The day of an instant in UTC. */
+/** Returns the day of an instant in UTC. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Cuts days into ranges of at most so many. */
+/** Divides days into ranges of at most so many. */
 export function* rangesOf({ from, to }: Days, most = days_at_once): Generator<Days> {
   const end = Date.parse(to);
   for (let at = Date.parse(from); at < end; at += most * day_ms)
@@ -44,8 +44,8 @@ export function* rangesOf({ from, to }: Days, most = days_at_once): Generator<Da
 }
 
 /**
- * Brings the events of a range from the API of a source. Guarantee: a range that is over and was
- * brought is not asked for again; whatever was cut off is brought again, and adds nothing twice.
+ * Imports the events of a range from the API of a source. Guarantee: a completed past range is not
+ * requested again. An interrupted one is requested again, and adds no event twice.
  */
 export async function bringFromApi(
   target: HistoryTarget,
@@ -74,8 +74,8 @@ export async function bringFromApi(
 }
 
 /**
- * Brings all event files of a folder or bucket, in the order of their names. Guarantee: a file that
- * was brought is not read again; one that was cut off continues.
+ * Imports all event files of a folder or bucket, in the order of their names. Guarantee: an
+ * imported file is not read again; an interrupted one continues.
  */
 export async function bringFiles(target: HistoryTarget, address: string): Promise<number> {
   const done = await openDone(target.folder);
@@ -99,13 +99,13 @@ export type EventFile = {
   open(folder: string): Promise<{ path: string; close(): Promise<void> }>;
 };
 
-/** The event files of a folder or bucket, by name. Throws a UserError without any. */
+/** Lists the event files of a folder or bucket, by name. Throws a UserError if there are none. */
 export async function filesOf(address: string): Promise<EventFile[]> {
   const place = openPlace(address);
   const names: string[] = [];
   for await (const name of place.list('')) if (file_names.test(name)) names.push(name);
   if (names.length === 0)
-    throw new UserError(`${address} has no files that end in .json, .jsonl, .gz or .parquet.`);
+    throw new UserError(`${address} has no files with the ending .json, .jsonl, .gz or .parquet.`);
   return names.toSorted().map((name) => ({
     name,
     open: async (folder) => {
@@ -114,7 +114,7 @@ export async function filesOf(address: string): Promise<EventFile[]> {
       const path = join(folder, 'history', name.replaceAll(/[^\w.-]+/g, '_'));
       await mkdir(join(folder, 'history'), { recursive: true });
       const bytes = await place.read(name);
-      if (bytes === undefined) throw new UserError(`${address} has no ${name} any more.`);
+      if (bytes === undefined) throw new UserError(`${address} no longer has ${name}.`);
       await pipeline(bytes, createWriteStream(`${path}.part`));
       await rename(`${path}.part`, path);
       const remove = (one: string) => rm(one, { force: true });
@@ -139,7 +139,7 @@ async function importOne(
   );
 }
 
-/** The names of what was brought, one line each; a line that a kill cut off says nothing. */
+/** Opens the list of imported names, one per line; ignores a line that a kill cut off. */
 async function openDone(folder: string) {
   const path = join(folder, 'brought.jsonl');
   const text = await readFile(path, 'utf8').catch(() => '');

@@ -1,13 +1,13 @@
 import type { Fields } from '../../platform/fields.ts';
 
-/** Something that a source has and that is not moved, and what to do instead. */
+/** Something in a source that is not moved, and what to do instead. */
 export type LeftBehind = { what: string; why: string };
 
-/** A project of a source, as a configuration has it, and its id there. */
+/** A project of a source in the form of a configuration, and its id there. */
 export type FoundProject = { id: string; name: string; fields: Fields };
 
 /**
- * An organization of a source: the sections of its configuration by key, and whom to invite.
+ * An organization of a source: the sections of its configuration by key, and the people to invite.
  * Secrets are references to variables.
  */
 export type FoundOrganization = {
@@ -19,13 +19,13 @@ export type FoundOrganization = {
   left: LeftBehind[];
 };
 
-/** The events of a name on a day. `unique`: without those whose uuid repeats. */
+/** The number of events with a name on a day. `unique` leaves out repeated uuids. */
 export type DayCount = { day: string; event: string; rows: number; unique: number };
 
 /** A range of days, from midnight to midnight in UTC; the last one is exclusive. */
 export type Days = { from: string; to: string };
 
-/** A source of a move. Sources whose API has no events lack the last two. */
+/** A source to move from. The last two functions are missing if the source's API has no events. */
 export type MoveSource = {
   title: string;
   read(): Promise<FoundOrganization[]>;
@@ -34,7 +34,9 @@ export type MoveSource = {
   counts?(project: FoundProject, days: Days): Promise<DayCount[]>;
 };
 
-/** Gives each name a key that no other has: lower-case letters, digits and underscores. */
+/**
+ * Returns a function that gives each name a unique key: lower-case letters, digits and underscores.
+ */
 export function openKeys(): (name: string) => string {
   const taken = new Set<string>();
   return (name) => {
@@ -52,7 +54,7 @@ export function openKeys(): (name: string) => string {
   };
 }
 
-/** A reference to a variable that keys and a field name. */
+/** Returns a reference to a variable, made from keys and a field name. */
 export function secretReference(...parts: string[]): { env: string } {
   const name = parts
     .join('_')
@@ -61,7 +63,7 @@ export function secretReference(...parts: string[]): { env: string } {
   return { env: name.replace(/^(?=\d)/, '_') };
 }
 
-/** The document of an organization, as `sluice config` takes it. */
+/** Returns the document of an organization, in the form of `sluice config`. */
 export function documentOf({ projects, plugins, people }: FoundOrganization): Fields {
   const keys = openKeys();
   const invites = people.map(({ email, first_name, level }) => [
@@ -77,7 +79,7 @@ export function documentOf({ projects, plugins, people }: FoundOrganization): Fi
   };
 }
 
-/** The variables that a document refers to, each once. */
+/** Returns the variables that a document refers to, each once. */
 export function variablesOf(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const { env } = value as { env?: unknown };

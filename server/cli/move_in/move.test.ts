@@ -98,7 +98,7 @@ test('a move from PostHog is planned, applied, brought and compared', async (con
   const { projects } = parse(readFileSync(file, 'utf8'));
   assert.equal(projects.web_shop.batch_exports.to_s3.paused, true);
   const refused = await sluice.run([...words, '--apply', '--yes'], {});
-  assert.match(refused.err, /Give what is needed first/);
+  assert.match(refused.err, /Set the missing values first/);
   const history = ['--history', 'api'];
   const applied = await sluice.run([...words, ...history, '--apply', '--yes'], environment);
   assert.equal(applied.code, 0, applied.err + applied.out);
@@ -191,7 +191,7 @@ test('a move from a second Sluice is killed, continues, and counts the same', as
       'api',
     ];
     const refused = await sluice.run(words.with(words.indexOf(there.key), 'slk_other'), {});
-    assert.deepEqual([refused.code, /refuses the key of --from-key/.test(refused.err)], [4, true]);
+    assert.deepEqual([refused.code, /refused the key of --from-key/.test(refused.err)], [4, true]);
     const killed = await runSluice([...words, '--apply', '--yes'], {}, async (kill) => {
       // The history is asked for, and comes within a second on a quiet machine.
       await eventually('no history is asked for', async () => {

@@ -29,7 +29,7 @@ import { openSegment } from './segment.ts';
 /** The sources of a move. */
 export type MoveFrom = 'posthog' | 'segment' | 'rudderstack';
 
-/** The options of `sluice migrate <source>` as the command line gives them. */
+/** The options of `sluice migrate <source>` on the command line. */
 export type MoveFlags = TargetFlags & {
   from: string;
   fromKey?: string;
@@ -54,24 +54,24 @@ type Moving = {
   days: Days;
 };
 
-/** An organization of the source, with its place here and its file. */
+/** An organization of the source, with the organization and file for it here. */
 type Placed = { found: FoundOrganization; id: string | undefined; file: string };
 
 /**
- * `sluice migrate posthog|segment|rudderstack`: shows what would come from the source; with
- * `--apply` carries it out through the API, and brings history; with `--compare` counts both sides.
- * Exit code 1: something was refused or differs without a reason.
+ * `sluice migrate posthog|segment|rudderstack`: shows a plan of the move. With `--apply`, applies
+ * it through the API and imports history; with `--compare`, counts both sides. Exit code 1:
+ * something was refused, or differs without a reason.
  */
 export async function moveIn(output: Output, name: MoveFrom, flags: MoveFlags): Promise<number> {
   const api = openApi(flags);
   const source = await openSource(name, flags, api);
   const moving: Moving = { output, name, flags, api, source, days: daysOf(flags) };
   const found = await source.read().catch((error: unknown) => {
-    // The words about a key are those for a key of this server.
+    // The text of a KeyError is about a key of this server.
     if (!(error instanceof KeyError)) throw error;
     throw new KeyError(
-      `${source.title} at ${flags.from} refuses the key of --from-key, or it may not read all of ` +
-        'an organization. docs/moving_in.md has the rights that it needs.',
+      `${source.title} at ${flags.from} refused the key of --from-key, or the key may not ` +
+        'read all of an organization. docs/moving_in.md lists the rights that it needs.',
     );
   });
   mkdirSync(flags.folder, { recursive: true, mode: 0o700 });
@@ -85,7 +85,7 @@ export async function moveIn(output: Output, name: MoveFrom, flags: MoveFlags): 
 async function openSource(name: MoveFrom, flags: MoveFlags, api: Api): Promise<MoveSource> {
   const key = flags.fromKey ?? given('SLUICE_FROM_KEY') ?? '';
   if (name === 'rudderstack') return openRudderstack(flags.from, key);
-  if (key === '') throw new WrongUsageError('Give the key of the source: --from-key.');
+  if (key === '') throw new WrongUsageError('Enter the key of the source: --from-key.');
   const url = serverAddress(flags.from);
   if (name === 'segment') return openSegment(url, key);
   const { results } = await api.get<{ results: DestinationType[] }>('/api/destinations/');
@@ -106,23 +106,23 @@ function daysOf({ since, until }: MoveFlags): Days {
   const tomorrow = dayOf(systemClock.now() + 86_400_000);
   for (const [option, text] of Object.entries({ '--since': since, '--until': until }))
     if (text !== undefined && !(/^\d{4}-\d{2}-\d{2}$/.test(text) && Date.parse(text) > 0))
-      throw new WrongUsageError(`${option} takes a day such as 2026-01-31, not "${text}".`);
+      throw new WrongUsageError(`${option} needs a day such as 2026-01-31, not "${text}".`);
   return { from: since ?? dayOf(systemClock.now() - 30 * 86_400_000), to: until ?? tomorrow };
 }
 
-/** Finds the organization here for each of the source: the named one, or that of the same name. */
+/** Finds the organization here for each of the source: the named one, or one with the same name. */
 async function placeAll(
   { api, flags, name }: Moving,
   found: FoundOrganization[],
 ): Promise<Placed[]> {
   if (flags.organization !== undefined && found.length > 1)
-    throw new WrongUsageError('--organization is for a source with one organization.');
+    throw new WrongUsageError('--organization is only valid for a source with one organization.');
   const here = await api.list<{ id: string; name: string }>('/api/organizations/', 10_000);
   const keyOf = openKeys();
   return found.map((one) => {
     const same = here.filter((organization) => organization.name === one.name);
     if (same.length > 1)
-      throw new UserError(`Several organizations are called ${one.name}: name one by its id.`);
+      throw new UserError(`Several organizations have the name ${one.name}: use the id of one.`);
     const id = flags.organization ?? same[0]?.id;
     const file = join(flags.folder, `${name}_${keyOf(one.name)}.yaml`);
     return { found: one, id, file };
@@ -135,11 +135,11 @@ async function planOrApply(moving: Moving, placed: Placed): Promise<number> {
   tellFound(moving, placed);
   const document = documentOf(found);
   if (!existsSync(file)) writeFileSync(file, yamlText(document), { mode: 0o600 });
-  else say(output, `${file} was there and counts as it is. Remove it to write it again.`);
+  else say(output, `${file} already exists and is used unchanged. Remove it to write it again.`);
   const applies = flags.apply === true;
   const id = placed.id ?? (applies ? await createOrganization(api, found.name) : undefined);
   if (id === undefined) {
-    say(output, `+ organization ${found.name}. ${file} is what it would get.`);
+    say(output, `+ organization ${found.name}, with the content of ${file}.`);
     return 0;
   }
   const secrets = await openSecrets(variablesOf(document), flags.secretsFile, applies);
@@ -155,7 +155,7 @@ async function planOrApply(moving: Moving, placed: Placed): Promise<number> {
   for (const line of planLines(planned)) say(output, line);
   if (!applies) return 0;
   if (planned.needs.length > 0)
-    throw new UserError('Give what is needed first: as variables, or with --secrets-file.');
+    throw new UserError('Set the missing values first: as variables, or with --secrets-file.');
   const question = `Apply this to ${found.name}: ${summaryLine(planned)}`;
   if (!planned.is_empty && flags.yes !== true && !(await isAgreed(question, 'applies the plan')))
     return 1;
@@ -185,20 +185,21 @@ function tellFound({ output, source }: Moving, { found }: Placed): void {
   for (const { what, why } of left) say(output, `- ${what}: not moved. ${why}`);
 }
 
-/** The ids here of the projects that the configuration of the move manages, by key. */
+/** Returns the ids of the projects here that the move's configuration manages, by key. */
 async function projectIds({ api, name }: Moving, id: string): Promise<Map<string, string>> {
   const path = `/api/organizations/${id}/configuration/objects/`;
   const { objects } = await api.get<{
     objects: { kind: string; path: string; id: string }[];
   }>(path);
   const own = objects.filter(({ kind }) => kind === 'project');
-  if (own.length === 0) throw new UserError(`Nothing was applied yet from ${name}: --apply first.`);
+  if (own.length === 0)
+    throw new UserError(`Nothing was applied from ${name} yet: run with --apply first.`);
   return new Map(own.map((one) => [one.path.split('.')[1]!, one.id]));
 }
 
 type Brought = { key: string; project: FoundProject; id: string; place: string };
 
-/** The projects with history to bring: `KEY=PLACE`, or one place for the only project. */
+/** Returns the projects that get history: `KEY=PLACE`, or one place for the only project. */
 async function broughtOf(moving: Moving, placed: Placed): Promise<Brought[]> {
   const { history = [] } = moving.flags;
   const projects = Object.entries(placed.found.projects);
@@ -242,7 +243,8 @@ async function compareAll(moving: Moving, all: Placed[]): Promise<number> {
   const { output, flags, api, days, name, source } = moving;
   let code = 0;
   for (const placed of all) {
-    if (placed.id === undefined) throw new UserError(`${placed.found.name} is not here yet.`);
+    if (placed.id === undefined)
+      throw new UserError(`${placed.found.name} does not exist here yet.`);
     const history = flags.history ?? ['api'];
     const brought = await broughtOf({ ...moving, flags: { ...flags, history } }, placed);
     for (const { key, project, id, place } of brought) {
@@ -262,7 +264,7 @@ async function compareAll(moving: Moving, all: Placed[]): Promise<number> {
 
 function countsOf(source: MoveSource, project: FoundProject, range: Days): Promise<DayCount[]> {
   if (source.counts !== undefined) return source.counts(project, range);
-  throw new UserError(`The API of ${source.title} counts no events. Name its files: --history.`);
+  throw new UserError(`The API of ${source.title} cannot count events. Name its files: --history.`);
 }
 
 async function inRanges(

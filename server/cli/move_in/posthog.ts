@@ -12,7 +12,7 @@ import { posthogCounts, posthogEvents } from './posthog_history.ts';
 
 const list_max = 10_000;
 
-/** Lists of a project that have no place here: what one is called, and what to do instead. */
+/** Lists of a project without a counterpart here: their names, and what to do instead. */
 const without_place: [path: string, what: string, why: string][] = [
   ['dashboards/', 'dashboard', 'Sluice has none. Build them on the exported tables.'],
   ['insights/', 'insight', 'Sluice has none. Build them on the exported tables.'],
@@ -40,13 +40,13 @@ type Export = {
   destination: { type: string; config: Fields | null };
 };
 
-/** The target as the reader asks it: its destinations, and the fault of a query. */
+/** The checks of this server: its destinations, and the fault of a query. */
 export type Target = {
   destinations: readonly DestinationType[];
   queryFault(query: string, model: string): Promise<string | undefined>;
 };
 
-/** PostHog, or another Sluice, whose API has the same paths. */
+/** Opens PostHog, or another Sluice, whose API has the same paths. */
 export function openPosthog(url: string, key: string, target: Target): MoveSource {
   const api = openApi({ url, key });
   return {
@@ -93,7 +93,7 @@ async function readOrganization(
     if (count > 0)
       left.push({
         what: `${name}: ${counted(count, collection.replaceAll('_', ' ').slice(0, -1))}`,
-        why: 'Their code may ask for what only PostHog has. Install each and look at its logs.',
+        why: 'Their code may use features that only PostHog has. Install each and check its logs.',
       });
   }
   return { id: String(id), name, projects, plugins: {}, people, left };
@@ -121,7 +121,10 @@ async function readProject(
     const { fields, dropped } = exportFields(one, key, export_key, target);
     batch_exports[export_key] = fields;
     if (dropped.length > 0)
-      left.push({ what: `${what}, keys ${dropped.join(', ')}`, why: 'The destination has none.' });
+      left.push({
+        what: `${what}, keys ${dropped.join(', ')}`,
+        why: 'The destination has no such keys.',
+      });
   }
   for (const [path, kind, why] of without_place) {
     const count = await countOf(api, `/api/projects/${id}/${path}`);
@@ -140,10 +143,12 @@ async function faultOf(one: Export, target: Target): Promise<string | undefined>
     return `Sluice has no interval "${one.interval}". It has ${intervals.join(', ')}.`;
   const query = one.custom_query ?? one.hogql_query ?? null;
   const fault = query === null ? undefined : await target.queryFault(query, one.model ?? 'events');
-  return fault === undefined ? undefined : `Its query has to be written again: ${fault}`;
+  return fault === undefined ? undefined : `Its query must be rewritten: ${fault}`;
 }
 
-/** An export as a configuration has it: paused, so that both do not deliver to one place. */
+/**
+ * Returns an export in the form of a configuration: paused, so that not both deliver to one place.
+ */
 function exportFields(one: Export, project: string, key: string, { destinations }: Target) {
   const { type, config } = one.destination;
   const known = destinations.find((destination) => destination.type === type)!;
@@ -152,7 +157,7 @@ function exportFields(one: Export, project: string, key: string, { destinations 
   const given = Object.entries(config ?? {}).filter(([, value]) => value !== null);
   const isOpen = (name: string) =>
     Object.hasOwn(properties, name) && !known.secret_keys.includes(name);
-  // An API does not answer secrets: those that the destination needs are asked for.
+  // An API never returns secrets, so the destination's secrets must be entered.
   const secrets = known.secret_keys
     .filter((name) => required.includes(name) || known.secret_keys.length <= 2)
     .map((name): [string, unknown] => [name, secretReference(project, key, name)]);
@@ -174,7 +179,7 @@ function exportFields(one: Export, project: string, key: string, { destinations 
   return { fields, dropped };
 }
 
-/** Returns the length of a list; 0 where the source does not know the list. */
+/** Returns the length of a list; 0 if the source does not have the list. */
 async function countOf(api: Api, path: string): Promise<number> {
   try {
     const { count, results } = await api.get<{ count?: number; results?: unknown[] }>(path);

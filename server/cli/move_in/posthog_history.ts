@@ -11,8 +11,8 @@ const page_rows = 10_000;
 type Results = { results: unknown[][] };
 
 /**
- * Reads the events of a range as lines of JSON: by a download of another Sluice, or else by
- * PostHog's query API, in pages by time and uuid.
+ * Reads the events of a range as lines of JSON: by a download of another Sluice, or by PostHog's
+ * query API, in pages by time and uuid.
  */
 export async function* posthogEvents(
   api: Api,
@@ -23,7 +23,7 @@ export async function* posthogEvents(
   else yield* queried(api, project, days);
 }
 
-/** Counts the events of each name and day, and those with a uuid of their own. */
+/** Counts the events of each name and day, and their distinct uuids. */
 export async function posthogCounts(
   api: Api,
   project: FoundProject,
@@ -46,7 +46,7 @@ export async function posthogCounts(
   }));
 }
 
-/** The counts of a Sluice, which stores each uuid once. */
+/** Returns the counts of a Sluice, which stores each uuid once. */
 export async function sluiceCounts(api: Api, project: string, days: Days): Promise<DayCount[]> {
   const { results } = await api.get<{
     results: { start_at: string; event: string; events: number }[];
@@ -69,7 +69,7 @@ export async function sluiceCounts(api: Api, project: string, days: Days): Promi
 
 const sluices = new WeakMap<Api, Promise<boolean>>();
 
-/** True for a Sluice: PostHog has no such route. */
+/** Returns true for a Sluice: PostHog does not have this route. */
 async function isSluice(api: Api, { id }: FoundProject): Promise<boolean> {
   const asked =
     sluices.get(api) ??

@@ -21,7 +21,7 @@ type Destination = {
 };
 type Source = { id: string; name: string; destinations?: Destination[] };
 
-/** RudderStack's names of tools, and ours. */
+/** RudderStack's names of tools, and Sluice's. */
 const tools: Record<string, string> = {
   AM: 'amplitude',
   BRAZE: 'braze',
@@ -40,7 +40,7 @@ const tools: Record<string, string> = {
   WEBHOOK: 'webhook',
 };
 
-/** Stores and databases: the destination of ours, and its keys by those of RudderStack. */
+/** Stores and databases: Sluice's destination, and its keys by RudderStack's keys. */
 const stores: Record<string, [type: string, keys: Record<string, string>]> = {
   S3: [
     'S3',
@@ -77,7 +77,7 @@ const stores: Record<string, [type: string, keys: Record<string, string>]> = {
   ],
 };
 
-/** RudderStack: its exported configuration as a file, or the address of its control plane. */
+/** Opens RudderStack: its exported configuration in a file, or the address of its control plane. */
 export function openRudderstack(from: string, key: string): MoveSource {
   return {
     title: 'RudderStack',
@@ -131,7 +131,7 @@ function organizationOf(workspace: Fields): FoundOrganization {
   }
   found.left.push({
     what: 'people of the workspace',
-    why: 'The configuration does not name them. Invite them, or write them into the file.',
+    why: 'The configuration does not list them. Invite them, or write them into the file.',
   });
   return found;
 }
@@ -159,11 +159,11 @@ function addDestination(
       secretReference(key, export_key, field),
     );
   } else if (tool !== undefined) {
-    // Its settings have other names: those of the tool are filled in by a person.
+    // Its settings have other names, so a person enters the tool's settings.
     addTool(found, project, key, keyOf, { name, tool, settings: {}, mappings: [] });
     found.left.push({
       what: `${what}, settings`,
-      why: 'They have other names here: fill them in.',
+      why: 'They have other names here: enter them.',
     });
   } else
     found.left.push({

@@ -4,12 +4,12 @@ import { Writable } from 'node:stream';
 import { environmentVariable } from '../../config/environment.ts';
 import { WrongUsageError } from '../user_error.ts';
 
-/** Values of the variables that a configuration refers to. */
+/** Returns the value of a variable in a configuration. */
 export type Secrets = (name: string) => string | undefined;
 
 /**
- * Opens the secrets of a move: from the environment, from a file of `NAME=value` lines, or else, at
- * a terminal, asked once without showing them. They stay in memory.
+ * Opens the secrets of a move: from the environment, from a file of `NAME=value` lines, or by
+ * asking once at a terminal, without echo. They stay in memory.
  */
 export async function openSecrets(
   names: readonly string[],

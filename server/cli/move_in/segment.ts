@@ -24,7 +24,7 @@ type Subscription = {
 };
 type User = { email: string; name?: string; permissions?: { roleName?: string }[] };
 
-/** Storage destinations of Segment, and the destination of ours that takes their place. */
+/** Storage destinations of Segment, and Sluice's destinations for them. */
 const storages: Record<string, string> = {
   'amazon-s3': 'S3',
   'aws-s3': 'S3',
@@ -32,7 +32,7 @@ const storages: Record<string, string> = {
   'azure-blob': 'AzureBlob',
 };
 
-/** Lists of a workspace that have no place here. */
+/** Lists of a workspace without a counterpart here. */
 const without_place: [path: string, field: string, what: string, why: string][] = [
   ['/warehouses', 'warehouses', 'warehouse', 'Create an export to the same database.'],
   ['/functions', 'functions', 'functions', 'Write them as plugins; their code has another form.'],
@@ -40,7 +40,7 @@ const without_place: [path: string, field: string, what: string, why: string][] 
   ['/reverse-etl-models', 'models', 'reverse ETL model', 'Sluice reads no warehouses.'],
 ];
 
-/** Segment's Public API. */
+/** Opens Segment's Public API. */
 export function openSegment(url: string, key: string): MoveSource {
   const ask = async (path: string): Promise<{ data: Fields }> => {
     const answer = await askServer({ address: url, key }, { path });
@@ -125,7 +125,7 @@ async function readWorkspace(
 function leftDestination(name: string, slug: string, has_no_source: boolean): LeftBehind {
   const storage = storages[slug];
   const why = has_no_source
-    ? 'Its source is not there.'
+    ? 'Its source does not exist.'
     : storage === undefined
       ? 'The catalogue has no such tool. Send its events by HTTP request, or by an export.'
       : `Create an export to ${storage}, and bring its files as history.`;

@@ -4,7 +4,7 @@ import type { Fields } from '../../platform/fields.ts';
 import { secretReference } from './inventory.ts';
 import type { FoundOrganization, FoundProject } from './inventory.ts';
 
-/** A mapping of a source, as a tool of ours has it. */
+/** A mapping of a source, in the form of a Sluice tool. */
 export type FoundMapping = {
   name: string;
   partnerAction: string;
@@ -12,21 +12,21 @@ export type FoundMapping = {
   mapping: unknown;
 };
 
-/** A destination of a source that is a tool here. */
+/** A destination of a source for which Sluice has a tool. */
 export type FoundTool = {
   name: string;
   tool: ToolEntry;
   settings: Fields;
-  /** Names of settings that are secret at the source. */
+  /** Names of settings that are secret in the source. */
   secrets?: readonly string[];
   mappings: FoundMapping[];
 };
 
-/** Matches the signs that a source shows in place of a secret, and names of secrets. */
+/** Matches a source's placeholder for a secret, and names of secrets. */
 const masked = /[•*]{4}/;
 const secret_name = /(?:key|secret|token|password|credentials?)$/i;
 
-/** The tool of the catalogue that a source calls so, by its maker's id or by a name. */
+/** Returns the catalogue's tool for a tool of a source, by its maker's id or by a name. */
 export function toolNamed(id: string | undefined, slug: string | undefined): ToolEntry | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/^actions-/, '');
   return listTools().find(
@@ -38,8 +38,8 @@ export function toolNamed(id: string | undefined, slug: string | undefined): Too
 }
 
 /**
- * Adds a tool to a project: its plugin, once for the organization, and a config that is off. Both
- * would send each event otherwise.
+ * Adds a tool to a project: its plugin, once for the organization, and a disabled config. Otherwise
+ * both sides would send each event.
  */
 export function addTool(
   { plugins }: Pick<FoundOrganization, 'plugins'>,

@@ -19,8 +19,8 @@ const day_ms = 24 * 3_600_000;
 const label_length_max = 100;
 
 /**
- * Creates a key for a user and gives it: the only time that it can be seen. Throws `UserError` for
- * an address that nobody has, and for a label that is empty, too long or no line of text.
+ * Creates a key for a user and returns it; it is never shown again. Throws `UserError` for an
+ * unknown address, and for a label that is empty, too long or not one line of text.
  */
 export async function issueKey(
   deps: Deps,
@@ -91,8 +91,8 @@ type ListedKey = {
 };
 
 /**
- * The keys of everybody and the service keys of all organizations, or the keys of the person with
- * the address, newest first, two lines each; never a key itself.
+ * Lists the keys of all users and organizations, or of the person with the address, newest first,
+ * two lines each, without the keys themselves.
  */
 export async function listKeys(
   { db }: Pick<Deps, 'db'>,
@@ -120,15 +120,15 @@ function describeKey(key: ListedKey): string {
       ? 'never expires'
       : `${key.has_expired ? 'expired' : 'expires'} ${key.expires_at}`;
   const use = key.last_used_at === null ? 'never used' : `last used ${key.last_used_at}`;
-  // The label as JSON: it is anybody's text, and a terminal obeys some.
+  // The label as JSON, because anybody can choose it and terminals obey control characters.
   const owner = key.email ?? `organization ${key.organization}`;
   return `${key.id}  ${key.mask_value}  ${owner}  ${JSON.stringify(key.label)}
   ${key.scopes.join(', ')}; ${expiry}; ${use}`;
 }
 
 /**
- * Revokes a key: the next request with it is refused. Gives a sentence that says so. Throws
- * `UserError` when no key has the id.
+ * Revokes a key: the next request with it is refused. Returns a sentence that confirms it. Throws
+ * `UserError` if no key has the id.
  */
 export async function revokeKey(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
@@ -160,7 +160,9 @@ export async function revokeKey(
   });
 }
 
-/** As `revokeKey`, in a transaction; undefined when no service key has the id. */
+/**
+ * Revokes a service key in a transaction, like `revokeKey`; undefined if no service key has the id.
+ */
 async function revokeServiceKey(
   tx: Transaction,
   secrets: Deps['secrets'],

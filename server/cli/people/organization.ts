@@ -18,8 +18,8 @@ type Listed = {
 };
 
 /**
- * All organizations, the oldest first, a line each: what they may do with plugins, and which of
- * their plugins every other organization can use.
+ * Lists all organizations, oldest first, a line each: their plugins level, and the plugins that
+ * they publish to all.
  */
 export async function listOrganizations(
   { db }: Pick<Deps, 'db'>,
@@ -43,8 +43,8 @@ export async function listOrganizations(
 }
 
 /**
- * Sets what an organization (its id or slug) may do with plugins, as the doing of the server.
- * Throws `UserError` for an unknown organization or level.
+ * Sets an organization's (id or slug) plugins level, as an action of the server. Throws `UserError`
+ * for an unknown organization or level.
  */
 export async function setPluginsLevel(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
@@ -64,7 +64,7 @@ export async function setPluginsLevel(
     ))!;
     const { name, plugins_access_level } = before;
     if (level === plugins_access_level)
-      return `${name} has the plugins level ${level} already. Nothing was changed.`;
+      return `${name} already has the plugins level ${level}. Nothing was changed.`;
     await tx.run(sql`UPDATE organizations SET plugins_access_level = ${level}, updated_at = now()
       WHERE id = ${organization_id}::uuid`);
     await appendActivity(tx, secrets, { organization_id }, server_actor, {
@@ -74,14 +74,14 @@ export async function setPluginsLevel(
       item_name: name,
       changes: changesOf({ plugins_access_level }, { plugins_access_level: level }),
     });
-    return `${name} has the plugins level ${level} now (before: ${plugins_access_level}).`;
+    return `${name} now has the plugins level ${level} (before: ${plugins_access_level}).`;
   });
 }
 
 /**
- * Takes back what can shut all members of an organization (its id or slug) out: single sign-on for
- * everybody, and the ranges of addresses. It is logged as the doing of the server. Throws
- * `UserError` for an unknown organization.
+ * Removes settings that can shut all members of an organization (id or slug) out: single sign-on
+ * for everybody, and IP ranges. The log records it as an action of the server. Throws `UserError`
+ * for an unknown organization.
  */
 export async function openOrganization(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
@@ -93,7 +93,7 @@ export async function openOrganization(
       SELECT name, requires_sso, allowed_ip_ranges FROM organizations
         WHERE id = ${organization_id}::uuid`))!;
     const changes = changesOf(before, { requires_sso: false, allowed_ip_ranges: [] });
-    if (changes.length === 0) return `${name} shuts nobody out. Nothing was changed.`;
+    if (changes.length === 0) return `${name} has no such settings. Nothing was changed.`;
     await tx.run(sql`UPDATE organizations SET requires_sso = false, allowed_ip_ranges = '{}',
       updated_at = now() WHERE id = ${organization_id}::uuid`);
     await appendActivity(tx, secrets, { organization_id }, server_actor, {
@@ -105,14 +105,14 @@ export async function openOrganization(
     });
     return (
       `${name} is open to its members again, from every address. Its owners can set single ` +
-      'sign-on and the ranges again on its security page.'
+      'sign-on and the IP ranges again on its security page.'
     );
   });
 }
 
 /**
- * The id of the organization with this id or slug, which stays until the transaction ends. Throws
- * `UserError` without one.
+ * Returns the id of the organization with this id or slug, which cannot be deleted until the
+ * transaction ends. Throws `UserError` if there is none.
  */
 export async function findOrganizationId(tx: Transaction, named: string): Promise<string> {
   const row = await tx.row<{ id: string }>(

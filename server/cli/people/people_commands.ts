@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts';
 import type { Action, Wrap } from '../command_context.ts';
 
 /**
- * Creates a command that does one thing in a process of its own and prints the resulting text. The
- * code that opens a process is loaded when the command runs.
+ * Creates a command that opens a process, does one thing and prints the resulting text. The code
+ * that opens a process is loaded only when the command runs.
  */
 function saying(load: () => Promise<(deps: Deps, ...given: never[]) => Promise<string>>) {
   return async (): Promise<Action> => {
@@ -13,7 +13,7 @@ function saying(load: () => Promise<(deps: Deps, ...given: never[]) => Promise<s
   };
 }
 
-/** `sluice removals`: what became of the rows of deleted projects. */
+/** `sluice removals`: shows the removal of deleted projects' rows. */
 export function addRemovalsCommand(program: Command, wrap: Wrap): void {
   program
     .command('removals')
@@ -22,7 +22,7 @@ export function addRemovalsCommand(program: Command, wrap: Wrap): void {
     .action(wrap(saying(async () => (await import('../removals.ts')).listRemovals)));
 }
 
-/** `sluice erasures`, `sluice erase`: persons and events that leave both stores. */
+/** `sluice erasures`, `sluice erase`: remove persons and events from both stores. */
 export function addErasureCommands(program: Command, wrap: Wrap): void {
   program
     .command('erasures')
@@ -32,12 +32,12 @@ export function addErasureCommands(program: Command, wrap: Wrap): void {
   program
     .command('erase')
     .description(
-      'erase persons with all of their distinct ids: say how much that is, ask, and let a ' +
-        'running server do the work',
+      'erase persons with all of their distinct ids: show the extent, ask, and let a running ' +
+        'server erase them',
     )
     .argument('<project>', 'project id')
-    .requiredOption('--distinct-id <ids...>', 'any distinct id of each person')
-    .option('--anonymize', 'store later events of theirs under nobody, instead of refusing them')
+    .requiredOption('--distinct-id <ids...>', 'any one distinct id of each person')
+    .option('--anonymize', 'store their later events without a person, instead of refusing them')
     .option('--yes', 'do not ask')
     .action(wrap(async () => (await import('../erasures.ts')).eraseCommand));
 }
@@ -49,7 +49,7 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
     .command('create')
     .description('create a key and print it once')
     .option('--email <address>', 'whose key; default the owner of SLUICE_OWNER_EMAIL')
-    .option('--label <text>', 'what it is for', 'created on the command line')
+    .option('--label <text>', 'its purpose', 'created on the command line')
     .option('--scopes <list>', 'scopes separated by commas', '*')
     .option('--expires-in-days <days>', 'days until it expires; default never')
     .action(wrap(async () => (await import('./key.ts')).createKey));
@@ -66,7 +66,10 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
     .action(wrap(saying(async () => (await import('./key.ts')).revokeKey)));
 }
 
-/** `sluice organization`: which there are, what each may do with plugins, and a way back in. */
+/**
+ * Adds `sluice organization`: list organizations, set their plugins level, and let members in
+ * again.
+ */
 export function addOrganizationCommand(program: Command, wrap: Wrap): void {
   const organization = program
     .command('organization')
@@ -88,26 +91,29 @@ export function addOrganizationCommand(program: Command, wrap: Wrap): void {
     .action(wrap(saying(async () => (await import('./organization.ts')).setPluginsLevel)));
   organization
     .command('open')
-    .description('let members in again: no single sign-on for all, no ranges of addresses')
+    .description('let members in again: no single sign-on for all, no IP ranges')
     .argument('<organization>', 'its id or slug')
     .action(wrap(saying(async () => (await import('./organization.ts')).openOrganization)));
 }
 
 const load = () => import('./user.ts');
 
-/** `sluice user`: create users, list them, let them in and keep them out. */
+/** Adds `sluice user`: create users, list them, let them in and keep them out. */
 export function addUserCommand(program: Command, wrap: Wrap): void {
-  const user = program.command('user').description('people and how they get in').exitOverride();
+  const user = program
+    .command('user')
+    .description('people and their ways to sign in')
+    .exitOverride();
   user
     .command('list')
-    .description('list everybody: how they get in, where they are a member, with which level')
+    .description('list all people: their ways to sign in, their organizations and levels')
     .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await load()).listUsers)));
   user
     .command('create')
     .description('create a user and print a link to choose a password')
     .requiredOption('--email <address>', 'their e-mail address')
-    .option('--organization <id>', 'id or slug of the organization that they become a member of')
+    .option('--organization <id>', 'id or slug of the organization to join')
     .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')
     .action(wrap(saying(async () => (await load()).createUser)));
   addLinkCommands(user, wrap);
@@ -140,13 +146,13 @@ function addLinkCommands(user: Command, wrap: Wrap): void {
     .command('reset')
     .description('print a link to choose a new password; it works once, within an hour')
     .requiredOption('--email <address>', 'whose password')
-    .option('--second-factor', 'take their second factor away as well')
+    .option('--second-factor', 'also remove their second factor')
     .action(wrap(saying(async () => (await load()).resetUser)));
   user
     .command('let-in')
     .description(
-      'print a link, good for 15 minutes and once, that signs an administrator in although ' +
-        'single sign-on is enforced',
+      'print a link that signs an administrator in once within 15 minutes, even if single ' +
+        'sign-on is enforced',
     )
     .requiredOption('--email <address>', 'whom')
     .action(

@@ -22,8 +22,8 @@ import { findOrganizationId } from './organization.ts';
 import { UserError, WrongUsageError } from '../user_error.ts';
 
 /**
- * Everybody with an account, a line each, by address: how they can get in, and where they are a
- * member with which level.
+ * Lists all accounts by address, a line each: their ways to sign in, their organizations and
+ * levels.
  */
 export async function listUsers(
   { db }: Pick<Deps, 'db'>,
@@ -49,9 +49,9 @@ export async function listUsers(
 }
 
 /**
- * Creates a user without a password, a member of the organization (its id or slug) when one is
- * named, and gives the link under which they choose a password. Nobody gets a mail. Throws
- * `UserError` for an address that is taken or is none, an unknown organization or level.
+ * Creates a user without a password, and a membership if an organization (id or slug) is named;
+ * returns the link with which they choose a password. Sends no mail. Throws `UserError` for a taken
+ * or invalid address, and an unknown organization or level.
  */
 export async function createUser(
   deps: Deps,
@@ -74,16 +74,16 @@ export async function createUser(
     });
   } catch (error) {
     if (isDatabaseError(error) && error.constraint === 'users_email_unique')
-      throw new UserError(`There is a user with the address ${email} already.`);
+      throw new UserError(`A user with the address ${email} already exists.`);
     throw error;
   }
 }
 
 /**
- * Gives a link under which the user chooses a new password, good for an hour and once; with
- * `secondFactor` their second factor is taken away at once, passkeys too. For somebody who has lost
- * both, or on a server that sends no mail. Throws `UserError` when nobody has the address or they
- * are not active.
+ * Returns a link with which the user chooses a new password, valid once for an hour. With
+ * `secondFactor`, removes their second factor at once, including passkeys. For people who have lost
+ * both, and for servers without mail. Throws `UserError` if nobody has the address or the user is
+ * not active.
  */
 export async function resetUser(
   deps: Deps,
@@ -110,9 +110,9 @@ export async function resetUser(
 }
 
 /**
- * Gives a link that signs an administrator or owner in once within 15 minutes, although single
- * sign-on is enforced: for the day on which the identity provider is down or wrongly set. Throws
- * `UserError` when no active user has the address or they administer nothing.
+ * Returns a link that signs an administrator or owner in once within 15 minutes, even if single
+ * sign-on is enforced: for an outage or wrong settings of the identity provider. Throws `UserError`
+ * if no active user has the address or they are no administrator.
  */
 export async function letIn(deps: Deps, email: string): Promise<string> {
   const link = await createSignInLink(deps, email);
@@ -126,8 +126,8 @@ export async function letIn(deps: Deps, email: string): Promise<string> {
 }
 
 /**
- * Lets the user in again, or keeps them out: all their sessions end and their keys are refused at
- * once; links that they have are void. Their memberships stay. Throws `UserError` when nobody has
+ * Lets the user in again, or keeps them out: all their sessions end, their keys are refused at
+ * once, and their links become invalid. Their memberships stay. Throws `UserError` if nobody has
  * the address.
  */
 export async function setUserActive(
@@ -180,7 +180,7 @@ async function join(
   await appendActivity(tx, deps.secrets, { organization_id }, server_actor, entry);
 }
 
-/** The server's own doing: the log cannot know who sits at the terminal. */
+/** Logged as an action of the server, because nobody knows who uses the terminal. */
 async function log(
   deps: Deps,
   tx: Transaction,

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { release } from '../../platform/version.ts';
 
 /**
- * Keeps what is compiled of the modules loaded from here on in the data folder, where the next
- * start of this release finds it, and removes what other releases left. Does nothing where there is
- * no such folder, or none that can be written, or NODE_COMPILE_CACHE names another. Node checks
- * each entry by the content of its module.
+ * Keeps the compiled code of the modules loaded from here on in the data folder, for the next start
+ * of this release. Removes the folders of other releases. Does nothing if the folder does not exist
+ * or is not writable, or if NODE_COMPILE_CACHE names another. Node checks each entry by the content
+ * of its module.
  */
 export function keepCompiledModules(data_dir: string): void {
   if (getCompileCacheDir() !== undefined || !existsSync(data_dir)) return;
@@ -17,6 +17,6 @@ export function keepCompiledModules(data_dir: string): void {
     for (const other of readdirSync(folder))
       if (other !== release) rmSync(join(folder, other), { recursive: true, force: true });
   } catch {
-    // It is not there, or not ours to write.
+    // The folder does not exist, or this user may not write there.
   }
 }

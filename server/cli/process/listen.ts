@@ -5,7 +5,7 @@ import { UserError } from '../user_error.ts';
 
 const close_ms_max = 10_000;
 
-/** The address on which a server listens, and the setting that says so. */
+/** The address on which a server listens, and the setting that gave it. */
 export type ListenPlace = {
   host: string;
   port: number;
@@ -13,7 +13,7 @@ export type ListenPlace = {
 };
 
 /**
- * Listens and gives the address. Throws `UserError` with what to do when the place is taken,
+ * Listens and returns the address. Throws a `UserError` with the remedy if the address is in use,
  * forbidden, or not of this machine.
  */
 export async function listenAt(
@@ -40,13 +40,13 @@ export async function listenAt(
 }
 
 /**
- * Says that the server is not ready any more and answers for so many seconds more, so that whoever
- * sends it requests has time to send them elsewhere. Then lets requests in hand come to an end, and
- * cuts off connections that are still there after ten seconds.
+ * Reports not ready, and answers for so many seconds more, so that load balancers can send requests
+ * elsewhere. Then finishes requests in progress, and closes remaining connections after ten
+ * seconds.
  */
 export async function closeApp(app: FastifyInstance, drain_seconds: number): Promise<void> {
   beginDrain(app);
-  // One that could not listen has nobody to tell.
+  // A server that failed to listen has no clients.
   if (app.server.listening) await pause(drain_seconds * 1000);
   const cut = setTimeout(() => app.server.closeAllConnections(), close_ms_max);
   await app.close();

@@ -1,7 +1,7 @@
 /**
- * Lets a command go on to its end where nobody reads what it says (`sluice config pull | head`): an
- * apply must not break off between its steps. Output that cannot be written for another reason,
- * such as a full disk, is told on standard error, and the exit code is 1.
+ * Lets a command finish although nobody reads its output (`sluice config pull | head`): an apply
+ * must not stop between its steps. If output fails for another reason, such as a full disk,
+ * standard error says so and the exit code is 1.
  */
 export function endureLostOutput(): void {
   let fault: string | undefined;

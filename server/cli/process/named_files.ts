@@ -8,16 +8,16 @@ import type { Parts } from '../serve.ts';
 import { UserError } from '../user_error.ts';
 
 /**
- * Looks at the files and folders that the settings name, before anything is started; creates none.
- * Throws a `UserError` that names the setting where one can be no right value: a file where a
- * folder must be, a wrong catalogue. One that cannot be used as it is now, as a disk that is not
- * mounted, is a warning in the log: much of a server works without.
+ * Checks the files and folders that the settings name, before anything starts; creates none. Throws
+ * a `UserError` that names the setting if the value can never be right: a file instead of a folder,
+ * a wrong catalogue. If a file or folder is unusable only now, such as an unmounted disk, logs a
+ * warning: most of a server works without.
  */
 export function lookAtNamedFiles(config: Config, log: Logger, { api }: Pick<Parts, 'api'>): void {
   requireFolder('SLUICE_EXPORT_DIR', config.export_dir, (problem) =>
     log.warn(`SLUICE_EXPORT_DIR: ${problem}; exports to files will fail`),
   );
-  // It is read alone, so what keeps this process from writing there is no matter.
+  // The process only reads this folder, so it need not be writable.
   if (api) requireFolder('SLUICE_PLUGIN_DIR', config.plugin_dir, () => undefined);
   if (config.traces_file !== undefined) requireFile(config.traces_file, log);
   if (api) requireCatalogue(config.plugin_catalogue);

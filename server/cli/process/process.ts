@@ -47,7 +47,9 @@ import { waitForStores } from '../stores/wait_for_stores.ts';
 /** The migrations of the control store and, in its folder `clickhouse`, of the analytics store. */
 export const migrations_folder = fileURLToPath(new URL('../../../migrations', import.meta.url));
 
-/** Migrations of the analytics store that go on while the server serves; there may be none. */
+/**
+ * Migrations of the analytics store that run while the server serves. The folder may be missing.
+ */
 const background_folder = `${migrations_folder}/clickhouse/background`;
 
 /** The advisory lock under which one process migrates the analytics store at a time. */
@@ -56,20 +58,20 @@ const clickhouse_migration_lock = 7_301_002;
 /** Interval at which a process checks which server is the primary. */
 const primary_watch_ms = 3_000;
 
-/** Everything that a process needs, opened; `close` gives it back in the right order. */
+/** The opened parts of a process. `close` closes them in the right order. */
 export type OpenProcess = { deps: Deps; close(): Promise<void> };
 
 /**
- * A person's statement about a store: the database came from another PostgreSQL and replaces it, or
- * the rows of ClickHouse are lost for good.
+ * The operator confirms the state of a store: the database came from another PostgreSQL and
+ * replaces it, or the rows of ClickHouse are lost for good.
  */
 export type AcceptedStore = 'postgres' | 'clickhouse';
 
 type Role = 'server' | 'api' | 'worker' | 'command';
 
 /**
- * Opens clients and migrates both stores to this version. `role` says which part of the load the
- * process carries; the pool is sized by it.
+ * Opens clients and migrates both stores to this version. `role` is the part of the load that the
+ * process carries; the pool's size follows from it.
  */
 export async function openProcess(
   config: Config,
@@ -142,7 +144,7 @@ function openControlStore(
     onError: onceASecond((error: Error) =>
       log.warn({ err: error }, 'idle connections to PostgreSQL broke and are replaced'),
     ),
-    // The embedded one has no standby.
+    // The embedded PostgreSQL has no standby.
     watch_ms: database_url === undefined ? undefined : primary_watch_ms,
     onLater: (before, now) =>
       log.warn({ before, now }, 'another PostgreSQL is the primary; connections go there'),
@@ -165,7 +167,7 @@ function openPluginSandbox(config: Config, outbound: Outbound, log: Logger): Pro
     log,
     clock: systemClock,
     tools_dir: toolsFolder(config.data_dir),
-    // Read when a plugin is loaded: before it listens a server may not know it.
+    // Read when a plugin is loaded: the server may not know it before it listens.
     get public_url() {
       return config.public_url;
     },
@@ -193,10 +195,7 @@ function openDisk(
   return openDiskRoom(() => measureStores(places), bounds, tellers);
 }
 
-/**
- * When a server goes away all its connections break in the same moment; the first tells of them
- * all.
- */
+/** When a server stops, all its connections break at once; only the first is logged. */
 function onceASecond<Given>(tell: (given: Given) => void): (given: Given) => void {
   let told_ms = -Infinity;
   return (given) => {
@@ -217,9 +216,8 @@ async function migrateStores(
   const lost = await findLostAnalytics(db, clickhouse);
   if (lost !== undefined && accepts_store !== 'clickhouse') throw new UserError(lost);
   await db.transaction(async (tx) => {
-    // This transaction is idle while ClickHouse works, for as long as that takes. A machine that
-    // goes away meanwhile says no word: PostgreSQL asks, so that its lock does not keep others from
-    // starting.
+    // This transaction is idle for as long as ClickHouse works. Keepalives of PostgreSQL find a
+    // dead client, so that its lock does not block the start of others.
     await tx.text(
       'SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 30; ' +
         'SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3',
@@ -230,18 +228,18 @@ async function migrateStores(
   await noteBackgroundMigrations(db, background_folder);
 }
 
-/** An older process works beside what a newer release only added to, and says so. */
+/** An older process continues beside a newer release that only made additions, and logs it. */
 async function tellNewer(db: Database, log: Logger): Promise<void> {
   const newer = await newerMigrations(db, migrations_folder);
   if (newer.length === 0) return;
   log.warn(
     { version, newer },
-    'the database was brought to a newer release, which this one can work beside: replace this ' +
-      'process by the newer one, unless you are going back on purpose',
+    'a newer release has migrated the database, and this release can work beside it: update ' +
+      'this process, unless you roll back on purpose',
   );
 }
 
-/** The secret keys that are accepted, of the settings or of the data folder. */
+/** Returns the accepted secret keys, from the settings or the data folder. */
 export function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Config): SecretKeys {
   return secret_key === undefined
     ? keptSecretKeys(data_dir)
@@ -249,7 +247,7 @@ export function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Con
 }
 
 /**
- * Memory that queries of tenants leave for everything else: enough for ingestion and for exports
+ * Memory that custom queries leave for everything else: enough for ingestion and for exports
  * without a query.
  */
 function queryMemory(

@@ -1,18 +1,18 @@
 /**
- * A supervisor that signals a whole group, and npm, which passes on what it got itself, tell a
- * process twice.
+ * A supervisor that signals a process group, and npm, which forwards signals, make a signal arrive
+ * twice.
  */
 const same_signal_ms = 1_000;
 
-/** The exit codes that shells give to processes that a signal ended. */
+/** The exit codes of shells for processes that a signal ended. */
 export const signal_exit_codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /** Signals that ask a process to stop. */
 export type StopSignal = keyof typeof signal_exit_codes;
 
 /**
- * Resolves with the first SIGINT, SIGTERM or SIGHUP. A further one ends the process at once, with
- * 130; within a second it counts as the same one, heard twice.
+ * Resolves with the first SIGINT, SIGTERM or SIGHUP. A second signal ends the process at once, with
+ * exit code 130. Within a second it counts as a repetition of the first.
  */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {

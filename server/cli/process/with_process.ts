@@ -6,24 +6,24 @@ import { joinStores } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
 
 /**
- * `start`: which folders embedded stores are started on (see `joinStores`); by default one that has
+ * `start`: on which folders to start embedded stores (see `joinStores`). Default: folders that have
  * them.
  */
 type Options = {
   start?: 'existing' | 'always';
   /** The store that may differ from before, or be empty. */
   accepts_store?: AcceptedStore | undefined;
-  /** Done when the data folder is held, before the process opens. */
+  /** Runs when the data folder is locked, before the process opens. */
   prepare?: () => void;
 };
 
-/** A look at the stores as they are: no process is opened on them, nothing is migrated. */
+/** Reads the stores without opening a process or migrating them. */
 type Look<Result> = (stores: Stores) => Promise<Result | undefined>;
 
 /**
  * Opens the stores and a process for a short command, beside a running server or without one, and
- * gives what `work` gives; what `look` gives instead, when that is something. Guarantee: both are
- * closed again, in order, whatever happens.
+ * returns the result of `work`. If `look` returns a result, returns that instead. Closes both in
+ * order, also after an error.
  */
 export async function withProcess<Result>(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
@@ -47,7 +47,7 @@ export async function withProcess<Result>(
   }
 }
 
-/** Does one thing in a process of its own and prints the text that `work` gives. */
+/** Runs one command in a process of its own, and prints the text that `work` returns. */
 export async function sayWith(
   context: CommandContext,
   work: (deps: Deps) => Promise<string>,

@@ -31,8 +31,8 @@ export async function listRuns(
 }
 
 /**
- * `sluice runs watch`: shows a run (default the newest) until it has ended; 1 when it did not
- * complete.
+ * `sluice runs watch`: shows a run (by default the newest) until it has ended; exit code 1 if it
+ * did not complete.
  */
 export async function watchRun(
   output: Output,
@@ -59,7 +59,7 @@ export async function watchRun(
   return ended.status === 'Completed' ? 0 : 1;
 }
 
-/** `sluice runs cancel`: takes a run back; nothing of it stays at the destination. */
+/** `sluice runs cancel`: cancels a run; the destination keeps none of its rows. */
 export async function cancelRun(
   output: Output,
   name: string,
@@ -71,12 +71,14 @@ export async function cancelRun(
   else
     say(
       output,
-      changed.status === 'Cancelled' ? 'Cancelled.' : 'Cancel requested: a worker takes it back.',
+      changed.status === 'Cancelled'
+        ? 'Cancelled.'
+        : 'Cancellation requested: a worker cancels the run.',
     );
   return 0;
 }
 
-/** `sluice runs retry`: delivers what a failed or cancelled run did not, in a new run. */
+/** `sluice runs retry`: delivers the rows of a failed or cancelled run, in a new run. */
 export async function retryRun(
   output: Output,
   name: string,

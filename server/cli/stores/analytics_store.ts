@@ -5,8 +5,8 @@ import type { ReplicaOptions } from '../../platform/clickhouse/topology/replicas
 import { findMode } from '../../platform/clickhouse/topology/detect.ts';
 
 /**
- * Opens the analytics store of this server, of the cluster that the settings name. It is taken for
- * one node until its mode was found. Commands open it in no other way.
+ * Opens the analytics store of this server or of the configured cluster. It counts as one node
+ * until its mode is known. All commands open it here.
  */
 export function openAnalytics(
   { clickhouse_cluster }: Pick<Config, 'clickhouse_cluster'>,
@@ -17,8 +17,8 @@ export function openAnalytics(
 }
 
 /**
- * The same with its mode, for a look at the store as it is. One that a start would refuse is looked
- * at as one node: what is wrong with it is for others to tell.
+ * Opens the analytics store and reads its mode, without changing it. A store that a start would
+ * refuse counts as one node; other findings report its fault.
  */
 export async function openAnalyticsAsIs(
   ...given: Parameters<typeof openAnalytics>
@@ -27,7 +27,7 @@ export async function openAnalyticsAsIs(
   try {
     await findMode(clickhouse);
   } catch {
-    // It does not answer; what asks it next says so.
+    // It does not answer; the next query reports that.
   }
   return clickhouse;
 }

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 
-/** Asks the analytics store beside what it does for others. */
+/** Queries the analytics store with low priority. */
 export async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
   return clickhouse.rows<Row>({
     query,
@@ -8,7 +8,7 @@ export async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<R
   });
 }
 
-/** Is there this table? */
+/** Returns whether the table exists. */
 export async function hasTable(clickhouse: ClickHouse, table: string): Promise<boolean> {
   const found = await clickhouse.rows({
     query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()
@@ -18,7 +18,7 @@ export async function hasTable(clickhouse: ClickHouse, table: string): Promise<b
   return found.length > 0;
 }
 
-/** The columns of a table that are stored, in their order. */
+/** Returns the stored columns of a table, in their order. */
 export async function storedColumns(clickhouse: ClickHouse, table: string): Promise<string[]> {
   const rows = await ask<{ name: string }>(
     clickhouse,

@@ -10,8 +10,8 @@ import { openAnalytics } from './analytics_store.ts';
 import { hasTable } from './ask.ts';
 
 /**
- * A sentence where the control store is empty and the analytics store has events: a start would
- * give the number of the project that they are of to a new one, and its owner the events. Changes
+ * Returns a warning if the control store is empty and the analytics store has events. A start would
+ * give their project's number to a new project, whose owner would then see the events. Changes
  * nothing.
  */
 export async function findLostControl(
@@ -20,7 +20,8 @@ export async function findLostControl(
 ): Promise<string | undefined> {
   if (!(await isEmpty(db))) return undefined;
   if (!(await hasTable(clickhouse, 'events'))) return undefined;
-  // Once more: a server that starts at the same time creates its tables before it takes events.
+  // Checks again: a server that starts at the same time creates its tables before it ingests
+  // events.
   if (!(await hasEvents(clickhouse)) || !(await isEmpty(db))) return undefined;
   return lostControl();
 }
@@ -38,7 +39,7 @@ function lostControl(): string {
   );
 }
 
-/** A sentence where the control store is empty, so that nothing can be backed up. */
+/** Returns a warning if the control store is empty, so a backup would have no content. */
 export async function findEmptyControl(
   db: Database,
   clickhouse: ClickHouse,
@@ -57,15 +58,16 @@ async function isEmpty(db: Database): Promise<boolean> {
 }
 
 /**
- * A sentence where events were taken, and the analytics store has never been one of ours: their
- * rows are lost, or it is not the store that has them. A start would fill it anew, and the exports
- * would go on as if nothing were missing. Changes nothing; the control store has its tables.
+ * Returns a warning if events were ingested, but the analytics store never had our tables: the rows
+ * are lost, or this is another store. A start would create it empty, and the exports would continue
+ * as if no rows were missing. Changes nothing; the control store has its tables.
  */
 export async function findLostAnalytics(
   db: Database,
   clickhouse: ClickHouse,
 ): Promise<string | undefined> {
-  // In this order: a server that starts at the same time creates the tables before it takes events.
+  // The order matters: a server that starts at the same time creates the tables before it ingests
+  // events.
   if (!(await hasTaken(db)) || (await hasTable(clickhouse, 'migrations'))) return undefined;
   return lostAnalytics();
 }
@@ -86,9 +88,9 @@ function lostAnalytics(): string {
 }
 
 /**
- * A sentence where the data folder lacks the store that belongs to one in use: whoever opens it
- * would create it empty. A store that is named is asked whether it has anything; one that does not
- * answer is told by who needs it. Creates nothing.
+ * Returns a warning if the data folder has only one of the two stores: opening the folder would
+ * create the other empty. If a setting names the other store, asks that store for data; if it does
+ * not answer, its user reports that. Creates nothing.
  */
 export async function findLostFolder(
   config: Config,
@@ -110,9 +112,10 @@ export async function findLostFolder(
   const kept = lost === 'postgres' ? 'clickhouse' : 'postgres';
   if (!existsSync(join(data_dir, kept))) return undefined;
   return (
-    `In ${data_dir} is the folder ${kept}, and none of the name ${lost}. If it is the wrong ` +
-    'one, set SLUICE_DATA_DIR. If the store is lost, bring it back with ' +
-    `\`${commandLine(`restore <place> --lost ${lost}`)}\`. If no event has been ingested yet, ` +
+    `${data_dir} has the folder ${kept}, but no folder ${lost}. If it is the wrong one, set ` +
+    `SLUICE_DATA_DIR. If the store is lost, bring it back with \`${commandLine(
+      `restore <place> --lost ${lost}`,
+    )}\`. If no event has been ingested yet, ` +
     `\`${commandLine('start')}\` creates it.`
   );
 }

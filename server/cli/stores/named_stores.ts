@@ -13,13 +13,13 @@ import { findRunning } from './stores.ts';
 import { UserError } from '../user_error.ts';
 import { waitForClickHouse, waitForPostgres } from './wait_for_stores.ts';
 
-/** Somebody sits before the answer: a store that does not come up in this time is told. */
+/** A person waits for the answer, so a store that does not answer in this time is reported. */
 const wait_ms_max = 5_000;
 
 /**
- * A finding for each store that the settings name: does it answer, and is it the one that the
- * server on the data folder uses? Beside a running server such a setting has no say, so nobody else
- * notices.
+ * Returns a finding for each store that the settings name: whether it answers, and whether the
+ * server on the data folder uses it. A running server ignores such a setting, so only this finding
+ * shows a wrong one.
  */
 export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
   const running = findRunning(config);
@@ -31,7 +31,8 @@ export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
         const db = openDatabase(url, options);
         try {
           await waitForPostgres(db, url, silentLog(), wait_ms_max);
-          // While a standby is missing every change waits, those of a start too: nothing is opened.
+          // While a standby is missing, every change waits, also the changes of a start. So no
+          // process is opened.
           const standby = standbyFinding(await readStandbys(db));
           return standby.state === 'fault' ? [standby] : [];
         } finally {
@@ -86,7 +87,8 @@ function placesOf(text: string): string {
 }
 
 function placeOf(text: string): string {
-  // A socket, as that of the embedded server, has no host, and `URL` takes no user without one.
+  // A socket URL, such as that of the embedded server, has no host, and `URL` refuses a user
+  // without one.
   const named = text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?#]|$)/, '$1socket');
   const { protocol, host, pathname, searchParams } = new URL(named);
   return [

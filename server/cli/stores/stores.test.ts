@@ -68,5 +68,5 @@ test('a command finds a server that starts, and waits for one that stops', async
   await stores.close();
   rmSync(join(config.data_dir, 'running.json'));
   setTimeout(unlock, 20);
-  await assert.rejects(join_it(), /There is no Sluice data/);
+  await assert.rejects(join_it(), /has no Sluice data/);
 });

@@ -18,14 +18,11 @@ import { findLostFolder } from './missing_rows.ts';
 export type Stores = {
   database_url: string;
   clickhouse_url: string;
-  /**
-   * The bound on the memory of all that the analytics store does; undefined for one that this
-   * process did not start.
-   */
+  /** The memory limit of the analytics store; undefined if this process did not start the store. */
   clickhouse_memory_bytes: number | undefined;
   /**
-   * Resolves when the addresses are no longer those of the stores: the server that owns them has
-   * ended or was started anew. Never, for stores of this process or of configured URLs.
+   * Resolves when the addresses are outdated: the server that owns the stores has ended or
+   * restarted. Never resolves for stores of this process or of configured URLs.
    */
   lost: Promise<void>;
   close(): Promise<void>;
@@ -34,12 +31,12 @@ export type Stores = {
 /** Facts that a running server gives to other commands on the same data folder. */
 type Running = { pid: number; database_url: string; clickhouse_url: string };
 
-/** A command needs a store that nobody runs; the message says what to do. */
+/** A command needs a store, and none runs. The message says what to do. */
 export class NoStoreError extends Error {
   constructor(folder: string, has_data: boolean) {
     const none = has_data
-      ? `No server runs on ${folder}.`
-      : `There is no Sluice data in ${folder}, and no server that runs on it.`;
+      ? `No server is running on ${folder}.`
+      : `${folder} has no Sluice data, and no server is running on it.`;
     super(
       `${none} Start one with \`${commandLine('start')}\`, name its folder with ` +
         'SLUICE_DATA_DIR, or set SLUICE_DATABASE_URL and SLUICE_CLICKHOUSE_URL.',
@@ -48,9 +45,7 @@ export class NoStoreError extends Error {
   }
 }
 
-/**
- * The file that says of a data folder that a restore into it has begun and has not ended.
- */
+/** A file in the data folder while a restore into the folder is incomplete. */
 export const restoring_name = 'restoring';
 
 /** The data in the folder is incomplete; the message says what to do. */
@@ -71,11 +66,11 @@ const pause_ms = 50;
 const runningFile = (config: Config) => join(config.data_dir, 'running.json');
 
 /**
- * The stores of a server process: those of the configured URLs, and embedded ones for what has no
- * URL. A folder into which a restore has not ended is refused, but for the restore itself.
- * Guarantee: a data folder with embedded stores has one server at a time (`FolderInUseError`
- * otherwise); what a killed server left is repaired first. `begun` is called as soon as there is
- * nothing left to do but to wait for the stores to answer.
+ * Opens the stores of a server process: by the configured URLs, and embedded ones for stores
+ * without a URL. Refuses a folder with an incomplete restore, except for the restore itself.
+ * Guarantee: one server at a time runs on a data folder with embedded stores (else
+ * `FolderInUseError`). It first repairs the leftovers of a killed server. Calls `begun` when it
+ * only waits for the stores to answer.
  */
 export async function openStores(
   config: Config,
@@ -115,7 +110,7 @@ export async function openStores(
   try {
     writeRunning(config, { pid: process.pid, ...urls });
   } catch (error) {
-    // Else the stores would run on, and keep the process from ending.
+    // Otherwise the stores would keep running, and the process would not end.
     await close();
     throw error;
   }
@@ -132,16 +127,16 @@ function refuseUnfinished({ data_dir }: Config): void {
 }
 
 /**
- * Throws a `UserError` where the PostgreSQL of the folder is another user's: root would get into
- * it, and see a PostgreSQL that does not start. Others cannot look, which is a
- * `FolderUnusableError`.
+ * Throws a `UserError` if the PostgreSQL of the folder belongs to another user. As root, the
+ * command could read the folder, but PostgreSQL would not start. Other users cannot read the
+ * folder, which is a `FolderUnusableError`.
  */
 export function refuseForeign(folder: string, uid = process.getuid?.()): void {
   const owner = ownerOf(folder);
   if (owner === undefined || uid === undefined || owner === uid) return;
   throw new UserError(
-    `The PostgreSQL in ${folder} belongs to the user ${owner}, and runs for that user alone. Run ` +
-      `this command as that user (sudo -u '#${owner}' ...), or while the server runs.`,
+    `The PostgreSQL in ${folder} belongs to the user ${owner}, and runs only for that user. ` +
+      `Run this command as that user (sudo -u '#${owner}' ...), or while the server runs.`,
   );
 }
 
@@ -179,18 +174,17 @@ function openEmbedded(
 }
 
 /**
- * The stores for a worker process or a short command: the configured ones, else those of the server
- * that runs on the data folder, else embedded ones for as long as the command runs: always, only on
- * a folder that has them, or never. Throws `NoStoreError` where there are none, a `UserError` where
- * one of two is lost, and `RestoreUnfinishedError` while a restore is at work there or has not
- * ended.
+ * Returns the stores for a worker process or a short command: the configured stores, or the stores
+ * of the server that runs on the data folder. Otherwise it starts embedded stores until the command
+ * ends: always, only on a folder that has them, or never. Throws `NoStoreError` if no store exists,
+ * a `UserError` if one of two is lost, and `RestoreUnfinishedError` while a restore is incomplete.
  */
 export async function joinStores(
   config: Config,
   log: Logger,
   options: { start: 'never' | 'existing' | 'always' },
 ): Promise<Stores> {
-  // A restore that is at work is found as a server is, with stores that are not whole.
+  // A running restore looks like a running server, but its stores are incomplete.
   refuseUnfinished(config);
   if (config.database_url !== undefined && config.clickhouse_url !== undefined)
     return openStores(config, log);
@@ -207,7 +201,7 @@ export async function joinStores(
   return openStores(config, log);
 }
 
-/** The stores that have no URL and are not in the data folder. */
+/** Returns the stores that have no URL and are missing in the data folder. */
 function missingStores({ data_dir, database_url, clickhouse_url }: Config) {
   const stores = [
     ['postgres', database_url],
@@ -240,8 +234,8 @@ function never(): Promise<void> {
 }
 
 /**
- * As `findRunning`. While a server starts or stops, it holds the folder and tells of no stores:
- * that is waited for, up to 30 s.
+ * Like `findRunning`. A server that starts or stops holds the folder but publishes no stores; this
+ * waits up to 30 s.
  */
 async function waitForRunning(config: Config): Promise<Running | undefined> {
   const end = performance.now() + wait_ms_max;
@@ -270,6 +264,6 @@ export function findRunning(config: Config): Running | undefined {
 
 function writeRunning(config: Config, running: Running): void {
   writeFileSync(runningFile(config), JSON.stringify(running), { mode: 0o600 });
-  // The mode of an older file would stay; it names the stores' passwords.
+  // An older file would keep its mode, and the file contains the stores' passwords.
   chmodSync(runningFile(config), 0o600);
 }

@@ -12,18 +12,18 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { requireOwnSessions } from '../../platform/postgres/pooler.ts';
 import { UserError } from '../user_error.ts';
 
-/** Releases before this one cannot create our tables; docs/operating.md says which to use. */
+/** Older releases cannot create our tables; docs/operating.md names the supported ones. */
 const oldest_clickhouse = '25.9';
 const default_wait_ms = 30_000;
 const pause_ms = 250;
-// SQLSTATE classes of a server that is starting, stopping or has no connection to spare; any other
-// answer is final.
+// SQLSTATE classes of a server that is starting, stopping or out of connections; any other error is
+// final.
 const passing_states = /^(57P|08|53)/;
 
 /**
- * Returns when both stores answer. A store that is starting or restarting, or takes the question
- * and falls silent, is waited for, up to 30 s each; one that refuses (a wrong password, a missing
- * database) or stays away is a `UserError` that says which and why.
+ * Returns when both stores answer. Waits up to 30 s for each store that is starting or restarting,
+ * or that does not answer. If a store refuses (a wrong password, a missing database) or stays away,
+ * throws a `UserError` with the store and the reason.
  */
 export async function waitForStores(
   { db, database_url, clickhouse }: { db: Database; database_url: string; clickhouse: ClickHouse },
@@ -35,8 +35,8 @@ export async function waitForStores(
 }
 
 /**
- * Returns when PostgreSQL answers; else as `waitForStores`. Throws a `ControlStoreError` where a
- * pooler mixes its sessions.
+ * Returns when PostgreSQL answers; fails like `waitForStores`. Throws a
+ * `ControlStoreError` if a pooler mixes its sessions.
  */
 export async function waitForPostgres(
   db: Database,
@@ -47,19 +47,19 @@ export async function waitForPostgres(
   await waitFor(
     { store: 'PostgreSQL', setting: 'SLUICE_DATABASE_URL', wait_ms_max, log },
     isPassingInPostgres,
-    // Not prepared: such a pooler would answer that another session has prepared it.
+    // Not prepared: such a pooler would report that another session has prepared it.
     () => db.text('SELECT 1 AS up'),
   );
   await requireOwnSessions(url);
 }
 
-/** The option of who fills a store, in the place of the setting of who uses it. */
+/** The option that names a store to fill, in error texts that otherwise name the setting. */
 export const filled_by = '--to';
 
 /**
- * Returns when ClickHouse answers, and has said how it is built; else as `waitForStores`. One that
- * cannot be used as it is built is a `UserError` as well, and one that does not have all rows yet,
- * but for who fills it.
+ * Returns when ClickHouse answers and its mode is known; fails like `waitForStores`. A
+ * mode that Sluice cannot use is a `UserError`. So is a store with an unfinished move, except for
+ * the command that fills it.
  */
 export async function waitForClickHouse(
   clickhouse: ClickHouse,
@@ -110,7 +110,7 @@ async function waitFor(
       await answerBefore(end, ask());
       return;
     } catch (error) {
-      // The last question may have had no time left; what was answered before says more.
+      // The last try may have had no time left; an earlier error says more.
       const reason = reasonOf(error instanceof NoAnswer ? (told ?? error) : error);
       if (!isPassing(error) || performance.now() > end)
         throw new UserError(`${store} (${setting}) cannot be used: ${reason}`);
@@ -121,7 +121,9 @@ async function waitFor(
   }
 }
 
-/** A name with several addresses fails with an error per address and no text of its own. */
+/**
+ * For a name with several addresses, Node throws an error per address and no text for the whole.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '')
     return error.errors.map(reasonOf).join('; ');
@@ -129,8 +131,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Rejects when the answer does not come in time. The clients wait for as long as an export may
- * take, and a process that starts would do so for ever.
+ * Rejects if the answer does not come in time. The clients' own timeout is as long as an export,
+ * and a starting process must not wait that long.
  */
 async function answerBefore(end: number, answer: Promise<unknown>): Promise<void> {
   const over = new AbortController();
@@ -152,6 +154,6 @@ function isPassingInPostgres(error: unknown): boolean {
 }
 
 function isPassingInClickHouse(error: unknown): boolean {
-  // An answer of the server has ClickHouse's error type; what has none never reached it.
+  // An answer of the server has ClickHouse's error type; other errors never reached the server.
   return !(error instanceof Error && 'type' in error && typeof error.type === 'string');
 }

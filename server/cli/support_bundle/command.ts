@@ -18,14 +18,13 @@ import { openMask } from './mask.ts';
 import type { Mask } from './mask.ts';
 import { clickHouseParts, postgresParts } from './store_parts.ts';
 
-/** `output`: the file that is written. `log`: files with the log of the server. */
+/** `output`: the file to write. `log`: log files of the server. */
 type BundleOptions = { output?: string; log?: string[] };
 
 /**
- * Writes one file with what somebody needs who is asked for help: nothing is sent. Guarantees:
- * it works beside a server and without one, and nothing is migrated or changed; what cannot be
- * learned stands in the bundle as the reason; every text passes the mask, which knows the secrets
- * of the settings and of the stores.
+ * Writes one file for people who are asked for help, and sends nothing. Guarantees: it works with
+ * and without a running server, and changes and migrates nothing. Unavailable parts contain the
+ * reason. Every text passes the mask, which knows the secrets of the settings and the stores.
  */
 export async function supportBundle(
   context: CommandContext,
@@ -66,11 +65,14 @@ export async function supportBundle(
     rmSync(folder, { recursive: true, force: true });
   }
   say('');
-  say(`${target} is written. Nothing was sent: look into it, then give it to whom you trust.`);
+  say(
+    `${target} was written. Nothing was sent: check its content, then give it to people ` +
+      'whom you trust.',
+  );
   return 0;
 }
 
-/** A folder beside the target, so that the bundle appears whole. */
+/** Opens a folder next to the target, so that the bundle appears complete. */
 function openFolder(target: string): string {
   try {
     return mkdtempSync(join(dirname(target), '.sluice-support-'));
@@ -82,16 +84,18 @@ function openFolder(target: string): string {
   }
 }
 
-/** Never rejects: why a part is missing is worth knowing too. */
+/** Never rejects, because the reason of a missing part is useful too. */
 async function readPart(part: Part): Promise<string> {
   try {
     return await part.read();
   } catch (error) {
-    return `This could not be learned: ${error instanceof Error ? error.message : String(error)}\n`;
+    return (
+      'This part is not available: ' + `${error instanceof Error ? error.message : String(error)}\n`
+    );
   }
 }
 
-/** It looks before stores are opened here, which would be those of a running server to it. */
+/** It runs before this process opens stores, which doctor would take for a running server. */
 async function doctorPart({ config }: CommandContext): Promise<Part> {
   const lines: string[] = [];
   await doctor({ config, log: silentLog(), say: (line) => void lines.push(line) });
@@ -99,8 +103,8 @@ async function doctorPart({ config }: CommandContext): Promise<Part> {
 }
 
 /**
- * Looks into the stores as they are: no process is opened on them, nothing is migrated. `work` is
- * given the secrets that are known, and what the stores can tell; without them, why not.
+ * Reads the stores as they are, without opening a process or migrating. `work` gets the known
+ * secrets and the stores' parts, or the reason why the stores are unavailable.
  */
 async function withStores(
   { config }: CommandContext,

@@ -9,8 +9,8 @@ import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { sealed_fields } from '../sealed_fields.ts';
 
 /**
- * Secrets that customers entrusted to us; other sealed fields are copies of them, or disappear
- * within minutes.
+ * Secrets that customers entrusted to us; other sealed fields are copies, or disappear within
+ * minutes.
  */
 const searched = new Set([
   'users',
@@ -41,8 +41,8 @@ export function secretsOfSettings(config: Config): string[] {
 }
 
 /**
- * Lists every secret that is stored for exports, notices, plugins and second factors, for a search.
- * A secret that cannot be opened is left out: then no clear copy exists either.
+ * Lists the stored secrets of exports, notices, plugins and second factors, so that the mask can
+ * find them. A secret that cannot be opened is left out, because no plain copy exists either.
  */
 export async function storedSecrets(config: Config, db: Database): Promise<string[]> {
   const [first, ...others] = secretKeysOf(config);
@@ -58,7 +58,7 @@ export async function storedSecrets(config: Config, db: Database): Promise<strin
       try {
         collect(secrets.open(row['sealed'] as Buffer, context(String(row['id']))), found);
       } catch {
-        // Sealed under a key that is not ours.
+        // Sealed under an unknown key.
       }
   }
   return found;
@@ -69,7 +69,7 @@ function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Config): s
   return existsSync(join(data_dir, 'secret_key')) ? [...keptSecretKeys(data_dir)] : [];
 }
 
-/** A sealed text, or each text in it where it is JSON. */
+/** Collects a sealed text, or each text in sealed JSON. */
 function collect(text: string, found: string[]): void {
   found.push(text);
   try {
@@ -78,6 +78,6 @@ function collect(text: string, found: string[]): void {
       return value;
     });
   } catch {
-    // A text alone.
+    // The text is no JSON.
   }
 }

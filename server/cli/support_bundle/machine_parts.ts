@@ -6,13 +6,13 @@ import type { Config } from '../../config/config.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
 import { version } from '../../platform/version.ts';
 
-/** A file of the bundle, and how its text is come by. */
+/** A file of the bundle, and the function that reads its text. */
 export type Part = { name: string; about: string; read(): Promise<string> };
 
 const tail_bytes = 512 * 1024;
 const answer_ms = 3_000;
 
-/** Settings whose text may be shown; a number or a switch may anyway. */
+/** Settings whose text may be shown; numbers and switches are always shown. */
 const shown = new Set<keyof Config>([
   'host',
   'public_url',
@@ -51,7 +51,7 @@ export function versionPart(): Part {
   };
 }
 
-/** Every setting as it was read; of what may be a secret only whether it is set. */
+/** Returns every setting as it was read; for a possible secret only whether it is set. */
 export function settingsPart(config: Config): Part {
   const read = async () =>
     inJson(
@@ -93,13 +93,13 @@ async function ask(url: string): Promise<string> {
     const answer = await outbound.fetch(url, { signal: AbortSignal.timeout(answer_ms) });
     return `${answer.status}\n${await answer.text()}`;
   } catch {
-    return `Nobody answered at ${url} within ${answer_ms / 1000} seconds.\n`;
+    return `No answer from ${url} within ${answer_ms / 1000} seconds.\n`;
   } finally {
     await outbound.close();
   }
 }
 
-/** The ends of log files: of the embedded stores, the traces, and those that were named. */
+/** Returns the ends of log files: of the embedded stores, the traces, and named files. */
 export function logParts(config: Config, logs: string[]): Part[] {
   const named = logs.map((path, index) => [`server_${index + 1}.log`, path] as const);
   const own = [
@@ -114,7 +114,7 @@ export function logParts(config: Config, logs: string[]): Part[] {
   }));
 }
 
-/** Whole lines of the end of a file. */
+/** Returns the last whole lines of a file. */
 function tailOf(path: string): string {
   const file = openSync(path, 'r');
   try {

@@ -1,11 +1,11 @@
-/** Takes secrets out of a text. */
+/** Masks the secrets in a text. */
 export type Mask = (text: string) => string;
 
 const hidden = '********';
-/** Shorter ones occur by chance, and would tear up what is told. */
+/** Shorter ones would match by chance, and mask harmless text. */
 const known_length_min = 6;
 
-/** Names of secrets, with the sign between name and value; also within JSON in JSON. */
+/** Names of secrets, with the separator before the value; also within JSON in JSON. */
 const name =
   '((?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|credential|signature|' +
   'authorization|cookie)\\w*\\\\*["\']?(?:\\s*[:=]\\s*|[ \\t]{2,}))';
@@ -13,9 +13,9 @@ const name =
 const harmless = '(?!\\\\*["\']?(?:null|true|false|\\(set\\)|[[{]))';
 
 /**
- * Forms of secrets, whoever wrote them: keys and tokens of this server and of well-known others,
- * passwords in addresses, values beside a telling name, private keys; and mail addresses, which are
- * no secret and nobody's business.
+ * Forms of secrets of any origin: keys and tokens of this server and of well-known vendors,
+ * passwords in addresses, values after a telling name, private keys. Also e-mail addresses, which
+ * are personal data.
  */
 const forms: [RegExp, string][] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
@@ -31,8 +31,8 @@ const forms: [RegExp, string][] = [
 ];
 
 /**
- * Masks what looks like a secret and, wherever and however it stands, each of the known ones: as
- * it is, as in a URL, and as in JSON.
+ * Masks text that looks like a secret and, everywhere, each known secret: in plain, URL and JSON
+ * form.
  */
 export function openMask(known: Iterable<string>): Mask {
   const spelled = [...known]
@@ -44,7 +44,7 @@ export function openMask(known: Iterable<string>): Mask {
       Buffer.from(secret).toString('base64'),
     ]);
   const longest_first = [...new Set(spelled)].toSorted((a, b) => b.length - a.length);
-  // Not one expression of all of them: there may be thousands, and engines bound its size.
+  // Not one pattern for all, because there may be thousands, and engines limit its size.
   return (text) => {
     let masked = text;
     for (const secret of longest_first) masked = masked.replaceAll(secret, hidden);

@@ -27,12 +27,12 @@ export function postgresParts(db: Database): Part[] {
     ),
     asked(
       'migrations',
-      'the schema, and which release brought it there',
+      'the schema, and the release that created it',
       sql`SELECT to_jsonb(m) - 'sha256' AS migration FROM migrations m ORDER BY name`,
     ),
     asked(
       'background_migrations',
-      'migrations of ClickHouse in the background, and how far they are',
+      'background migrations of ClickHouse, and their progress',
       sql`SELECT to_jsonb(m) - 'sha256' AS migration, (SELECT jsonb_agg(to_jsonb(p) - 'name'
           ORDER BY p.partition) FROM background_migration_partitions p WHERE p.name = m.name)
           AS partitions
@@ -40,7 +40,7 @@ export function postgresParts(db: Database): Part[] {
     ),
     asked(
       'tables',
-      'sizes of tables, and rows by the count of the planner',
+      "sizes of tables, and rows by the planner's estimate",
       sql`SELECT relname AS name, reltuples::bigint AS rows, pg_table_size(oid) AS bytes,
         pg_indexes_size(oid) AS index_bytes FROM pg_class WHERE relkind = 'r'
         AND relnamespace = current_schema()::regnamespace
@@ -48,7 +48,7 @@ export function postgresParts(db: Database): Part[] {
     ),
     asked(
       'connections',
-      'who is connected, what they wait for, and for how long',
+      'connections, what they wait for, and for how long',
       sql`SELECT application_name, state, wait_event_type, wait_event,
         extract(epoch FROM now() - xact_start)::int AS transaction_seconds FROM pg_stat_activity
         WHERE datname = current_database() ORDER BY xact_start LIMIT 200`,
@@ -79,15 +79,11 @@ function exportParts(asked: (name: string, about: string, statement: Sql) => Par
     ),
     asked(
       'run_logs',
-      `the last ${lines_max} lines that users read`,
+      `the last ${lines_max} lines of the exports' logs`,
       sql`SELECT timestamp, batch_export_id, run_id, level, message FROM batch_export_logs
         ORDER BY id DESC LIMIT ${lines_max}`,
     ),
-    asked(
-      'workers',
-      'workers that were heard of',
-      sql`SELECT * FROM workers ORDER BY id LIMIT 200`,
-    ),
+    asked('workers', 'known workers', sql`SELECT * FROM workers ORDER BY id LIMIT 200`),
   ];
 }
 

@@ -13,7 +13,7 @@ import { isAgreed } from '../agreed.ts';
 /** The export of a finding and the deliveries that hold its rows back. */
 export type Holding = { batch_export_id: string; name: string; held: HeldDelivery[] };
 
-/** One line for a delivery that holds its rows back: what it is, and what to do. */
+/** Returns one line for a delivery that holds its rows back: its state, and what to do. */
 export function heldLine(one: HeldDelivery): string {
   const kind = one.uncertain ? 'uncertain' : 'missing';
   const what =
@@ -25,7 +25,7 @@ export function heldLine(one: HeldDelivery): string {
 function adviceOf({ uncertain, is_there }: HeldDelivery): string {
   if (!uncertain)
     return (
-      'the ledger counts it, and the destination has no receipt for it. If its rows are gone, ' +
+      'the ledger counts it, but the destination has no receipt. If its rows are gone, ' +
       'verify again with --forget-missing, then start a backfill.'
     );
   if (is_there === true)
@@ -41,25 +41,25 @@ function adviceOf({ uncertain, is_there }: HeldDelivery): string {
   );
 }
 
-/** True of a delivery that `--forget-missing` takes out of the ledger. */
+/** Returns true for a delivery that `--forget-missing` removes from the ledger. */
 function isMissing({ is_there }: HeldDelivery): boolean {
   return is_there === false;
 }
 
-/** Asks whether the missing deliveries of these exports are to leave the ledger. */
+/** Asks whether the missing deliveries of these exports may be removed from the ledger. */
 export function isForgettingAgreed(holdings: Holding[]): Promise<boolean> {
   const missing = holdings.flatMap(({ held }) => held.filter(isMissing));
   const records = missing.reduce((sum, one) => sum + one.records, 0);
   return isAgreed(
-    `Take ${counted(missing.length, 'delivery')} with ${counted(records, 'row')} out of the ` +
-      'ledger? A backfill delivers them again: rows that are still there would be there twice.',
+    `Remove ${counted(missing.length, 'delivery')} with ${counted(records, 'row')} from the ` +
+      'ledger? A backfill delivers them again: rows that still exist would then occur twice.',
     'takes them out',
   );
 }
 
 /**
- * Takes the missing deliveries of these exports out of the ledger once that is `agreed`, and gives
- * a line for each export.
+ * Removes the missing deliveries of these exports from the ledger after `agreed`, and returns a
+ * line for each export.
  */
 export async function forgetMissing(
   engine: Engine,
@@ -67,7 +67,7 @@ export async function forgetMissing(
   agreed: (holdings: Holding[]) => Promise<boolean>,
 ): Promise<string[]> {
   const wanted = holdings.filter(({ held }) => held.some(isMissing));
-  if (wanted.length === 0) return ['No delivery is missing, so nothing leaves the ledger.'];
+  if (wanted.length === 0) return ['No delivery is missing, so the ledger stays unchanged.'];
   if (!(await agreed(wanted))) return ['Nothing was changed.'];
   const lines: string[] = [];
   for (const { batch_export_id, name, held } of wanted) {
@@ -80,8 +80,8 @@ export async function forgetMissing(
     if (row === undefined || definition === undefined) continue;
     const forgotten = await forgetDeliveries(engine, row, definition, held);
     lines.push(
-      `${name} (${batch_export_id}): ${counted(forgotten.length, 'delivery')} left the ledger. ` +
-        'Start a backfill of their intervals.',
+      `${name} (${batch_export_id}): ${counted(forgotten.length, 'delivery')} removed from ` +
+        'the ledger. Start a backfill of their intervals.',
     );
   }
   return lines;

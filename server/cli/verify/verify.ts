@@ -14,11 +14,11 @@ import { forgetMissing, heldLine, isForgettingAgreed } from './held_deliveries.t
 type VerifyFlags = { export?: string; json?: boolean; forgetMissing?: boolean; yes?: boolean };
 
 /**
- * Reads the destinations again and compares them with the receipts of all completed runs; of those
- * that cannot be read again only the receipts are checked. Exit code 0 when everything is as
- * delivered, 1 when something differs, is uncertain or could not be compared; each is named, and
- * what is wrong with one export keeps no other from being compared. Deliveries of earlier revisions
- * (another destination or layout) are not looked at.
+ * Reads the destinations again and compares them with the receipts of all completed runs. If a
+ * destination cannot be read, only the receipts are checked. Exit code 0 if everything is as
+ * delivered; 1 if something differs, is uncertain or could not be compared. It names each case, and
+ * a fault of one export does not stop the others. Skips deliveries of earlier revisions (another
+ * destination or layout).
  */
 export async function verify(context: CommandContext, options: VerifyFlags): Promise<number> {
   const { say } = context;
@@ -49,7 +49,7 @@ function isAsDelivered({ differences, fault, held }: Finding): boolean {
   return differences.length === 0 && fault === null && held.length === 0;
 }
 
-/** Says in lines what was found of one export. Its name and its rows stay within their line. */
+/** Writes the findings of an export as lines. Its name and its rows stay within their line. */
 export function tellFinding(finding: Finding, write: (line: string) => void): void {
   const say = (line: string) => write(oneLine(line));
   const summary =

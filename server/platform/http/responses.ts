@@ -51,7 +51,7 @@ const descriptions: Record<number, string> = {
   401: 'No key, or an unknown, expired or revoked one.',
   403: 'The key lacks the scope, or the level in the organization is too low.',
   404: 'Unknown, or in an organization or project that the caller is not a member of.',
-  406: 'The Accept header does not take JSON.',
+  406: 'The Accept header does not allow JSON.',
   409: 'The present state does not allow it, or a request with this Idempotency-Key is running.',
   412: 'The record changed since the ETag in If-Match.',
   415: 'The body is not application/json.',

@@ -32,4 +32,7 @@ const core = `
       await perform(event, settings);
       return [{ output: 'Action Executed' }];
     }
+    async executeDynamicField(action, field, data) {
+      return this.definition.actions[action].dynamicFields[field](undefined, { ...data });
+    }
   };`;

@@ -13,23 +13,23 @@ import { findClient } from './client.ts';
 import type { Client } from './client.ts';
 import { answerAt, isSameAddress } from './redirect_uris.ts';
 
-/** An authorization request whose client and address are right. */
+/** An authorization request with a valid client and address. */
 export type Authorization = {
   client: Client;
   redirect_uri: string;
   scopes: Scope[];
   code_challenge: string;
-  /** Why it cannot be granted: the code of OAuth and a sentence. */
+  /** Why it cannot be granted: OAuth's error code and a sentence. */
   fault: { code: string; detail: string } | null;
-  /** The address of the client with an answer to it. */
+  /** Returns the client's address with an answer to the request. */
   answer(fields: Record<string, string>): string;
 };
 
 type Sent = Static<typeof AgentRequest>;
 
 /**
- * Reads what a client asks for. Throws 400 for a client or an address that it did not name before:
- * no browser is led there. Every other fault is for the client to hear.
+ * Reads the request of a client. Throws 400 for an unknown client, or an address that it did not
+ * register: no browser is sent there. Every other fault is reported to the client.
  */
 export async function readAuthorization(
   deps: Pick<Deps, 'config' | 'secrets' | 'outbound'>,
@@ -43,7 +43,7 @@ export async function readAuthorization(
     throw invalid(
       'redirect_uri',
       'invalid_input',
-      'The assistant named another address than it registered, so Sluice leads nobody there.',
+      'The assistant named another address than it registered, so Sluice does not redirect there.',
     );
   const scopes = scopesOf(sent);
   const { code_challenge = '' } = sent;
@@ -58,7 +58,7 @@ export async function readAuthorization(
   };
 }
 
-/** The scopes of the request that exist; without one, those to look around. */
+/** Returns the existing scopes of the request; without a scope, the read scopes. */
 function scopesOf({ scope = '' }: Sent): Scope[] {
   const named = scope.split(' ').filter((one) => one !== '');
   return named.length === 0 ? [...first_scopes] : all_scopes.filter((one) => named.includes(one));
@@ -71,16 +71,22 @@ function faultOf(
 ): Authorization['fault'] {
   const found = (code: string, detail: string) => ({ code, detail });
   if (response_type !== 'code')
-    return found('unsupported_response_type', 'The response_type is code.');
+    return found('unsupported_response_type', 'The response_type must be code.');
   if (code_challenge_method !== 'S256' || !/^[\w-]{43}$/.test(code_challenge))
-    return found('invalid_request', 'A code_challenge by the method S256 is required (RFC 7636).');
+    return found(
+      'invalid_request',
+      'A code_challenge with the method S256 is required (RFC 7636).',
+    );
   if (!isResource(deps, resource))
-    return found('invalid_target', `The resource is ${agentResource(deps)}.`);
+    return found('invalid_target', `The resource must be ${agentResource(deps)}.`);
   if (scopes.length === 0) return found('invalid_scope', 'None of the scopes exists.');
   return null;
 }
 
-/** Does the client mean what tokens are for? One of an older protocol names nothing. */
+/**
+ * Returns true if the client names the resource of the tokens. Clients of an older protocol name
+ * none.
+ */
 export function isResource(deps: Pick<Deps, 'config'>, resource: string | undefined): boolean {
   return resource === undefined || URL.parse(resource)?.href === agentResource(deps);
 }

@@ -12,15 +12,15 @@ import { openSelfSaid, selfSaid } from './self_said.ts';
 const prefix = 'slc_';
 const name_characters_max = 100;
 const uris_max = 10;
-/** The browser carries the id in an address, also through a single sign-on. */
+/** The browser sends the id in an address, also through single sign-on. */
 const described_characters_max = 700;
 const document_bytes_max = 16 * 1024;
 const document_seconds_max = 5;
 
-/** The words of an assistant about itself. */
+/** The assistant's description of itself. */
 export type Client = {
   name: string;
-  /** The host of the document that says so; null: it registered itself. */
+  /** The host of the document with the description; null: the client registered itself. */
   host: string | null;
   redirect_uris: string[];
 };
@@ -28,15 +28,15 @@ export type Client = {
 type Described = Pick<Client, 'name' | 'redirect_uris'>;
 
 /**
- * Gives the client an id that is its registration (RFC 7591): nothing is stored, so nothing has to
- * be bounded or to expire.
+ * Returns an id that contains the client's registration (RFC 7591). Nothing is stored, so nothing
+ * needs a limit or an expiry.
  */
 export function registerClient(
   { secrets }: Pick<Deps, 'secrets'>,
   metadata: unknown,
 ): Described & { client_id: string } {
   const described = describedBy(metadata);
-  // Two copies of a program are two clients.
+  // Two installations of a program are two clients.
   const own = randomBytes(9).toString('base64url');
   const text = JSON.stringify([described.name, described.redirect_uris, own]);
   if (text.length > described_characters_max)
@@ -48,8 +48,9 @@ export function registerClient(
 }
 
 /**
- * The client of an id: one that registered itself, or the address of a document that describes it.
- * Throws 400 for another one. A document is fetched through the outbound guard, without redirects.
+ * Returns the client of an id: one that registered itself, or one described by the document at an
+ * address. Throws 400 for any other id. A document is fetched through the outbound guard, without
+ * redirects.
  */
 export async function findClient(
   deps: Pick<Deps, 'secrets' | 'outbound'>,
@@ -76,7 +77,7 @@ async function fetchClient(
 ): Promise<Client> {
   const url = URL.parse(client_id);
   if (url === null || url.href !== client_id || url.pathname === '/' || /[#@]/.test(client_id))
-    throw refused('The id of the client is no plain https address with a path.');
+    throw refused('The id of the client must be a plain https address with a path.');
   const response = await outbound
     .fetch(url, {
       redirect: 'error',
@@ -103,7 +104,7 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-/** Throws for metadata that this server cannot serve; what it does not know does not count. */
+/** Throws for metadata that this server does not support; ignores unknown fields. */
 function describedBy(metadata: unknown): Described {
   if (!isFields(metadata)) throw refused('Send an object with redirect_uris.');
   const { redirect_uris, client_name, grant_types, token_endpoint_auth_method } = metadata;
@@ -115,16 +116,16 @@ function describedBy(metadata: unknown): Described {
   )
     throw new OAuthRefused(
       'invalid_redirect_uri',
-      `Send 1 to ${uris_max} redirect_uris: of https, of this computer by http, or of a scheme ` +
-        'with a domain in its name.',
+      `Send 1 to ${uris_max} redirect_uris: https addresses, http addresses of this ` +
+        'computer, or schemes with a domain in their names.',
     );
   if (Array.isArray(grant_types) && !grant_types.includes('authorization_code'))
-    throw refused('The only flow is authorization_code.');
+    throw refused('Only the flow authorization_code is supported.');
   if (token_endpoint_auth_method === 'private_key_jwt')
-    throw refused('Only public clients are served: token_endpoint_auth_method is none.');
+    throw refused('Only public clients are supported: token_endpoint_auth_method must be none.');
   const name = typeof client_name === 'string' ? client_name.trim() : '';
   if (name.length > name_characters_max || !isLineOfText(name))
-    throw refused(`The client_name is one line of at most ${name_characters_max} characters.`);
+    throw refused(`The client_name must be one line of at most ${name_characters_max} characters.`);
   return { name: name === '' ? placeOf(redirect_uris[0] as string) : name, redirect_uris };
 }
 

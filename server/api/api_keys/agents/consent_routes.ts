@@ -22,7 +22,7 @@ import { deleteGrantsOf, insertGrant, listOrganizationIds } from './store.ts';
 const list = '/api/personal_api_keys/agents/';
 const lives_ms_max = 366 * 86_400_000;
 
-/** Registers what the page asks on which a person lets an assistant in. */
+/** Routes of the page on which a person lets an assistant in. */
 export function consentRoutes(app: FastifyInstance, deps: Deps): void {
   previewRoute(app, deps);
   grantRoute(app, deps);
@@ -34,7 +34,7 @@ function previewRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'user:read', session: true },
       schema: {
-        summary: 'Read what an assistant asks for that wants to sign in',
+        summary: 'Read the request of an assistant that wants to sign in',
         description: 'Takes the parameters with which the assistant opened `/authorize`.',
         body: AgentRequest,
         response: { 200: AgentPreview },
@@ -69,7 +69,7 @@ function grantRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Let an assistant sign in',
         description:
-          'Creates a key that works at `/mcp` alone, and gives the assistant a code for its ' +
+          'Creates a key that only works at `/mcp`, and gives the assistant a code for its ' +
           'first token. An earlier grant to the same registered client ends.',
         body: AgentGrant,
         response: { 201: AgentGranted },
@@ -98,7 +98,7 @@ function grantRoute(app: FastifyInstance, deps: Deps): void {
 
 type Limits = { scoped_organizations?: string[]; scoped_teams?: number[] };
 
-/** Without limits the grant opens what the person has by now, and nothing that comes later. */
+/** Without limits, the grant covers the person's current organizations, and no later ones. */
 async function limitsOf(
   tx: Transaction,
   person: Person,
@@ -109,11 +109,11 @@ async function limitsOf(
   if (scoped_teams.length > 0) return { scoped_organizations: kept ?? [], scoped_teams };
   const all = kept ?? (await listOrganizationIds(tx, person.user_id));
   if (all.length === 0)
-    throw invalid(null, 'invalid_input', 'You are in no organization that it could open.');
+    throw invalid(null, 'invalid_input', 'You are in no organization that it could use.');
   return { scoped_organizations: all };
 }
 
-/** Throws 400 for more than was asked for, in rights or in time. */
+/** Throws 400 if the grant exceeds the request, in rights or in time. */
 function refuseMore(
   { scopes: asked }: Authorization,
   { scopes, expires_at }: { scopes: string[]; expires_at: string },
@@ -121,7 +121,7 @@ function refuseMore(
 ): void {
   const more = scopes.findIndex((one) => !(asked as string[]).includes(one));
   if (more !== -1)
-    throw invalid(`scopes__${more}`, 'invalid_choice', 'The assistant did not ask for this.');
+    throw invalid(`scopes__${more}`, 'invalid_choice', 'The assistant did not request this.');
   if (Date.parse(expires_at) > now_ms + lives_ms_max)
     throw invalid('expires_at', 'invalid_input', 'Must be within a year.');
 }
@@ -136,12 +136,12 @@ async function grant(
 ) {
   const { user_id } = person;
   const client_hash = secrets.hash(client_id);
-  // The id of a document is that of all copies of a program, and each has a grant of its own.
+  // All installations of a program share the id of a document, and each has its own grant.
   const replaced_keys = client.host === null ? await deleteGrantsOf(tx, user_id, client_hash) : 0;
   refuseTooMany(await countLiveApiKeys(tx, user_id, clock.now()));
   const label = client.name;
   const fields = { ...granted, user_id, label, resource: agentResource({ config }) };
-  // Nobody learns this value: the first token takes its place.
+  // Nobody sees this value: the first token replaces it.
   const { id: key_id } = await insertApiKey(tx, secrets, fields, createApiKey('agent'));
   const code = randomBase62();
   await insertGrant(

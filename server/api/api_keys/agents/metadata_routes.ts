@@ -13,8 +13,8 @@ const of_resource = '/.well-known/oauth-protected-resource';
 const of_server = '/.well-known/oauth-authorization-server';
 
 /**
- * Registers what an assistant reads before it signs in: what `/mcp` is (RFC 9728), and who gives
- * its tokens out (RFC 8414).
+ * Routes that an assistant reads before it signs in: the description of `/mcp` (RFC 9728), and the
+ * issuer of its tokens (RFC 8414).
  */
 export function metadataRoutes(app: FastifyInstance, deps: Deps): void {
   const issuer = issuerOf(deps);
@@ -44,7 +44,7 @@ export function metadataRoutes(app: FastifyInstance, deps: Deps): void {
     client_id_metadata_document_supported: true,
   };
   const route = hiddenRoute({ 200: ['application/json'] });
-  // A path of the server stands behind the well-known one; a proxy may take it off.
+  // The server's base path follows the well-known path; a proxy may remove it.
   for (const path of new Set([of_resource, `${of_resource}/mcp`, `${of_resource}${base}/mcp`]))
     app.get(path, route, (_request, reply) => reply.send(resource));
   for (const path of new Set([of_server, `${of_server}${base}`]))

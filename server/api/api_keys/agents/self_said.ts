@@ -1,15 +1,15 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 
-/** A word from outside that carries what it says, and that nobody but this server can have made. */
+/** Returns a token that contains a text, and that only this server can create. */
 export function selfSaid(secrets: Pick<Secrets, 'hash'>, prefix: string, text: string): string {
   const said = prefix + Buffer.from(text).toString('base64url');
   return `${said}.${proofOf(secrets, said).toString('base64url')}`;
 }
 
 /**
- * Returns the text of such a word; undefined for one that this server did not make. Its key
- * outlives a change of the secret key.
+ * Returns the text of such a token; undefined if this server did not create it. Its key stays the
+ * same after a change of the secret key.
  */
 export function openSelfSaid(
   secrets: Pick<Secrets, 'hash'>,
@@ -26,7 +26,7 @@ export function openSelfSaid(
     : undefined;
 }
 
-/** The text begins as nothing else does that this key hashes. */
+/** The prefix separates these texts from everything else that the key hashes. */
 function proofOf(secrets: Pick<Secrets, 'hash'>, said: string): Buffer {
   return secrets.hash(`word of an assistant: ${said}`);
 }

@@ -4,7 +4,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import { maskApiKey } from '../../../platform/http/caller/api_key.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/postgres/database.ts';
 
-/** Milliseconds until a code expires: a browser brings it at once. */
+/** Lifetime of a code in milliseconds: the browser delivers it at once. */
 const code_lives_ms = 60_000;
 
 /** A grant with its key and its person. */
@@ -27,7 +27,7 @@ export type Grant = {
   is_active: boolean;
 };
 
-/** Finds a grant by its key, by the HMAC of its code or by that of its present token. */
+/** Returns a grant by its key, by the HMAC of its code, or by the HMAC of its current token. */
 export function findGrant(
   db: Queryable,
   by: { key_id: string } | { code_hash: Buffer } | { token_hash: Buffer },
@@ -46,7 +46,7 @@ export function findGrant(
     JOIN users u ON u.id = k.user_id WHERE ${is_it}`);
 }
 
-/** The grant of an assistant that opens the organization, with its person. */
+/** Returns the grant of an assistant with access to the organization, with its person. */
 export function findReachingGrant(
   db: Queryable,
   organization_id: string,
@@ -70,7 +70,7 @@ export async function listOrganizationIds(db: Queryable, user_id: number): Promi
   return rows.map(({ id }) => id);
 }
 
-/** Adds what the client needs to get its first token to a key. */
+/** Stores what the client needs to get its first token for a key. */
 export async function insertGrant(
   tx: Transaction,
   fields: {
@@ -92,7 +92,7 @@ export async function insertGrant(
       ${isoInstant(now_ms + code_lives_ms)}::timestamptz)`);
 }
 
-/** Deletes what the person granted the client before; gives how many that were. */
+/** Deletes the person's earlier grants to the client; returns their number. */
 export function deleteGrantsOf(
   tx: Transaction,
   user_id: number,
@@ -102,7 +102,7 @@ export function deleteGrantsOf(
     WHERE g.key_id = k.id AND k.user_id = ${user_id} AND g.client_hash = ${client_hash}`);
 }
 
-/** Puts the next tokens in the place of the present ones. */
+/** Replaces the current tokens by the next ones. */
 export async function replaceTokens(
   tx: Transaction,
   key_id: string,
@@ -115,7 +115,7 @@ export async function replaceTokens(
     WHERE key_id = ${key_id}::uuid`);
 }
 
-/** Removes grants whose code was never used, and those that ended a week ago. */
+/** Deletes grants whose code was never used, and grants that ended a week ago. */
 export async function sweepGrants(db: Database, now_ms: number): Promise<void> {
   const now = isoInstant(now_ms);
   await db.run(sql`DELETE FROM personal_api_keys k USING agent_grants g WHERE g.key_id = k.id

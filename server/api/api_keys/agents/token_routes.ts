@@ -19,7 +19,7 @@ import { findGrant, replaceTokens } from './store.ts';
 import type { Grant } from './store.ts';
 
 const token_seconds = 3_600;
-/** Time in which a client that lost an answer gets it again for the same refresh token. */
+/** A client that lost an answer can repeat the refresh token for this time. */
 const repeat_ms = 30_000;
 const refresh_prefix = 'slr_';
 const registration_bytes_max = 16 * 1024;
@@ -33,7 +33,7 @@ type Tokens = {
   scope: string;
 };
 
-/** Registers what assistants ask without a browser: to be known, for tokens, and to end them. */
+/** Routes that assistants call without a browser: register, get tokens, end them. */
 export function tokenRoutes(app: FastifyInstance, deps: Deps): void {
   const limited = {
     onRequest: async (request: FastifyRequest) => limitAddress(request),
@@ -62,7 +62,7 @@ export function tokenRoutes(app: FastifyInstance, deps: Deps): void {
     if (grant_type === 'refresh_token') return refresh(request, reply, deps, form);
     throw new OAuthRefused(
       'unsupported_grant_type',
-      'The grant_type is authorization_code or refresh_token.',
+      'The grant_type must be authorization_code or refresh_token.',
     );
   });
   app.post('/oauth/revoke', { ...oauthRoute(), ...limited }, (request, reply) =>
@@ -87,14 +87,14 @@ function metadataOf(request: FastifyRequest): unknown {
 function redeem(request: FastifyRequest, reply: FastifyReply, deps: Deps, form: Form) {
   const code_hash = deps.secrets.hash(form.get('code') ?? '');
   return withGrant(request, reply, deps, { code_hash }, form, randomBase62(), (grant) => {
-    // A code comes twice from a thief, or because of one: what it opened ends.
+    // A code that is used twice may have been stolen, so its grant ends.
     if (grant.refresh_hash !== null) return 'code_reused';
     const redirect_uri = form.get('redirect_uri');
     const challenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
     if (redirect_uri !== undefined && redirect_uri !== grant.redirect_uri)
-      throw unacceptable('The redirect_uri is another one.');
+      throw unacceptable('The redirect_uri differs from the first request.');
     if (challenge !== grant.code_challenge) throw unacceptable('The code_verifier is wrong.');
     if (Date.parse(grant.code_expires_at) <= deps.clock.now())
       throw unacceptable('The code has expired.');
@@ -107,7 +107,8 @@ function refresh(request: FastifyRequest, reply: FastifyReply, deps: Deps, form:
   const key_id = openRefreshToken(deps, token);
   if (key_id === undefined) throw unacceptable('The refresh_token is unknown.');
   return withGrant(request, reply, deps, { key_id }, form, token, (grant) => {
-    // One that was replaced long ago has been copied: nobody can tell who the thief is.
+    // An older refresh token must have been copied, and nobody can tell who the thief is, so the
+    // grant ends.
     if (!isPresent(deps, grant, token) && !isRepeated(deps, grant, token))
       return 'refresh_token_reused';
     const scopes = (form.get('scope') ?? '').split(' ').filter((one) => one !== '');
@@ -118,8 +119,8 @@ function refresh(request: FastifyRequest, reply: FastifyReply, deps: Deps, form:
 }
 
 /**
- * Answers the tokens of a grant that follow `before`, unless `judge` refuses, or says that it was
- * misused: then the grant ends.
+ * Answers with the tokens of a grant that follow `before`, unless `judge` refuses. If the token was
+ * misused, the grant ends.
  */
 async function withGrant(
   request: FastifyRequest,
@@ -134,9 +135,9 @@ async function withGrant(
   const tokens = await write(request, reply, 200, async (tx, record) => {
     const grant = await lockGrant(tx, by);
     if (grant === undefined || !isOfClient(deps, grant, form))
-      throw unacceptable('The grant is unknown, has ended or is that of another client.');
+      throw unacceptable('The grant is unknown, has ended, or belongs to another client.');
     if (!isResource(deps, form.get('resource')))
-      throw new OAuthRefused('invalid_target', 'The resource is another one.');
+      throw new OAuthRefused('invalid_target', 'The resource differs from the granted one.');
     misused = judge(grant);
     if (misused !== undefined) {
       noteMisuse(request, grant, misused);
@@ -152,7 +153,7 @@ async function withGrant(
   return tokens;
 }
 
-/** Finds the grant and holds its person: changes of their keys wait for each other. */
+/** Returns the grant and locks its person, so that changes of their keys wait for each other. */
 async function lockGrant(
   tx: Transaction,
   by: Parameters<typeof findGrant>[1],
@@ -163,7 +164,10 @@ async function lockGrant(
   return findGrant(tx, by);
 }
 
-/** The same tokens for the same word before them, which nobody but this server can make of it. */
+/**
+ * Derives the next tokens from the current one: the same input gives the same tokens, and only this
+ * server can derive them.
+ */
 function tokensAfter({ secrets }: Pick<Deps, 'secrets'>, key_id: string, before: string) {
   const bits = (name: string) => secrets.hash(`${name} of an assistant after ${before}`);
   return {
@@ -194,7 +198,7 @@ async function issue(tx: Transaction, deps: Deps, grant: Grant, before: string):
   };
 }
 
-/** Ends a grant by one of its tokens (RFC 7009); the answer to an unknown one is the same. */
+/** Ends a grant by one of its tokens (RFC 7009); the answer for an unknown token is the same. */
 async function revoke(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -236,7 +240,7 @@ function noteMisuse(request: FastifyRequest, grant: Grant, reason: string): void
   noteSecurity(request, { event: 'key_refused', reason });
 }
 
-/** The key behind a refresh token of this server, of whatever age. */
+/** Returns the key behind a refresh token of this server, whatever its age. */
 function openRefreshToken({ secrets }: Pick<Deps, 'secrets'>, token: string): string | undefined {
   return openSelfSaid(secrets, refresh_prefix, token)?.split(' ')[0];
 }
@@ -245,7 +249,7 @@ function isPresent({ secrets }: Pick<Deps, 'secrets'>, grant: Grant, token: stri
   return grant.refresh_hash !== null && timingSafeEqual(secrets.hash(token), grant.refresh_hash);
 }
 
-/** True for the refresh token that the present one has just replaced. */
+/** Returns true for the refresh token that the current one has just replaced. */
 function isRepeated(deps: Pick<Deps, 'secrets' | 'clock'>, grant: Grant, token: string): boolean {
   const replaced_ms = Date.parse(grant.token_expires_at ?? '') - token_seconds * 1_000;
   return (

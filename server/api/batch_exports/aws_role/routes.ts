@@ -3,14 +3,14 @@ import type { Engine } from '../../../engine/exports/engine.ts';
 import { externalIdOf } from '../../../engine/destinations/object_store/aws_role.ts';
 import { AwsRole } from './schema.ts';
 
-/** `aws_role/`: by what a role of AWS knows the organization, for its trust policy. */
+/** Route `aws_role/`: the values that an organization's trust policy in AWS needs. */
 export function awsRoleRoute(app: FastifyInstance, { aws_roles: { principal } }: Engine): void {
   app.get(
     '/api/organizations/:organization_id/aws_role/',
     {
       config: { scope: 'batch_export:read', within: 'organization' },
       schema: {
-        summary: 'Retrieve what the trust policy of an AWS role has to say',
+        summary: 'Retrieve the values for the trust policy of an AWS role',
         description:
           'With it an export to S3 or Redshift needs no access key: it names the role as ' +
           '`aws_role_arn`, and `external_id` as `aws_external_id`.',

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 
-/** The answer of `aws_role/`: what the trust policy of a role has to say. */
+/** The answer of `aws_role/`: the values for the trust policy of a role. */
 export const AwsRole = Type.Object(
   {
     external_id: Type.String({
@@ -23,5 +23,4 @@ export const AwsRole = Type.Object(
   },
   { title: 'AwsRole' },
 );
-/** The trust policy that a role needs. */
 export type AwsRole = Static<typeof AwsRole>;

@@ -25,17 +25,17 @@ import type { Backfill } from './schema.ts';
 import type { LockedExport } from '../store.ts';
 
 /**
- * More runs than this in one backfill are surely a slip of the year: five minutes over almost five
- * years, or each minute of almost one.
+ * Most runs of one backfill. More is surely a mistyped year: five minutes over almost five years,
+ * or each minute of almost one.
  */
 const runs_max = 500_000;
-/** More open backfills than this of one export would only wait for each other. */
+/** Most open backfills of one export; more would only wait for each other. */
 const open_backfills_max = 20;
 
 /**
- * Starts the backfill that the body asks for, or with `dry_run` only says how much it would be. The
- * caller holds the lock on the export. Throws 400 for a wrong range, and for a part of a table that
- * is replaced as a whole, unless the caller knows that its one run `replaces_all`.
+ * Starts the backfill of the body, or with `dry_run` only counts its runs and rows. The caller
+ * holds the lock on the export. Throws 400 for an invalid range. Also throws it for part of a table
+ * that is replaced as a whole, unless the caller knows that its one run `replaces_all`.
  */
 export async function backfill(
   engine: Engine,
@@ -73,14 +73,14 @@ export async function backfill(
     runs: planned.plan.runs_with_records,
     elsewhere: range.mode === 'all' ? 0 : planned.plan.records_delivered_count,
   };
-  // An uncertain run is resolved first: the backfill leaves its rows to that run's retry.
+  // Uncertain runs are resolved first: the backfill leaves their rows to their retries.
   if (mode === 'missing' && !replaces_all)
     await retryUncertain(tx, row, backfillArea(by, range.from, range.to, Infinity));
   const id = await startBackfill(tx, row.id, range, engine.settle_seconds, outlook);
   return { ...(await findBackfill(tx, place, row.id, id))!, plan: planned?.plan ?? null };
 }
 
-/** A part of the past would replace all of it. */
+/** A run over part of the past would replace the whole table. */
 function modeViolations({ write_rule }: LockedExport): Violation[] {
   if (!isReplacing(write_rule)) return [];
   const detail =
@@ -96,7 +96,7 @@ function timeViolations(row: LockedExport, { by }: BackfillRange): Violation[] {
   return [{ attr: 'by', code: 'invalid_choice', detail }];
 }
 
-/** By insertion time nothing can come back into a range of which everything was removed. */
+/** Retention has removed everything in such a range, and late events get a later insertion time. */
 async function removedViolations(
   tx: Transaction,
   row: LockedExport,
@@ -130,7 +130,7 @@ function violationsOf(
           `${isoInstant(now + nominalLength(row.interval))}.`,
       },
     ];
-  // Both sides can lie within one millisecond, which is the ledger's grain.
+  // Both bounds can be within one millisecond, which is the resolution of the ledger.
   if (range.from === range.to)
     return [
       {

@@ -26,23 +26,23 @@ import type { LockedExport } from '../store.ts';
 
 /** Time for which the answer to a new backfill waits for its forecast. */
 const outlook_ms_max = 2_000;
-/** More runs than this are not counted one by one while a request waits. */
+/** Most runs that are counted one by one while a request waits. */
 const counted_runs_max = 500;
-/** After this long no further run is counted. */
+/** Time limit for counting runs one by one. */
 const counting_ms_max = 20_000;
 
 /**
- * The rows that a backfill would read, and the part of its range that runs have delivered or are
- * about to deliver.
+ * The range that a backfill would read, with the part that runs have delivered or are about to
+ * deliver.
  */
 type Wanted = BackfillRange & { watermark: number; selection: Rectangle[]; taken: Rectangle[] };
-/** A backfill that was not started, with its plan. */
+/** A backfill that was only planned, with its plan. */
 type DryRun = Backfill & { plan: NonNullable<Backfill['plan']> };
 type Counted = BackfillCounts & { delivered: number | null };
 
 /**
- * Says which runs and rows a backfill would be if it were started now, with the rows as they are
- * now. Throws a 400 where that takes too long to count.
+ * Returns the runs and rows that a backfill would have if it started now. Throws 400 if counting
+ * takes too long.
  */
 export async function dryRun(
   engine: Engine,
@@ -58,8 +58,8 @@ export async function dryRun(
 }
 
 /**
- * Says the same of a backfill that is about to be started; undefined with a query, and where it
- * takes longer than a moment.
+ * Returns the same for a backfill that is about to start; undefined with a query, or if counting
+ * takes longer than two seconds.
  */
 export async function outlookOf(
   engine: Engine,
@@ -75,7 +75,7 @@ export async function outlookOf(
     );
   } catch (error) {
     if (isDatabaseError(error)) throw error;
-    // A timeout is no fault, and its stack would look like one.
+    // A timeout is expected, so its stack is not logged.
     const fault = signal.aborted ? {} : { err: error };
     engine.log.info(fault, 'a backfill starts without a forecast');
     return undefined;
@@ -138,8 +138,8 @@ async function planOf(
 }
 
 /**
- * Counts with one question for what is to be read and one for what is taken, where the store can
- * tell the runs apart; else each run is counted.
+ * Counts all runs with two queries (rows to read, rows to deliver) if the store can tell the runs
+ * apart. Otherwise counts each run.
  */
 async function count(
   store: StoreNow,

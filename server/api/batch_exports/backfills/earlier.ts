@@ -9,8 +9,8 @@ import type { EarlierDeliveries } from './schema.ts';
 type Range = EarlierDeliveries['ranges'][number];
 
 /**
- * Lists the ranges that earlier revisions of the export have delivered and the present one has not,
- * nor is about to. None of a table that is replaced: each run brings everything.
+ * Lists ranges that earlier revisions of the export delivered, and the current one neither
+ * delivered nor is about to. Empty for a table that is replaced, because each run writes all rows.
  */
 export async function listEarlierRanges(db: Queryable, exportId: string): Promise<Range[]> {
   const revisions = await db.rows<{ revision: number; current: number }>(sql`
@@ -26,8 +26,8 @@ export async function listEarlierRanges(db: Queryable, exportId: string): Promis
 }
 
 /**
- * Returns ranges for backfills that cover the areas: by ingestion time what has a first insertion,
- * and by event time what backfills delivered, however early it was ingested.
+ * Returns ranges for backfills that cover the areas: by ingestion time from the first insertion on,
+ * and by event time for deliveries of backfills.
  */
 export function rangesOf(areas: Rectangle[]): Range[] {
   const ingested = areas.filter(({ inserted_from }) => Number.isFinite(inserted_from));

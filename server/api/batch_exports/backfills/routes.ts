@@ -25,7 +25,7 @@ import {
   NewBackfill,
 } from './schema.ts';
 
-/** `backfill/`, `run_now/` and `backfills/` of an export under one mount. */
+/** Routes `backfill/`, `run_now/` and `backfills/` of an export. */
 export function backfillRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   startRoute(app, engine, mount);
   runNowRoute(app, engine, mount);
@@ -36,9 +36,10 @@ export function backfillRoutes(app: FastifyInstance, engine: Engine, mount: Moun
 
 function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const description =
-    'Delivers the events that happened in the range (persons: that changed in it), or with ' +
-    '`by` `inserted_at` those ingested in it, in their current form, one run per interval. ' +
-    'With mode `missing` no row is delivered twice. Also works while the export is paused.';
+    'Delivers the events that happened in the range (persons: that changed in it), in their ' +
+    'current form, one run per interval. With `by` `inserted_at` it delivers the events that ' +
+    'were ingested in the range. With mode `missing` no row is delivered twice. Also works ' +
+    'while the export is paused.';
   const config = { scope: 'batch_export:write', within } as const;
   const schema = { summary: 'Deliver a range of the past', description, body: NewBackfill };
   app.post(
@@ -50,7 +51,7 @@ function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Moun
     (request, reply) => write(request, reply, 200, start(request, 'id', asked(engine, request))),
   );
 
-  // Other clients of the field create one in the list of them.
+  // Other clients create a backfill by a POST to the list.
   app.post(
     `${base}:batch_export_id/backfills/`,
     {
@@ -78,8 +79,8 @@ const asked =
     backfill(engine, tx, request.access, row, jsonBody(request));
 
 function runNowRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
-  const summary = 'Deliver now what was ingested since the last planned interval';
-  // Other clients of the field call it `run/`.
+  const summary = 'Deliver now the rows ingested since the last planned interval';
+  // Other clients call it `run/`.
   for (const [name, said] of [
     ['run_now', summary],
     ['run', `${summary}; another name of \`run_now/\``],
@@ -113,11 +114,11 @@ function earlierRoute(app: FastifyInstance, engine: Engine, { base, within }: Mo
     {
       config: { scope: 'batch_export:read', within },
       schema: {
-        summary: 'What was delivered before the export started anew, and is missing since',
+        summary: 'List what was delivered before the export restarted, and is missing since',
         description:
-          'A change of the place, the model or the query starts an export anew, and so does a ' +
-          'table that is gone. The answer lists the ranges that it had delivered by then, as ' +
-          'bodies for `backfill/`. It is empty if nothing of them is missing.',
+          'An export restarts if you change the place, the model or the query, or if its ' +
+          'table disappears. The answer lists the ranges delivered before the restart, as ' +
+          'bodies for `backfill/`. It is empty if no row is missing.',
         response: { 200: EarlierDeliveries },
       },
     },
@@ -191,7 +192,7 @@ function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {
         const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
         body(request, NoFields);
         if (!(await cancelBackfill(tx, id)))
-          throw conflict(`The backfill is over: its status is ${before.status}.`);
+          throw conflict(`The backfill has ended: its status is ${before.status}.`);
         record(exportActionEntry('backfill_cancelled', row, { backfill: { id } }));
         return findBackfill(tx, request.access, row.id, id);
       }),

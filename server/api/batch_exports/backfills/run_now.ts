@@ -12,11 +12,10 @@ import { backfill } from './backfill.ts';
 import type { Backfill } from './schema.ts';
 
 /**
- * Starts the delivery of all rows ingested from the last planned interval until now, as a backfill
- * of the missing ones. The next run of the schedule subtracts them, and so does another call: no
- * row is delivered twice. A table that is replaced gets all rows, by one run. The caller holds the
- * lock on the export. Throws 409 outside of the schedule, and where the export waits since a
- * restore.
+ * Starts a backfill that delivers all missing rows ingested from the last planned interval until
+ * now. Later runs of the schedule and other calls leave these rows out, so no row is delivered
+ * twice. If the table is replaced, one run delivers all rows. The caller holds the lock on the
+ * export. Throws 409 outside of the schedule, and if the export waits since a restore.
  */
 export async function runNow(
   engine: Engine,

@@ -6,14 +6,13 @@ import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { BatchExport } from '../schema.ts';
 
-/** The body of `backfill/`. */
 export const NewBackfill = Type.Object({
   start_at: instant('Start of the range (inclusive), with a zone.'),
   end_at: instant('End of the range (exclusive), with a zone; at most one interval after now.'),
   mode: Type.Optional(
     Type.Enum(['missing', 'all'], {
       description:
-        '`missing` (default): only rows that were not delivered yet. `all`: every row once more.',
+        '`missing` (default): only rows that were not delivered yet. `all`: every row again.',
     }),
   ),
   by: Type.Optional(
@@ -26,14 +25,14 @@ export const NewBackfill = Type.Object({
   ),
   dry_run: Type.Optional(
     Type.Boolean({
-      description: 'Only answer the plan: which runs it would be, with how many rows.',
+      description: 'Only answer the plan: its runs, and their rows.',
     }),
   ),
 });
 
 export type NewBackfill = Static<typeof NewBackfill>;
 
-/** A backfill as it is on the wire. */
+/** A backfill in answers. */
 export const Backfill = Type.Object(
   {
     id: nullable(uuid('Null for a dry run.')),
@@ -43,9 +42,9 @@ export const Backfill = Type.Object(
         '`Starting`, `Running`, `Completed`, `Failed`, `Cancelled`; `DryRun` for a dry run.',
     }),
     mode: Type.Enum(['missing', 'all']),
-    by: Type.Enum([...backfill_times], { description: 'The time that the range is about.' }),
+    by: Type.Enum([...backfill_times], { description: 'The clock of the range.' }),
     is_run_now: Type.Boolean({
-      description: 'True if `run_now/` started it: rows ahead of the schedule, none of the past.',
+      description: 'True if `run_now/` started it: it delivers rows ahead of the schedule.',
     }),
     start_at: instant('Start of the range (inclusive).'),
     end_at: instant('End of the range (exclusive).'),
@@ -60,16 +59,16 @@ export const Backfill = Type.Object(
     ),
     settles_at: nullable(
       instant(
-        'Time from which its runs are planned: all events ingested before the request are ' +
+        'Its runs are planned from this time on: all events ingested before the request are ' +
           'final then.',
       ),
     ),
-    created_at: nullable(instant('When it was asked for.')),
+    created_at: nullable(instant('Time of the request.')),
     finished_at: nullable(instant('Time of its end; null while it is in progress.')),
-    last_updated_at: nullable(instant('When anything about it changed last.')),
+    last_updated_at: nullable(instant('Time of its latest change.')),
     progress: Type.Object({
       total_runs: Type.Integer(),
-      finished_runs: Type.Integer({ description: 'Runs that ended, in whatever way.' }),
+      finished_runs: Type.Integer({ description: 'Runs that ended, with any status.' }),
       completed_runs: Type.Integer(),
       records_completed: Type.Integer({ description: 'Rows that are safe at the destination.' }),
       records_total_count: Type.Integer({
@@ -93,7 +92,7 @@ export const Backfill = Type.Object(
                   'changes the rows of the model.',
               }),
             ),
-            runs_with_records: Type.Integer({ description: 'How many of the runs have rows.' }),
+            runs_with_records: Type.Integer({ description: 'How many runs have rows.' }),
             runs: Type.Array(
               Type.Object({
                 data_interval_start: instant('Start of the data interval (inclusive).'),
@@ -105,9 +104,9 @@ export const Backfill = Type.Object(
           },
           {
             description:
-              'What the backfill would do if it began now: in the answer to a dry run, and in ' +
-              'the one that starts a backfill (null with a query, and where counting takes ' +
-              'longer than two seconds).',
+              'The plan of the backfill: in the answer to a dry run, and in the answer that ' +
+              'starts a backfill. Null with a query, and if counting takes longer than two ' +
+              'seconds.',
           },
         ),
       ),
@@ -118,13 +117,13 @@ export const Backfill = Type.Object(
 
 export type Backfill = Static<typeof Backfill>;
 
-/** The answer of `backfill/`: the batch export with the backfill beside it. */
+/** The answer of `backfill/`: the batch export and the backfill. */
 export const BatchExportWithBackfill = Type.Object(
   { ...BatchExport.properties, backfill: Backfill },
   { title: 'BatchExportWithBackfill' },
 );
 
-/** The answer of a POST of `backfills/`: the same, with the id beside it. */
+/** The answer of a POST to `backfills/`: the same, and the id. */
 export const BatchExportWithBackfillId = Type.Object(
   {
     ...BatchExportWithBackfill.properties,
@@ -138,14 +137,13 @@ export const EarlierDeliveries = Type.Object(
   {
     ranges: Type.Array(
       Type.Object({
-        by: Type.Enum([...backfill_times], { description: 'The time that the range is about.' }),
+        by: Type.Enum([...backfill_times], { description: 'The clock of the range.' }),
         start_at: instant('Start of the range (inclusive).'),
         end_at: instant('End of the range (exclusive).'),
       }),
-      { description: 'Ranges for `backfill/`, at most one for each time.' },
+      { description: 'Ranges for `backfill/`, at most one for each clock.' },
     ),
   },
   { title: 'EarlierDeliveries' },
 );
-/** Ranges that an export had delivered before its restart, and has not delivered since. */
 export type EarlierDeliveries = Static<typeof EarlierDeliveries>;

@@ -5,8 +5,8 @@ import { isInPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import type { Backfill } from './schema.ts';
 
-// The runs of each backfill are counted in the one statement, by batch_export_runs_by_backfill
-// alone, which has the columns that are asked here.
+// The statement counts the runs of each backfill by batch_export_runs_by_backfill alone, which
+// contains all columns.
 const selectBackfills = sql`
   SELECT b.id, b.batch_export_id AS batch_export, b.status, b.mode, b.selects_by AS by,
     b.is_run_now, b.start_at, b.end_at, b.total_runs AS runs, b.detail,
@@ -21,7 +21,7 @@ const selectBackfills = sql`
         b.records_elsewhere) AS progress
     FROM batch_export_runs r WHERE r.backfill_id = b.id) counted`;
 
-/** An export's backfills, newest first. */
+/** Lists an export's backfills, newest first. */
 export function listBackfills(place: Place, exportId: string): List {
   return {
     rows: (page) => sql`${selectBackfills} WHERE e.id = ${exportId} AND ${isInPlace(place)}
@@ -31,7 +31,7 @@ export function listBackfills(place: Place, exportId: string): List {
   };
 }
 
-/** The backfill as it is on the wire, when its export lies in the place. */
+/** Returns the wire form of a backfill if its export is in the place. */
 export function findBackfill(
   db: Queryable,
   place: Place,
@@ -44,8 +44,8 @@ export function findBackfill(
 }
 
 /**
- * The export's backfills that are not over; the caller holds the lock on the export, so none begins
- * meanwhile.
+ * Lists the export's open backfills. The caller holds the lock on the export, so no other backfill
+ * can start.
  */
 export function listOpenBackfills(tx: Transaction, exportId: string): Promise<{ id: string }[]> {
   return tx.rows(

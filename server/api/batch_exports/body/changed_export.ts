@@ -13,12 +13,12 @@ import type { QueryCheck } from './query_check.ts';
 import type { ConnectionCheck } from './used_connection.ts';
 
 /**
- * PATCH changes what is sent and merges the config; PUT demands the required fields and replaces
- * the config, except for secrets that are not sent.
+ * PATCH changes the sent fields and merges the config. PUT requires the required fields and
+ * replaces the config, except for secrets that were not sent.
  */
 export type HowToChange = 'patch' | 'put';
 
-/** A change as it was asked for: the export as it is, the body as sent, its query's check. */
+/** A requested change: the current export, the body as sent, and the check of its query. */
 export type WantedChange = {
   row: LockedExport;
   raw: unknown;
@@ -27,7 +27,7 @@ export type WantedChange = {
   connection: ConnectionCheck;
 };
 
-/** A change that every rule accepted, beside the destination as it was, secrets included. */
+/** A valid change, with the current destination including its secrets. */
 export type CheckedChange = Input<typeof BatchExportPatch> & {
   row: LockedExport;
   rhythm: OwnRhythm;

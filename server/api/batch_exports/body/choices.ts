@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { invalid } from '../../../platform/http/errors.ts';
 
 /**
- * The values of a query parameter that may be repeated and may list several values separated by
- * commas, as the choices spell them; undefined when it is absent. Capital and small letters do not
- * matter. Throws 400 for a value that is not one of the choices.
+ * Returns the values of a query parameter that may be repeated and may list several values
+ * separated by commas; undefined if it is absent. Ignores letter case. Throws 400 for a value that
+ * is not one of the choices.
  */
 export function choicesAsked(
   request: FastifyRequest,

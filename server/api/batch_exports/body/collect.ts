@@ -3,18 +3,18 @@ import type { Violation } from '../../../platform/http/errors.ts';
 
 /** Gathers the violations of several checks, so that one answer names them all. */
 export type Collected = {
-  /** The check's result, or undefined when it threw a 400 (whose violations are kept). */
+  /** Returns the check's result, or undefined if it threw a 400 (whose violations are kept). */
   from<Result>(check: () => Result): Result | undefined;
   add(violations: Violation[]): void;
   /** The violations collected so far. */
   violations(): Violation[];
-  /** Throws one 400 with everything that was batched; does nothing when that is nothing. */
+  /** Throws one 400 with all violations; does nothing without one. */
   throwIfAny(): void;
 };
 
 /**
- * A fresh collection. A field that one check found wrong is not named again with the same code by a
- * later one.
+ * Returns an empty collection. If two checks find the same code at the same field, only the first
+ * violation is kept.
  */
 export function collectViolations(): Collected {
   const found: Violation[] = [];

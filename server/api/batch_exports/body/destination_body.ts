@@ -9,16 +9,15 @@ import type { Violation } from '../../../platform/http/errors.ts';
 import { checked } from '../../../platform/http/bodies/validator.ts';
 import { collectViolations } from './collect.ts';
 
-/** A destination's full config, secrets included: in memory only. */
+/** A destination's full config with its secrets, in memory only. */
 export type FullConfig = Record<string, unknown>;
 
-/** The destination of an export. */
 export type Destination = { type: string; config: FullConfig };
 
-/** The destination in a body; a null config is an empty one. */
+/** The destination in a body; a null config is an empty config. */
 export type DestinationSent = { type?: string; config?: FullConfig | null };
 
-/** The violation of a type that this server does not have, or undefined. */
+/** Returns the violation of an unknown type, or undefined. */
 export function typeViolation(type: string): Violation | undefined {
   if (findDestination(type) !== undefined) return undefined;
   return {
@@ -29,10 +28,10 @@ export function typeViolation(type: string): Violation | undefined {
 }
 
 /**
- * The destination after a change. PATCH (`merge`) puts the sent keys over the stored ones; PUT
- * (`replace`) keeps of the stored keys only the secrets, which no client can read and send back. A
- * null config or a change of type starts from an empty config. A secret that is sent as null is
- * removed.
+ * Returns the destination after a change. PATCH (`merge`) puts the sent keys over the stored ones.
+ * PUT (`replace`) keeps only the secrets of the stored keys, because clients cannot read and send
+ * them back. A null config or a change of type starts from an empty config. A secret that is sent
+ * as null is removed.
  */
 export function changedDestination(
   current: Destination,
@@ -49,8 +48,7 @@ export function changedDestination(
     ...kept.filter(([key]) => !Object.hasOwn(sent.config ?? {}, key)),
     ...Object.entries(sent.config ?? {}),
   ];
-  // fromEntries and not assignment: a key named __proto__ stays a key, and is refused as an unknown
-  // one.
+  // `fromEntries` keeps a key named __proto__ as a key, so it is refused as unknown.
   return {
     type,
     config: Object.fromEntries(
@@ -60,8 +58,8 @@ export function changedDestination(
 }
 
 /**
- * The config with the defaults of absent keys, checked against the destination's schema and its own
- * rules: every violation, named `destination__config__<key>`.
+ * Returns the config with defaults for absent keys, and every violation of the destination's schema
+ * and rules, named `destination__config__<key>`.
  */
 export function completedConfig(
   definition: DestinationDefinition,
@@ -78,7 +76,8 @@ export function completedConfig(
     faulty,
   );
   collected.add(byRules.filter((one) => one.attr === null || !faulty.has(one.attr)));
-  // The rules know the options of a choice for the other keys; the schema has those of all formats.
+  // The rules report the keys that a choice allows; the schema would report the keys of all
+  // formats.
   const violations = collected
     .violations()
     .map((one) => byRules.find(({ attr, code }) => attr === one.attr && code === one.code) ?? one);
@@ -99,11 +98,11 @@ function attrOf(key: string): string {
 type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown };
 
 /**
- * Returns the violations of the destination's own rules, named like those of the schema. The rules
- * are written for a config that the schema accepts, so faulty keys get an acceptable value, and
+ * Returns the violations of the destination's own rules, with the schema's names. The rules are
+ * written for a config that the schema accepts, so faulty keys get an acceptable value, and
  * their violations are ignored. A faulty choice (such as a format) decides the valid values of
- * other keys; then the rules are not asked. A choice that may be null decides nothing, and is
- * passed as sent: the rules know its options.
+ * other keys, so the rules are skipped. A choice that may be null does not affect other keys, and
+ * is passed as sent: the rules know its options.
  */
 function ruleViolations(
   definition: Pick<DestinationDefinition, 'config' | 'validate'>,

@@ -21,7 +21,7 @@ import type { Destination, DestinationSent, FullConfig } from './destination_bod
 import type { TypedFields } from '../typed_columns.ts';
 import type { ConnectionCheck, UsedConnection } from './used_connection.ts';
 
-/** The state that the rules compare with: the current export, undefined for a new one. */
+/** The current export, which the rules compare with; undefined for a new one. */
 export type Current = Rhythm &
   TypedFields & {
     destination: Destination;
@@ -33,10 +33,10 @@ export type Current = Rhythm &
     write_rule: WriteRule | null;
   };
 
-/** A destination that every rule accepted, with its definition. */
+/** A valid destination, with its definition. */
 export type Sink = { definition: DestinationDefinition; destination: Destination };
 
-/** The way to check a destination: `how` says how to treat config keys that are absent. */
+/** The way to check a destination; `how` is the treatment of absent config keys. */
 type HowToCheck = {
   how: 'merge' | 'replace';
   rules: OperatorRules;
@@ -44,8 +44,8 @@ type HowToCheck = {
 };
 
 /**
- * Checks what a body says of the destination, joined with what its connection has; undefined where
- * it says nothing, or too little. A stored secret stays at the place that it was given for.
+ * Checks the destination of a body, joined with the keys of its connection; undefined if the body
+ * has none, or too little. A stored secret is never used at another address than its own.
  */
 export function checkDestination(
   collected: Collected,
@@ -63,7 +63,7 @@ export function checkDestination(
     return undefined;
   }
   collected.add(connectionViolations(definition, sent, used));
-  // The schema of the body has said that the config is missing; its keys need not be named too.
+  // The body's schema has already reported the missing config, so its keys are not reported too.
   if (sent.config === undefined && (current === undefined || how === 'replace')) return undefined;
   if (used !== undefined && used.type !== type) return undefined;
   const before = ownDestination(definition, current, used) ?? { type, config: {} };
@@ -71,13 +71,15 @@ export function checkDestination(
   const given = used === undefined ? own : joinedConfig(definition, used.config, own);
   const { config, violations } = completedConfig(definition, given, rules);
   collected.add(violations);
-  // The secrets of a connection stay with its place.
+  // The secrets of a connection are never used at another address.
   if (before.type === type && used === undefined)
     collected.add(movedSecretsOf(definition, before.config, config, sent.config ?? {}));
   return { definition, destination: { type, config } };
 }
 
-/** Returns the export's own part of the stored destination, if a connection has or had the rest. */
+/**
+ * Returns the export's own keys of the stored destination, if a connection has or had the others.
+ */
 function ownDestination(
   definition: DestinationDefinition,
   current: Current | undefined,
@@ -101,8 +103,8 @@ function connectionViolations(
         attr: 'connection_id',
         code: 'invalid_input',
         detail:
-          `${JSON.stringify(used.name)} is a connection of the type ${used.type}: choose one of ` +
-          `the type ${definition.type}, or send null.`,
+          `${JSON.stringify(used.name)} is a connection of the type ${used.type}: choose a ` +
+          `connection of the type ${definition.type}, or send null.`,
       },
     ];
   return Object.keys(config ?? {})
@@ -117,8 +119,7 @@ function connectionViolations(
 }
 
 /**
- * A key that a later version added has its default in the config after the change; that is no
- * change.
+ * A key that a later version added gets its default in the changed config, which is not a change.
  */
 function movedSecretsOf(
   definition: DestinationDefinition,

@@ -5,8 +5,8 @@ import { destinations } from '../../../engine/destinations/index.ts';
 import { documentedConfig } from '../../destinations/schema.ts';
 
 /**
- * The schema of a body with every type of destination and its keys written out, for the
- * documentation; the checks of a destination are its own.
+ * Returns the schema of a body with every destination type and its keys, for the documentation
+ * only: the checks of a destination are its own.
  */
 export function withDestinations(body: TObject, title: string): TObject {
   const description =

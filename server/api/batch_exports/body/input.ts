@@ -33,7 +33,7 @@ import { writtenBy } from '../../../engine/model/destination/write_mode.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
 import type { TypedColumn } from '../../../engine/model/schema/typed_relation.ts';
 
-/** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
+/** A valid body. `sink` is set if the body has a destination. */
 export type Input<Schema extends TObject> = {
   fields: Static<Schema>;
   sink: Sink | undefined;
@@ -41,9 +41,9 @@ export type Input<Schema extends TObject> = {
   typed: TypedFields;
 };
 
-/** A body with all that its rules look at. */
+/** A body with everything that its rules need. */
 export type ToCheck<Schema extends TObject> = {
-  /** The operator's. */
+  /** The rules of the operator. */
   rules: OperatorRules;
   schema: Schema;
   raw: unknown;
@@ -54,15 +54,15 @@ export type ToCheck<Schema extends TObject> = {
   connection: ConnectionCheck;
   /** The newest schema of the project. */
   newest: NewestSchema;
-  /** Violations that the caller found. */
+  /** Violations that the caller has found. */
   known?: Violation[];
 };
 
 /**
  * Checks the body of POST, PUT and PATCH: its schema, the destination's own schema and rules, and
- * the rules between fields. Throws one 400 that lists every violation, those of the query and of
- * the caller included. A stored secret stays at the place that it was given for: where a key that
- * says where has changed, it must have been sent again.
+ * the rules between fields. Throws one 400 that lists every violation, with the violations of the
+ * query and of the caller. A stored secret is only valid for its address: if a key of the address
+ * changes, the secret must be sent again.
  */
 export function checkedInput<Schema extends TObject>({
   rules,
@@ -116,7 +116,7 @@ export function checkedInput<Schema extends TObject>({
   };
 }
 
-/** The rule of an export that would have this content, at a destination as far as it is known. */
+/** Returns the write rule of an export with this content; the destination may be unknown. */
 function writeRule(
   body: Record<string, unknown>,
   current: Current | undefined,
@@ -135,7 +135,7 @@ function writeRule(
   return checkWriteRule(body, written, stood);
 }
 
-/** The columns of an export; undefined where its query is not understood. */
+/** Returns the columns of an export; undefined if its query is invalid. */
 function columnsFor(
   { column_set }: DestinationDefinition,
   { content: { model, custom_query }, columns }: QueryCheck,
@@ -146,7 +146,7 @@ function columnsFor(
     : columns;
 }
 
-/** A table is parted and sorted by columns that the export has. */
+/** A table can only be partitioned and sorted by columns that the export has. */
 function layoutViolations(
   definition: DestinationDefinition,
   { config }: Destination,
@@ -171,7 +171,7 @@ function columnViolations(
     detail,
   }));
   const parts = definition.partitionKeys?.(config) ?? [];
-  // A query with faults has no columns to look at.
+  // An invalid query has no columns to check.
   if (parts.length === 0 || (content.custom_query !== null && columns.length === 0)) return found;
   const own = content.custom_query === null ? models[content.model].columns.files : columns;
   const fault = partitionFault(parts, own);
@@ -180,7 +180,7 @@ function columnViolations(
   return found;
 }
 
-/** Rows are set aside only where the destination tells which ones it refuses. */
+/** Only some destinations report which rows they refuse, so only they can set rows aside. */
 function asideViolations(
   body: Record<string, unknown>,
   current: Current | undefined,
@@ -197,10 +197,7 @@ function asideViolations(
   return detail === undefined ? [] : [{ attr: 'rejected_rows', code: 'invalid_choice', detail }];
 }
 
-/**
- * A list that restricts nothing may stand beside any model, so that a client can send back what it
- * read.
- */
+/** An empty list is allowed with any model, so that clients can send back an answer. */
 function filterViolations(model: ModelName, destination: Destination | undefined): Violation[] {
   if (model === 'events' || destination === undefined) return [];
   const isRestricting = (key: string) =>
@@ -236,8 +233,8 @@ function checkInstants(
 }
 
 /**
- * Between two runs the newest delivered interval grows as old as an interval is long: a shorter
- * limit would call every export late all the time.
+ * Between two runs, the newest delivered interval becomes as old as an interval is long. A shorter
+ * limit would report every export as late.
  */
 function freshnessViolations(
   body: Record<string, unknown>,

@@ -1,12 +1,10 @@
 import type { Violation } from '../../../platform/http/errors.ts';
 
 const earliest = Date.parse('0001-01-02T00:00:00Z');
-// The week around an instant must have an end within the year 9999 as well.
+// The week around an instant must also end within the year 9999.
 const latest = Date.parse('9999-12-01T00:00:00Z');
 
-/**
- * Violations of instants that, counted in UTC, lie outside of the years that the wire can spell.
- */
+/** Returns the violations of instants outside the years that the wire format can express in UTC. */
 export function instantViolations(fields: Record<string, string | null | undefined>): Violation[] {
   return Object.entries(fields).flatMap(([attr, text]) => {
     const at = text === null || text === undefined ? earliest : Date.parse(text);
@@ -23,8 +21,8 @@ export function instantViolations(fields: Record<string, string | null | undefin
 }
 
 /**
- * Violations of instants that are finer than a millisecond, which is the grain of the ledger: such
- * a bound would be moved in silence, and rows beside it left out or added.
+ * Returns the violations of instants finer than a millisecond, which is the resolution of the
+ * ledger. Rounding such a bound would silently add or leave out rows.
  */
 export function grainViolations(fields: Record<string, string | null>): Violation[] {
   return Object.entries(fields).flatMap(([attr, text]) =>
@@ -40,7 +38,7 @@ export function grainViolations(fields: Record<string, string | null>): Violatio
   );
 }
 
-/** The violation of a range that does not begin before it ends; none where a side is open. */
+/** Returns the violation of a range whose end is not after its start; none if a side is open. */
 export function rangeViolations(
   start_at: string | null | undefined,
   end_at: string | null | undefined,
@@ -56,7 +54,7 @@ export function rangeViolations(
   return [{ attr: 'end_at', code: 'invalid_input', detail: 'The end must be after the start.' }];
 }
 
-/** The instant in milliseconds; null stays null. */
+/** Returns the instant in milliseconds; null stays null. */
 export function milliseconds(text: string): number;
 export function milliseconds(text: string | null): number | null;
 export function milliseconds(text: string | null): number | null {

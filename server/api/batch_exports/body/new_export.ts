@@ -17,7 +17,7 @@ import type { QueryCheck } from './query_check.ts';
 import { checkConnection } from './used_connection.ts';
 import type { UsedConnection } from './used_connection.ts';
 
-/** A new export that every rule accepted; `team_id` is the project that it would go to now. */
+/** A valid new export; `team_id` is the project that it would get now. */
 export type CheckedNewExport = {
   place: Place;
   fields: Static<typeof NewBatchExport>;
@@ -30,8 +30,8 @@ export type CheckedNewExport = {
 };
 
 /**
- * Checks the body of a POST as far as that goes without a lock, which is all but that the project
- * is still there. Throws one 400 that names every fault, and 503 when the store does not answer.
+ * Checks the body of a POST without a lock. Only the existence of the project has to be checked
+ * again. Throws one 400 that names every fault, and 503 if the store does not answer.
  */
 export async function checkNewExport(
   engine: Engine,
@@ -50,7 +50,7 @@ export async function checkNewExport(
   const newest = isTyped ? await findNewestSchema(engine.db, team_id) : no_schema;
   const { fields, sink, write_rule, typed } = checkedInput({
     rules: rulesFor(engine, place.organization_id),
-    // A project of the path is the project, whatever the body says.
+    // The project of the path takes precedence over the body.
     schema: place.team_id === undefined ? NewBatchExport : BatchExportReplacement,
     raw,
     how: 'replace',
@@ -63,7 +63,7 @@ export async function checkNewExport(
   return { ...checked, connection: connection.used, team_id: team_id! };
 }
 
-/** The 400 or 404 for a project that a new export cannot go to. */
+/** Returns the 400 or 404 for a project that cannot have a new export. */
 export function noProject(place: Place, wanted: number | undefined) {
   if (place.team_id !== undefined) return notFound();
   if (wanted === undefined)

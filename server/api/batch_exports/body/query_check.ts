@@ -19,9 +19,9 @@ export type Content = {
 };
 
 /**
- * The content of an export after a change, and what it was before (undefined for a new one).
- * `columns` are those of its query, undefined without one and for a stored one that is not
- * understood any more.
+ * The content of an export before and after a change; `before` is undefined for a new export.
+ * `columns` are the columns of its query; undefined without a query, or if a stored query is no
+ * longer valid.
  */
 export type QueryCheck = {
   before: Content | undefined;
@@ -33,7 +33,7 @@ export type QueryCheck = {
 
 /**
  * Checks the query of an export after a change, given the body as sent and the current export
- * (undefined for a new one). Asks the store about a change, so this precedes the transaction.
+ * (undefined for a new one). Asks the store about a change, so call it before the transaction.
  * Answers 503 if the store does not answer in time.
  */
 export async function checkContent(
@@ -60,8 +60,8 @@ export async function checkContent(
 }
 
 /**
- * The check that was made before the export was locked. It is made again where there is none, and
- * where somebody else has changed the export's content since.
+ * Returns the check that was made before the export was locked. Repeats the check if there is none,
+ * or if another request has changed the export's content since.
  */
 export async function contentOfLocked(
   engine: Engine,
@@ -80,8 +80,8 @@ function isSameContent(one: Wanted, other: Wanted): boolean {
 type Wanted = Pick<Content, 'model' | 'custom_query'>;
 
 /**
- * Returns model and query after the change. A field that the schema refuses stays as it was, so
- * that one fault is not reported twice.
+ * Returns model and query after the change. A field that the schema refuses keeps its stored value,
+ * so that one fault is not reported twice.
  */
 function wantedContent(raw: unknown, current: Content | undefined): Wanted {
   const { model, custom_query } = (typeof raw === 'object' && raw !== null ? raw : {}) as {
@@ -110,7 +110,7 @@ function knownColumns(text: string, model: Content['model']): Column[] | undefin
   }
 }
 
-/** A fault of a query as an entry of a 400: where it is, what stands there, what to do. */
+/** Returns a fault of a query as an entry of a 400: its place, the text there, and what to do. */
 function violationOf({ line, column, piece, message, suggestion }: QueryFault): Violation {
   const shown = piece.replaceAll(/\s+/g, ' ').trim();
   const place = `Line ${line}, column ${column}${shown === '' ? '' : ` (\`${shown}\`)`}`;

@@ -10,16 +10,13 @@ import { findStoredConnection } from '../connections/store.ts';
 import type { StoredConnection } from '../connections/store.ts';
 import type { FullConfig } from './destination_body.ts';
 
-/** A connection with its secrets: in memory only. */
+/** A connection with its secrets, in memory only. */
 export type UsedConnection = Pick<StoredConnection, 'id' | 'name' | 'last_updated_at'> & {
   type: string;
   config: FullConfig;
 };
 
-/**
- * The connection that an export of an organization has after a change; `is_changed` when it had
- * another one, or none.
- */
+/** The connection of an export after a change; `is_changed` if it is another one than before. */
 export type ConnectionCheck = {
   organization_id: string;
   used: UsedConnection | undefined;
@@ -27,7 +24,7 @@ export type ConnectionCheck = {
   violations: Violation[];
 };
 
-/** A connection as it is stored, opened. */
+/** Returns a stored connection, with its secrets opened. */
 export function openedConnection(
   { secrets }: Pick<Engine, 'secrets'>,
   stored: StoredConnection,
@@ -38,9 +35,9 @@ export function openedConnection(
 }
 
 /**
- * Finds the connection that an export of the organization has after a change, given the body as it
- * was sent and the connection that it has so far. With `lock` one that is new to the export stays
- * as it is until the transaction ends.
+ * Returns the connection of an organization's export after a change, from the sent body and the
+ * current connection. With `lock`, nobody can change a newly chosen connection until the
+ * transaction ends.
  */
 export async function checkConnection(
   engine: Pick<Engine, 'secrets'>,
@@ -52,7 +49,7 @@ export async function checkConnection(
   const id = sent === null || (typeof sent === 'string' && isUuid(sent)) ? sent : current;
   const is_changed = id !== current;
   if (id === null) return { organization_id, used: undefined, is_changed, violations: [] };
-  // One that the export has already waits for the export's own lock when it changes.
+  // A change of the current connection waits for the export's own lock anyway.
   const stored = await findStoredConnection(db, organization_id, id, is_changed ? lock : undefined);
   if (stored !== undefined)
     return { organization_id, used: openedConnection(engine, stored), is_changed, violations: [] };
@@ -62,8 +59,8 @@ export async function checkConnection(
 }
 
 /**
- * Keeps a connection that was read without a lock as it was read until the transaction ends;
- * throws 409 when it has changed or is gone.
+ * Locks a connection that was read without a lock, until the transaction ends; throws 409 if it has
+ * changed or is gone.
  */
 export async function holdConnection(
   tx: Transaction,

@@ -12,8 +12,8 @@ import { beginBulkAction, insertBulkAction, insertItems } from './store.ts';
 import type { BulkActionRow } from './store.ts';
 
 /**
- * Creates the action that the body asks for, with everything that it is about at this moment, and
- * gives its id. Throws 400 for ids that are not there and for more items than one action takes.
+ * Creates the action of the body for everything that it selects now, and returns its id. Throws 400
+ * for unknown ids, and for more items than one action may have.
  */
 export async function createBulkAction(
   request: FastifyRequest,
@@ -27,7 +27,7 @@ export async function createBulkAction(
     place: request.access,
     action: wanted.action,
     options: { backfill: wanted.backfill ?? false },
-    // The entries of the work are not of this request, so its id stays out.
+    // The action's entries are written later, so they do not get the id of this request.
     actor: { ...actorOf(request, undefined), request_id: null },
   };
   await insertBulkAction(tx, created);
@@ -36,15 +36,15 @@ export async function createBulkAction(
     throw invalid(
       'filter',
       'max_items',
-      `This fits more than ${items_max}, which is the most of one action: narrow the filter.`,
+      `This selects more than ${items_max} items, the most of one action: narrow the filter.`,
     );
   const missing = wanted.ids === undefined ? 0 : new Set(wanted.ids).size - total;
   if (missing > 0)
     throw invalid(
       'ids',
       'invalid_input',
-      `${counted(missing, 'id')} of the list ${missing === 1 ? 'is' : 'are'} not there, or not ` +
-        'what the filter says: send those that are.',
+      `${counted(missing, 'id')} of the list ${missing === 1 ? 'does' : 'do'} not exist, or ` +
+        `${missing === 1 ? 'does' : 'do'} not match the filter: send only ids that do.`,
     );
   await beginBulkAction(tx, created.id, total);
   return created.id;
@@ -64,21 +64,21 @@ function violationsOf({ action, ids, filter, backfill }: NewBulkAction): Violati
     violations.push({
       attr: 'backfill',
       code: 'invalid_input',
-      detail: 'It goes with `unpause_exports` only.',
+      detail: 'It is only valid with `unpause_exports`.',
     });
   for (const name of isOfRuns(action) ? [] : conditions_of_runs)
     if (filter?.[name] !== undefined)
       violations.push({
         attr: `filter__${name}`,
         code: 'invalid_input',
-        detail: 'It goes with `retry_runs` and `cancel_runs` only.',
+        detail: 'It is only valid with `retry_runs` and `cancel_runs`.',
       });
   for (const one of instantViolations({ after: filter?.after, before: filter?.before }))
     violations.push({ ...one, attr: `filter__${one.attr}` });
   return violations;
 }
 
-/** The action as it is on the wire. */
+/** Returns the wire form of the action. */
 export function shownAction(row: BulkActionRow): BulkAction {
   const { status, progress, detail } = row;
   const { total, pending, succeeded, unchanged, refused } = progress;

@@ -1,8 +1,7 @@
 import { ApiError } from '../../../platform/http/errors.ts';
 
-/** An item of an action that waits. */
+/** A pending item of an action. */
 export type Item = { number: number; batch_export_id: string; run_id: string | null };
-/** The result of the item. */
 export type Result = {
   number: number;
   outcome: 'succeeded' | 'unchanged' | 'refused';
@@ -10,7 +9,9 @@ export type Result = {
   new_run_id: string | null;
 };
 
-/** A refusal of the API is the result of the item; the API refuses before it changes anything. */
+/**
+ * A refusal of the API becomes the result of the item; the API refuses before it changes anything.
+ */
 export async function resultOf(
   item: Item,
   work: () => Promise<Pick<Result, 'outcome'> & { new_run_id?: string }>,
@@ -22,18 +23,18 @@ export async function resultOf(
   }
 }
 
-/** The sentence of what the API refuses; throws any other fault. */
+/** Returns the sentence of an API refusal; rethrows any other error. */
 export function refusalOf(error: unknown): string {
   if (!(error instanceof ApiError)) throw error;
   return error.violations[0]!.detail;
 }
 
-/** The item was done. */
+/** Returns the result of an item that succeeded. */
 export function succeeded({ number }: Item): Result {
   return { number, outcome: 'succeeded', detail: null, new_run_id: null };
 }
 
-/** The item was refused, with the sentence that says why. */
+/** Returns the result of an item that was refused, with the sentence that says why. */
 export function refused({ number }: Item, detail: string): Result {
   return { number, outcome: 'refused', detail, new_run_id: null };
 }

@@ -21,7 +21,7 @@ const frozen =
   'itself, also after a restart; every item gets its result. `validate_only` only counts the ' +
   'items.';
 
-/** `bulk_actions/` under one mount, and `runs/bulk/` of its exports. */
+/** Routes `bulk_actions/`, and `runs/bulk/` of an export. */
 export function bulkActionRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   const base = mount.base.replace(/batch_exports\/$/, 'bulk_actions/');
   listRoute(app, engine, { ...mount, base });
@@ -37,7 +37,7 @@ function listRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount
       config: { scope: 'batch_export:read', within },
       schema: {
         summary: 'List the actions on many runs or exports, newest first',
-        description: 'They are kept for 30 days.',
+        description: 'Sluice keeps them for 30 days.',
         querystring: PageQuery,
         response: { 200: pageOf(BulkAction) },
       },
@@ -74,7 +74,7 @@ function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, ba
     {
       config,
       schema: {
-        summary: 'Do something to many runs or exports',
+        summary: 'Act on many runs or exports',
         description: frozen,
         body: NewBulkAction,
         response: { 201: BulkAction },
@@ -110,7 +110,7 @@ function recordRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mo
     {
       config: reading,
       schema: {
-        summary: 'Retrieve an action on many with its progress',
+        summary: 'Retrieve a bulk action with its progress',
         response: { 200: BulkAction },
       },
     },
@@ -121,7 +121,7 @@ function recordRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mo
     {
       config: reading,
       schema: {
-        summary: 'List what came of each run or export of an action, in their order',
+        summary: 'List the results of a bulk action, in the order of its items',
         querystring: ItemsQuery,
         response: { 200: pageOf(BulkActionItem) },
       },
@@ -149,7 +149,7 @@ function abortRoute(app: FastifyInstance, { base, within }: Mount): void {
         const before = await getAction(request, tx, 'lock');
         body(request, NoFields);
         if (before.status !== 'Running')
-          throw conflict(`The action is over: its status is ${before.status}.`);
+          throw conflict(`The action has ended: its status is ${before.status}.`);
         await abortBulkAction(tx, before.id, null);
         const after = shownAction(await getAction(request, tx));
         record(entryOf('aborted', after, changesOf({ status: 'Running' }, { status: 'Aborted' })));

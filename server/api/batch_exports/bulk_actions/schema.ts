@@ -6,7 +6,6 @@ import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { run_statuses } from '../runs/schema.ts';
 
-/** Actions on many items at once. */
 export const bulk_kinds = [
   'retry_runs',
   'cancel_runs',
@@ -60,7 +59,7 @@ const Filter = Type.Object(
     paused: Type.Optional(Type.Boolean({ description: 'Only paused or only active exports.' })),
   },
   {
-    // A condition whose name is misspelled must not leave all in.
+    // A misspelled filter must not select everything.
     additionalProperties: false,
     description:
       'Filters of the items; all sent ones must match. For runs they filter the exports too; ' +
@@ -80,17 +79,15 @@ const asked = {
   filter: Type.Optional(Filter),
   backfill: Type.Optional(
     Type.Boolean({
-      description: 'With `unpause_exports`: make up for the intervals that were missed.',
+      description: 'With `unpause_exports`: deliver the missed intervals.',
     }),
   ),
 };
 
-/** The body that creates an action. */
 export const NewBulkAction = Type.Object({
   action: Type.Enum([...bulk_kinds], { description: 'The action on each item.' }),
   ...asked,
 });
-/** The request of a bulk action. */
 export type NewBulkAction = Static<typeof NewBulkAction>;
 
 /** The body of `runs/bulk/` of an export. */
@@ -100,7 +97,7 @@ export const NewRunsAction = Type.Object({
   filter: asked.filter,
 });
 
-/** An action on many as it is on the wire. */
+/** A bulk action in answers. */
 export const BulkAction = Type.Object(
   {
     id: uuid('Id of the action.'),
@@ -109,24 +106,26 @@ export const BulkAction = Type.Object(
     ),
     action: Type.Enum([...bulk_kinds]),
     status: Type.Enum(['Running', 'Completed', 'Aborted'], {
-      description: '`Completed`: every item has its result, also where it was refused.',
+      description: '`Completed`: every item has its result, even if it was refused.',
     }),
     detail: Type.String({ description: 'Its progress, in a sentence.' }),
     progress: Type.Object({
-      total: Type.Integer({ description: 'How many items it had when it was asked for.' }),
+      total: Type.Integer({ description: 'Number of items that needed no change.' }),
       pending: Type.Integer({ description: 'How many wait.' }),
       succeeded: Type.Integer(),
       unchanged: Type.Integer({ description: 'How many were so already.' }),
       refused: Type.Integer({ description: 'How many could not be done; each says why.' }),
     }),
-    created_by: nullable(Type.String({ description: 'The address of who asked.' })),
+    created_by: nullable(
+      Type.String({ description: 'Email address of the person who asked for it.' }),
+    ),
     created_at: instant('Time of the request, which fixed the items.'),
     finished_at: nullable(instant('Time of its end; null while it is in progress.')),
-    last_updated_at: instant('When anything about it changed last.'),
+    last_updated_at: instant('Time of its latest change.'),
   },
   { title: 'BulkAction' },
 );
-/** An action's row as SELECT gives it, but for its sentence. */
+/** A bulk action's row as SELECT returns it, without its sentence. */
 export type BulkAction = Static<typeof BulkAction>;
 
 /** The result for one run or export. */
@@ -138,19 +137,18 @@ export const BulkActionItem = Type.Object(
     run: nullable(uuid('The run; null where it is about the export.')),
     outcome: Type.Enum([...outcomes], {
       description:
-        '`unchanged`: it was so already. `refused`: `detail` says why. `aborted`: the action was ' +
-        'ended before its turn.',
+        '`unchanged`: it needed no change. `refused`: `detail` says why. `aborted`: the ' +
+        'action ended before this item was processed.',
     }),
     detail: nullable(Type.String({ description: 'Why it was refused.' })),
     new_run: nullable(uuid('The run that a retry created.')),
-    finished_at: nullable(instant('When it had its turn.')),
+    finished_at: nullable(instant('When it was processed.')),
   },
   { title: 'BulkActionItem' },
 );
-/** An item's row as SELECT gives it. */
+/** An item's row as SELECT returns it. */
 export type BulkActionItem = Static<typeof BulkActionItem>;
 
-/** The query of `items/`. */
 export const ItemsQuery = Type.Object({
   ...PageQuery.properties,
   outcome: Type.Optional(

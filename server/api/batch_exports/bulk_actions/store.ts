@@ -20,10 +20,10 @@ const isHere = ({ organization_id, team_id }: Place) => sql`
   b.organization_id = ${organization_id}::uuid
   ${team_id === undefined ? empty : sql`AND b.team_id = ${team_id}`}`;
 
-/** A row without the sentence that is made of it; `detail` is why the server ended it. */
+/** A row without the sentence that is built from it; `detail` says why the server ended it. */
 export type BulkActionRow = Omit<BulkAction, 'detail'> & { detail: string | null };
 
-/** The actions of a place, newest first. */
+/** Lists the actions of a place, newest first. */
 export function listBulkActions(place: Place): List {
   return {
     rows: (page) => sql`SELECT ${columns} FROM bulk_actions b WHERE ${isHere(place)}
@@ -32,7 +32,7 @@ export function listBulkActions(place: Place): List {
   };
 }
 
-/** The action; with `lock` nobody works on it until the transaction ends. */
+/** Returns the action; with `lock`, no worker processes it until the transaction ends. */
 export function findBulkAction(
   db: Queryable,
   place: Place,
@@ -43,7 +43,7 @@ export function findBulkAction(
     WHERE b.id = ${id}::uuid AND ${isHere(place)} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
 }
 
-/** The items of an action, in their order. */
+/** Lists the items of an action, in their order. */
 export function listItems(id: string, outcome: string | undefined): List {
   return {
     rows: (page) => sql`
@@ -58,7 +58,7 @@ export function listItems(id: string, outcome: string | undefined): List {
   };
 }
 
-/** An action as it is asked for. */
+/** A bulk action as requested. */
 export type BulkActionCreated = {
   id: string;
   place: Place;
@@ -67,7 +67,7 @@ export type BulkActionCreated = {
   actor: Actor;
 };
 
-/** Adds an action that has no items yet. */
+/** Adds an action without items. */
 export async function insertBulkAction(tx: Transaction, created: BulkActionCreated): Promise<void> {
   const { id, place, action, options, actor } = created;
   await tx.run(sql`
@@ -82,8 +82,8 @@ const retried_by_default = ['Failed', 'FailedRetryable', 'TimedOut', 'Terminated
 const cancelled_by_default = ['Starting', 'Running'];
 
 /**
- * Fixes what the action is about: what is there in this moment, one more than `limit` at most, and
- * gives how many that are. Runs of one export stand together, oldest first.
+ * Adds the items that the action selects now, at most `limit` plus one, and returns their number.
+ * Runs of one export are adjacent, oldest first.
  */
 export async function insertItems(
   tx: Transaction,
@@ -136,12 +136,14 @@ export async function insertItems(
 
 const order_of_runs = sql`e.created_at, e.id, r.data_interval_start, r.id`;
 
-/** A filter means the runs that can be retried: those that a retry would refuse are left out. */
+/**
+ * A filter selects only runs that can be retried; runs whose retry would be refused are left out.
+ */
 async function acceptedRetries(tx: Transaction, matching: Sql, limit: number): Promise<string[]> {
   const runs = await tx.rows<{ id: string }>(sql`
     SELECT r.id FROM ${matching} ORDER BY ${order_of_runs} LIMIT ${limit + 1}`);
   const ids = runs.map(({ id }) => id);
-  // Too many in any case: `createBulkAction` says so.
+  // Too many in any case: `createBulkAction` reports it.
   if (ids.length > limit) return ids;
   const answers = await retryAnswers(tx, ids, { in_turn: true });
   return ids.filter((id) => answers.get(id) === 'possible');
@@ -151,7 +153,7 @@ function when<Value>(value: Value | undefined, condition: (value: Value) => Sql)
   return value === undefined ? [] : [condition(value)];
 }
 
-/** Notes how many items the action has; without any it is over. */
+/** Stores the number of items; an action without items ends at once. */
 export async function beginBulkAction(tx: Transaction, id: string, total: number): Promise<void> {
   await tx.run(sql`
     UPDATE bulk_actions SET total = ${total}::integer,
@@ -159,7 +161,7 @@ export async function beginBulkAction(tx: Transaction, id: string, total: number
       finished_at = CASE WHEN ${total}::integer = 0 THEN now() END WHERE id = ${id}::uuid`);
 }
 
-/** Ends an action of which items wait: those do not get their turn. The caller holds its lock. */
+/** Ends an action and aborts its pending items. The caller holds its lock. */
 export async function abortBulkAction(
   tx: Transaction,
   id: string,

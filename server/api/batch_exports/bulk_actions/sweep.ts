@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Database } from '../../../platform/postgres/database.ts';
 
-/** For how long an action is kept after its end. */
+/** Days for which an ended action is kept. */
 const kept_days = 30;
 
 /** Removes actions that ended 30 days ago, one at a time with its items. */

@@ -25,10 +25,10 @@ import { isOfRuns } from './schema.ts';
 import type { BulkKind } from './schema.ts';
 import { abortBulkAction } from './store.ts';
 
-/** The parts of the process that the work uses. */
+/** The parts of the process that the worker uses. */
 export type BulkWorker = { db: Database; secrets: Secrets; log: Logger };
 
-/** Few enough that the locks on an export are short, many enough for thousands a minute. */
+/** Few enough to hold the lock on an export briefly, many enough for thousands a minute. */
 const lot_items = 100;
 
 type OpenAction = {
@@ -40,10 +40,10 @@ type OpenAction = {
   actor: Actor;
 };
 /**
- * Works off every open action, a lot of each in turn, until none waits or the signal ends it, and
- * gives how many items had their turn. Guarantees: an item and its result are stored together, so a
- * kill repeats nothing and loses nothing; processes may do this at the same time; what fails
- * because of one item ends with a result for that item.
+ * Processes all open actions, one batch of each in turn, until none is pending or the signal
+ * aborts. Returns the number of processed items. Guarantees: an item and its result are stored
+ * together, so a kill neither repeats nor loses an item. Several processes may work at the same
+ * time. A failure that one item causes becomes the result of that item.
  */
 export async function workBulkActions(worker: BulkWorker, signal?: AbortSignal): Promise<number> {
   let done = 0;
@@ -75,7 +75,10 @@ async function workLot(worker: BulkWorker, id: string): Promise<number> {
   }
 }
 
-/** Does up to `count` items of one export, and gives how many; 0 where somebody else is at it. */
+/**
+ * Processes up to `count` items of one export and returns their number; 0 if another worker has the
+ * export.
+ */
 async function lot(
   worker: BulkWorker,
   tx: Transaction,
@@ -91,8 +94,8 @@ async function lot(
     await abortBulkAction(
       tx,
       id,
-      'The person who asked for it is no longer an active member of the organization, or the ' +
-        'service key was revoked.',
+      'The author is no longer an active member of the organization, or the service key was ' +
+        'revoked.',
     );
     return 0;
   }
@@ -111,10 +114,7 @@ async function lot(
   return items.length;
 }
 
-/**
- * The active author's membership or service key, held as it is until the transaction ends, before
- * other locks.
- */
+/** Locks the author's membership or service key until the transaction ends, before other locks. */
 async function holdAuthor(tx: Transaction, id: string): Promise<boolean> {
   const member = await tx.row(sql`
     SELECT 1 FROM members m JOIN bulk_actions b ON b.user_id = m.user_id
@@ -127,7 +127,7 @@ async function holdAuthor(tx: Transaction, id: string): Promise<boolean> {
   return key !== undefined;
 }
 
-/** The next items that wait, of one export. Leans on bulk_action_items_pending. */
+/** Returns the next pending items of one export. Uses bulk_action_items_pending. */
 async function nextItems(tx: Transaction, id: string, count: number): Promise<Item[]> {
   const items = await tx.rows<Item>(sql`
     SELECT number, batch_export_id, run_id FROM bulk_action_items
@@ -137,7 +137,7 @@ async function nextItems(tx: Transaction, id: string, count: number): Promise<It
 
 type Acted = { results: Result[]; entry: Entry | undefined };
 
-/** Acts on the items; a refusal of their export is the result of each. */
+/** Processes the items; a refusal of their export is the result of each. */
 async function act(
   tx: Transaction,
   open: OpenAction,
@@ -163,7 +163,7 @@ async function actOnRuns(
   const results: Result[] = [];
   for (const item of items) {
     const run = await lockRun(tx, row.id, item.run_id!);
-    if (run === undefined) results.push(refused(item, 'The run is gone.'));
+    if (run === undefined) results.push(refused(item, 'The run no longer exists.'));
     else
       results.push(
         await resultOf(item, async () => {
@@ -187,8 +187,8 @@ async function actOnRuns(
 }
 
 /**
- * Returns the areas left for new runs of the export, read once for a whole lot: the export is
- * locked, so that only the lot itself adds plans.
+ * Returns the undelivered areas of the export, read once per batch: the export is locked, so only
+ * this batch adds plans.
  */
 function restOfExport(tx: Transaction, row: LockedExport): { of: RestOf; forget(): void } {
   let taken: Rectangle[] | undefined;
@@ -232,7 +232,7 @@ async function actOnExport(
       results: items.map((item) => ({ ...succeeded(item), outcome: 'unchanged' })),
       entry: undefined,
     };
-  // First, since it may refuse, and what is refused must have changed nothing.
+  // Runs first because it may refuse, and a refused item must change nothing.
   await recordPause(tx, row.id, change);
   await updateBatchExport(tx, row.id, { ...row, ...change.fields });
   const after = (await findBatchExport(tx, place, row.id))!;
@@ -243,7 +243,7 @@ async function actOnExport(
   };
 }
 
-/** Stores the results, counts them, and ends the action with its last item. */
+/** Stores the results, counts them, and ends the action after its last item. */
 async function keepResults(tx: Transaction, id: string, results: Result[]): Promise<void> {
   await tx.run(sql`
     UPDATE bulk_action_items i SET outcome = result.outcome, detail = result.detail,

@@ -14,10 +14,13 @@ const not_its_own = [
   'managed_by',
 ];
 
-/** A connection as it is shown and as it is stored. */
+/** The shown and the stored form of a connection. */
 type State = { shown: Connection; stored: StoredConnection };
 
-/** The log's entry for a change of a connection: what was shown, and which secrets changed. */
+/**
+ * Returns the activity entry for a change of a connection: its answers before and after, and the
+ * keys of changed secrets.
+ */
 export function connectionEntry(
   { secrets }: Pick<Engine, 'secrets'>,
   activity: string,

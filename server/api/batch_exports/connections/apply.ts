@@ -12,9 +12,9 @@ import { renamed } from './input.ts';
 import { listUsingExports } from './store.ts';
 
 /**
- * Gives every export that uses a connection what the connection says now, as a PATCH of each would:
- * their next attempt goes by it. The caller holds the lock of the connection, which comes before
- * those of the exports. Throws 400 where one of them cannot work with it.
+ * Applies a changed connection to every export that uses it, as a PATCH of each would. Their next
+ * attempts use it. The caller holds the lock of the connection, which precedes the locks of
+ * exports. Throws 400 if one of them cannot work with it.
  */
 export async function applyToExports(
   engine: Engine,
@@ -52,8 +52,8 @@ async function applyTo(
     throw error instanceof ApiError && error.status === 400 ? refusedBy(row, error) : error;
   }
   const message =
-    `Its connection ${JSON.stringify(used.name)} was changed: the next attempt of each run goes ` +
-    'by it.';
+    `Its connection ${JSON.stringify(used.name)} was changed: the next attempt of each run ` +
+    'uses it.';
   await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message });
 }
 

@@ -20,7 +20,7 @@ import type { ConnectionCreate, ConnectionPatch } from './schema.ts';
 import { findStoredConnection, insertConnection, updateConnection } from './store.ts';
 import type { StoredConnection } from './store.ts';
 
-/** Adds a connection, and gives it as it is stored; throws 400 for wrong keys. */
+/** Adds a connection, and returns its stored form; throws 400 for invalid keys. */
 export async function createConnection(
   engine: Engine,
   tx: Transaction,
@@ -42,9 +42,9 @@ export type WantedChange = {
 };
 
 /**
- * Changes a connection, and with it every export that uses it; gives it as it is stored then.
- * Throws 400 for wrong keys, for secrets that would go elsewhere, and where an export cannot work
- * with the change.
+ * Changes a connection and every export that uses it; returns its stored form. Throws 400 for
+ * invalid keys, for secrets that would reach another address, and if an export cannot work with the
+ * change.
  */
 export async function changeConnection(
   engine: Engine,
@@ -63,7 +63,7 @@ export async function changeConnection(
   const isMoved = !isDeepStrictEqual(config, before);
   const name = sent.name ?? stored.name;
   if (!isMoved && name === stored.name) return stored;
-  // An equal config keeps its seal, which is different each time.
+  // An equal config keeps its seal, because each seal differs.
   const sealed = isMoved
     ? sealedConfig(engine, id, type, config)
     : { ...stored, secret_keys: givenSecrets(type, config) };
@@ -75,7 +75,7 @@ export async function changeConnection(
 
 function typeViolations(type: string, sent: string | undefined): Violation[] {
   if (sent === undefined || sent === type) return [];
-  const detail = `The type stays ${type}: create another connection for the type ${sent}.`;
+  const detail = `The type cannot change from ${type}: create a connection of type ${sent}.`;
   return [{ attr: 'type', code: 'invalid_input', detail }];
 }
 

@@ -10,17 +10,17 @@ import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';
 import { changedDestination, completedConfig } from '../body/destination_body.ts';
 import type { Destination, FullConfig } from '../body/destination_body.ts';
 
-/** The prefix of the keys in violations of an export. */
+/** The prefix of config keys in violations of an export. */
 const of_export = 'destination__config__';
 
-/** The definition of a type that the schema of the body has taken. */
+/** Returns the definition of a type that the body's schema has accepted. */
 export function definitionOf(type: string): DestinationDefinition {
   return findDestination(type)!;
 }
 
 /**
- * Returns the config of a connection, defaults included, and every violation of it, named
- * `config__<key>`. Ignores the keys that an export has beside it.
+ * Returns the config of a connection with its defaults, and all its violations, named
+ * `config__<key>`. Ignores the keys that belong to each export.
  */
 export function checkedKeys(
   type: string,
@@ -40,7 +40,7 @@ export function checkedKeys(
   };
 }
 
-/** The violations of an export's config as those of a connection's. */
+/** Renames the violations of an export's config for a connection. */
 export function renamed(violations: Violation[]): Violation[] {
   return violations.map((one) => ({
     ...one,
@@ -61,8 +61,8 @@ function foreignKey(definition: DestinationDefinition, key: string): Violation {
 }
 
 /**
- * The config of a connection after a change, checked as `checkedKeys` does. A stored secret stays
- * at the place that it was given for: where a key that says where has changed, it must be sent.
+ * Returns the config of a connection after a change, checked as `checkedKeys` does. A stored secret
+ * is only valid for its address: if a key of the address changes, the secret must be sent again.
  */
 export function changedKeys(
   before: Destination,

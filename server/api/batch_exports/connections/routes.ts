@@ -28,7 +28,10 @@ const one = `${list}:id/`;
 const reading = { scope: 'batch_export:read', within: 'organization' } as const;
 const changing = { scope: 'batch_export:write', within: 'organization', level: 8 } as const;
 
-/** Stored credentials that batch exports share: list, create, retrieve, change, delete, test. */
+/**
+ * Routes of stored credentials that batch exports share: list, create, retrieve, change, delete,
+ * test.
+ */
 export function connectionRoutes(app: FastifyInstance, engine: Engine): void {
   readingRoutes(app, engine);
   createRoute(app, engine);
@@ -65,8 +68,8 @@ function createRoute(app: FastifyInstance, engine: Engine): void {
   const schema = {
     summary: 'Create a connection',
     description:
-      'Where a server or an account is, and who signs in there, once for many exports: they name ' +
-      'it as their `connection_id`. Wrong keys are named `config__<key>`.',
+      'The address and credentials of a server or account, once for many exports, which name ' +
+      'it as their `connection_id`. Violations of keys are named `config__<key>`.',
     body: ConnectionCreate,
     response: { 201: Connection },
   };
@@ -105,7 +108,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine): void {
     description:
       `${more} Every export of the connection uses the change from its next attempt on. The ` +
       'type cannot change. If you change a key of the address, send each stored secret again ' +
-      '(400 `required`). If the data are then in another place, the exports start a new ' +
+      '(400 `required`). If the data is then in another place, the exports start a new ' +
       'revision.',
     body: sent,
     response: { 200: Connection },
@@ -129,7 +132,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine): void {
       schema: schema(
         'Change a connection',
         ConnectionReplacement,
-        'The config is replaced, but for secrets that are not sent.',
+        'The config is replaced, except for secrets that you do not send.',
       ),
     },
     change(ConnectionReplacement, 'replace'),
@@ -160,15 +163,15 @@ function deleteRoute(app: FastifyInstance): void {
   );
 }
 
-/** Throws 409 while exports use it. */
+/** Throws 409 if exports use it. */
 function refuseUsed({ batch_exports, batch_export_count }: Connection): void {
   if (batch_export_count === 0) return;
   const named = batch_exports.slice(0, 10).map(({ name }) => JSON.stringify(name));
   const more = batch_export_count - named.length;
   const users = `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   throw conflict(
-    `Batch exports use this connection: ${users}. Give them another connection or a place of ` +
-      'their own, or delete them. Then try again.',
+    `Batch exports use this connection: ${users}. Give them another connection or their own ` +
+      'address, or delete them. Then try again.',
   );
 }
 

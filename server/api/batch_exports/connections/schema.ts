@@ -31,10 +31,10 @@ const Using = Type.Object({
   name: Type.String(),
 });
 
-/** Number of a connection's exports in its list of names. */
+/** Most exports that a connection lists by name. */
 export const named_exports_max = 100;
 
-/** The connection as it is on the wire. */
+/** The connection in answers. */
 export const Connection = Type.Object(
   {
     id: uuid(),
@@ -54,20 +54,18 @@ export const Connection = Type.Object(
   },
   { title: 'Connection' },
 );
-/** A connection as it is on the wire. */
 export type Connection = Static<typeof Connection>;
 
-/** The body of POST. */
 export const ConnectionCreate = Type.Object({ ...fields, config: keys });
 
-/** The body of PUT: the config is replaced, but for secrets that are not sent. */
+/** The body of PUT: the config is replaced, except for secrets that were not sent. */
 export const ConnectionReplacement = Type.Object({
   name: fields.name,
   type: Type.Optional(fields.type),
   config: keys,
 });
 
-/** The body of PATCH: what is absent stays as it is; the config is merged key by key. */
+/** The body of PATCH: absent fields keep their values, and the config is merged key by key. */
 export const ConnectionPatch = Type.Object({
   name: Type.Optional(fields.name),
   type: Type.Optional(fields.type),
@@ -75,8 +73,8 @@ export const ConnectionPatch = Type.Object({
 });
 
 const own_keys = keysOf(
-  'Keys of an export that the destination type requires beside the connection, such as a bucket ' +
-    'to look for.',
+  'Keys of an export that the destination type requires in addition to the connection, such ' +
+    'as a bucket.',
 );
 
 /** The body of `test/` of a connection. */

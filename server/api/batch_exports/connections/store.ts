@@ -9,7 +9,7 @@ import { managedBy } from '../../managed/store.ts';
 import { named_exports_max } from './schema.ts';
 import type { Connection } from './schema.ts';
 
-// Columns are named: what is sealed cannot slip in.
+// Each column is named, so no sealed value can slip in.
 const columns = sql`c.id, c.name, c.destination_type AS type, c.destination_config AS config,
   c.secret_keys, c.created_at, c.last_updated_at,
   (SELECT count(*) FROM batch_exports e WHERE e.connection_id = c.id AND e.deleted_at IS NULL)
@@ -20,7 +20,7 @@ const columns = sql`c.id, c.name, c.destination_type AS type, c.destination_conf
     ORDER BY e.name, e.id LIMIT ${named_exports_max}) used), '[]') AS batch_exports,
   ${managedBy('connection', sql`c.id`)} AS managed_by`;
 
-/** The connections of an organization, newest first (ties by id). */
+/** Selects the connections of an organization, newest first (ties by id). */
 export function listConnections(organization_id: string): List {
   return {
     rows: ({ limit, offset }) => sql`SELECT ${columns} FROM connections c
@@ -31,13 +31,13 @@ export function listConnections(organization_id: string): List {
   };
 }
 
-/** The connection as it is on the wire. */
+/** Selects the connection in its wire form. */
 export function selectConnection({ organization_id, id }: RecordPlace): Sql {
   return sql`SELECT ${columns} FROM connections c
     WHERE c.id = ${id} AND c.organization_id = ${organization_id}`;
 }
 
-/** The connection as it is on the wire. */
+/** Returns the connection in its wire form. */
 export function findConnection(
   db: Queryable,
   organization_id: string,
@@ -47,7 +47,6 @@ export function findConnection(
     WHERE c.id = ${id}::uuid AND c.organization_id = ${organization_id}::uuid`);
 }
 
-/** A connection as it is stored. */
 export type StoredConnection = StoredConfig & {
   id: string;
   name: string;
@@ -58,7 +57,10 @@ export type StoredConnection = StoredConfig & {
 const stored = sql`c.id, c.name, c.destination_type, c.destination_config, c.destination_secrets,
   c.last_updated_at`;
 
-/** The connection with its seal; with `lock` it stays as it is until the transaction ends. */
+/**
+ * Returns the connection with its sealed config; with `lock`, it cannot change until the
+ * transaction ends.
+ */
 export function findStoredConnection(
   db: Queryable,
   organization_id: string,
@@ -70,7 +72,10 @@ export function findStoredConnection(
     ${locking(lock, 'FOR SHARE')}`);
 }
 
-/** The connection with its seal, for its own change: nobody else changes or takes it meanwhile. */
+/**
+ * Locks and returns the connection with its sealed config for a change of its own: meanwhile,
+ * nobody can change or choose it.
+ */
 export function lockConnection(
   tx: Transaction,
   organization_id: string,
@@ -80,7 +85,7 @@ export function lockConnection(
     WHERE c.id = ${id}::uuid AND c.organization_id = ${organization_id}::uuid FOR UPDATE`);
 }
 
-/** All connections of an organization with their seals, the oldest first. */
+/** Lists all connections of an organization with their sealed configs, oldest first. */
 export function listStoredConnections(
   db: Queryable,
   organization_id: string,
@@ -89,7 +94,6 @@ export function listStoredConnections(
     WHERE c.organization_id = ${organization_id}::uuid ORDER BY c.created_at, c.id`);
 }
 
-/** The fields of a connection. */
 export type ConnectionFields = StoredConfig & Pick<Connection, 'name' | 'secret_keys'>;
 
 /** Adds a connection. */
@@ -105,7 +109,7 @@ export async function insertConnection(
       ${row.secret_keys})`);
 }
 
-/** Stores what was changed. The caller holds the lock. */
+/** Stores a change. The caller holds the lock. */
 export async function updateConnection(
   tx: Transaction,
   id: string,
@@ -124,7 +128,7 @@ export async function deleteConnection(tx: Transaction, id: string): Promise<voi
   await tx.run(sql`DELETE FROM connections WHERE id = ${id}::uuid`);
 }
 
-/** The exports that use a connection, in the order in which they are locked. */
+/** Lists the exports that use a connection, in the order in which they are locked. */
 export async function listUsingExports(tx: Transaction, id: string): Promise<string[]> {
   const rows = await tx.rows<{ id: string }>(sql`SELECT e.id FROM batch_exports e
     WHERE e.connection_id = ${id}::uuid AND e.deleted_at IS NULL ORDER BY e.id`);

@@ -20,7 +20,7 @@ import { findStoredConnection } from './store.ts';
 
 const config = { scope: 'batch_export:write', within: 'organization' } as const;
 
-/** `test/` of a connection, and of one that is not created yet. */
+/** Routes `test/` of a connection, stored or not. */
 export function testRoutes(app: FastifyInstance, engine: Engine, list: string): void {
   const schema = {
     summary: 'Test a connection',
@@ -67,7 +67,7 @@ export function testRoutes(app: FastifyInstance, engine: Engine, list: string): 
   );
 }
 
-/** Throws one 400 that names the keys of the connection as the body of a test does. */
+/** Throws one 400 that names the keys of the connection as in the body of a test. */
 function refuse(violations: Violation[]): void {
   if (violations.length === 0) return;
   throw invalidMany(
@@ -78,7 +78,7 @@ function refuse(violations: Violation[]): void {
   );
 }
 
-/** The steps of the test of a connection beside an export's own keys. */
+/** Runs the steps of the test of a connection, with keys of an export. */
 async function tested(
   engine: Engine,
   request: FastifyRequest,

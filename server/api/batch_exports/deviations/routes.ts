@@ -19,7 +19,7 @@ import { Acceptance, Deviation, DeviationsQuery } from './schema.ts';
 import { acceptDeviation, findDeviation, listDeviations, noteDeviationRepair } from './store.ts';
 import type { DeviationRow } from './store.ts';
 
-/** `deviations/` of an export under one mount: what verification on a schedule has found. */
+/** Routes `deviations/` of an export: differences that scheduled verification has found. */
 export function deviationRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   const list = `${mount.base}:batch_export_id/deviations/`;
   const { within } = mount;
@@ -28,7 +28,7 @@ export function deviationRoutes(app: FastifyInstance, engine: Engine, mount: Mou
     {
       config: { scope: 'batch_export:read', within },
       schema: {
-        summary: 'List what verification on a schedule has found, newest first',
+        summary: 'List the differences that scheduled verification has found, newest first',
         querystring: DeviationsQuery,
         response: { 200: pageOf(Deviation) },
       },
@@ -51,10 +51,11 @@ function acceptRoute(app: FastifyInstance, list: string, { within }: Mount): voi
     {
       config: { scope: 'batch_export:write', within },
       schema: {
-        summary: 'Accept a finding: the destination is right so',
+        summary: 'Accept a finding: the destination is right',
         description:
-          'Your name and the reason stay with it and stand in the statement. It no longer holds ' +
-          '`verified_through` back. If anything else differs there later, it is open again.',
+          'Your name and the reason are stored with the finding and appear in the statement. ' +
+          'It no longer holds `verified_through` back. If another difference appears there ' +
+          'later, the finding is open again.',
         body: Acceptance,
         response: { 200: Deviation },
       },
@@ -65,7 +66,7 @@ function acceptRoute(app: FastifyInstance, list: string, { within }: Mount): voi
         const { id, state } = await getDeviation(request, tx);
         const { reason } = body(request, Acceptance);
         if (state === 'resolved')
-          throw conflict('It was found as delivered again, so there is nothing to accept.');
+          throw conflict('A later check found it as delivered, so there is nothing to accept.');
         await acceptDeviation(tx, id, request.caller, reason);
         await lookSoon(tx, row);
         record(exportActionEntry('deviation_accepted', row, { deviation: { id, reason } }));
@@ -91,9 +92,9 @@ function repairRoute(app: FastifyInstance, engine: Engine, list: string, { withi
         const row = await getLockedExport(request, tx, 'batch_export_id');
         const { id, state, kind, delivery, revision } = await getDeviation(request, tx);
         body(request, NoFields);
-        if (state === 'resolved') throw conflict('It was found as delivered again.');
+        if (state === 'resolved') throw conflict('A later check found it as delivered.');
         if (delivery === null)
-          throw conflict('No delivery brought this, so only you can remove it at the destination.');
+          throw conflict('No delivery wrote this, so only you can remove it at the destination.');
         if (revision !== row.revision)
           throw conflict('The export was changed since this was found.');
         const repair = await startRepair(engine, tx, row, kind, delivery);
@@ -111,7 +112,7 @@ async function getDeviation(request: FastifyRequest, db: Queryable): Promise<Dev
   return (await findDeviation(db, request.access, exportId, id)) ?? missing();
 }
 
-/** The finding on the wire, with its sentence and its repair. */
+/** Returns the wire form of the finding, with its sentence and its repair. */
 export function shownDeviation(row: DeviationRow): Deviation {
   const {
     revision: _revision,

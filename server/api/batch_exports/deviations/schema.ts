@@ -11,7 +11,7 @@ import { VerificationFinding } from '../verifications/schema.ts';
 
 const states = ['open', 'accepted', 'resolved'] as const;
 
-/** Differences of one kind in one delivery, as verification on a schedule has found them. */
+/** Differences of one kind in one delivery, found by scheduled verification. */
 export const Deviation = Type.Object(
   {
     id: uuid(),
@@ -24,11 +24,11 @@ export const Deviation = Type.Object(
     kind: Type.Enum([...finding_kinds], {
       description: 'The kinds of the findings of a verification.',
     }),
-    detail: Type.String({ description: 'What differs, as a sentence.' }),
+    detail: Type.String({ description: 'The difference, as a sentence.' }),
     differences: Type.Integer({ description: 'Rows or files that differ.' }),
     example: Type.Object(
       { name: Type.String(), detail: Type.String() },
-      { description: 'The first of them: the row, file or receipt, and what is wrong.' },
+      { description: 'The first difference: the row, file or receipt, and its fault.' },
     ),
     delivery: nullable(
       Type.Object(
@@ -37,31 +37,28 @@ export const Deviation = Type.Object(
           run: uuid('Its newest completed run.'),
           data_interval_start: instant('Start of its data interval.'),
           data_interval_end: instant('End of its data interval.'),
-          by: Type.Enum([...backfill_times], { description: 'The time that the interval is of.' }),
+          by: Type.Enum([...backfill_times], { description: 'The clock of the interval.' }),
         },
         { description: 'The delivery that differs; null where there is none.' },
       ),
     ),
-    first_seen_at: instant('When it was found.'),
-    last_seen_at: instant('When it was there last.'),
-    resolved_at: nullable(instant('When it was found as delivered again.')),
+    first_seen_at: instant('When it was first found.'),
+    last_seen_at: instant('When it was last found.'),
+    resolved_at: nullable(instant('When a check found it as delivered again.')),
     accepted_at: nullable(instant('When a person accepted it.')),
-    accepted_by: nullable(Type.String({ description: 'The person, as of then.' })),
+    accepted_by: nullable(Type.String({ description: "The person's name at that time." })),
     accepted_reason: nullable(Type.String({ description: 'The reason of the person.' })),
     repair: VerificationFinding.properties.repair,
   },
   { title: 'Deviation' },
 );
-/** Differences of one kind in one delivery, as they are on the wire. */
 export type Deviation = Static<typeof Deviation>;
 
-/** The query of `deviations/`. */
 export const DeviationsQuery = Type.Object({
   ...PageQuery.properties,
-  state: Type.Optional(Type.Enum([...states], { description: 'Only those in this state.' })),
+  state: Type.Optional(Type.Enum([...states], { description: 'Only findings in this state.' })),
 });
 
-/** The body of `accept/`. */
 export const Acceptance = Type.Object({
   reason: lineOfText({
     minLength: 1,
@@ -72,7 +69,6 @@ export const Acceptance = Type.Object({
 
 const formats = ['json', 'text'] as const;
 
-/** The query of `statement/`. */
 export const StatementQuery = Type.Object({
   after: Type.Optional(queryInstant('Only deliveries whose data interval ends after it.')),
   before: Type.Optional(queryInstant('Only deliveries whose data interval begins before it.')),

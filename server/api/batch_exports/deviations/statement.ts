@@ -10,25 +10,25 @@ import type { Deviation } from './schema.ts';
 import { shownDeviation } from './routes.ts';
 import { statedDeviations } from './store.ts';
 
-/** Findings that a statement spells out, the newest ones. */
+/** Most findings that a statement lists, the newest ones. */
 const findings_max = 1_000;
 
-/** A record of what the server found at a destination, for people who do not use it. */
+/** A statement of what the server found at a destination, for auditors without Sluice. */
 export type Statement = {
   version: 1;
   type: 'verification';
   batch_export: { id: string; name: string; team_id: number; project: string };
   destination: { type: string; place: string };
-  /** The data intervals of the deliveries; null: no bound. */
+  /** The data intervals of the deliveries; null: unbounded. */
   period: { after: string | null; before: string | null };
   verified_through: string | null;
   verification: BatchExport['verification'];
   deliveries: number;
   slices: number;
   records: number;
-  /** Found as delivered: told by seals, or by comparing the contents. */
+  /** Found as delivered, by seals or by comparing the contents. */
   verified: { deliveries: number; records: number };
-  /** The part that was compared by its contents since it was delivered. */
+  /** The part compared by their contents since delivery. */
   read: { deliveries: number; records: number };
   findings: Pick<
     Deviation,
@@ -43,7 +43,7 @@ export type Statement = {
     | 'accepted_by'
     | 'accepted_reason'
   >[];
-  /** Findings of the period beyond those that are listed. */
+  /** Findings of the period beyond the listed ones. */
   findings_left_out: number;
   created_at: string;
 };
@@ -59,7 +59,7 @@ type ExportFacts = Pick<BatchExport, 'verified_through' | 'verification'> & {
   write_rule: WriteRule | null;
 };
 
-/** Makes the statement about an export's deliveries of a period, as of now. */
+/** Builds the statement about an export's deliveries of a period, as of now. */
 export async function makeStatement(
   db: Queryable,
   id: string,
@@ -106,7 +106,7 @@ export async function makeStatement(
   };
 }
 
-/** Host, bucket and names of the destination: no secret is among them. */
+/** Returns host, bucket and names of the destination, without secrets. */
 function placeOf({ destination_config }: ExportFacts): string {
   const config = destination_config ?? {};
   const keys = [
@@ -136,8 +136,8 @@ type Counts = Record<
 >;
 
 /**
- * Counts deliveries of a period. One with a seal was verified if it was whole when it was seen
- * last; where a place gives no seals, all of a look are compared by their contents.
+ * Counts deliveries of a period. A delivery with a seal counts if the latest check found it
+ * unchanged. If a destination has no seals, all checked deliveries are compared by their contents.
  */
 async function countVerified(
   db: Queryable,
@@ -178,7 +178,7 @@ async function countVerified(
     FROM delivered`))!;
 }
 
-/** The statement for people, with the key that signs it as JSON. */
+/** Returns the statement as text, with the key that signs its JSON form. */
 export function statementText(statement: Statement, public_key: string): string {
   const { batch_export, destination, period, verified, read, findings } = statement;
   const times = [period.after ?? 'the first delivery', period.before ?? 'the newest delivery'];

@@ -10,7 +10,7 @@ import { refuseEmptyRange } from '../range.ts';
 import { StatementQuery } from './schema.ts';
 import { makeStatement, statementText } from './statement.ts';
 
-/** `statement/` of an export under one mount: what was verified, signed, for an auditor. */
+/** Route `statement/` of an export: a signed report of verified deliveries, for an auditor. */
 export function statementRoute(
   app: FastifyInstance,
   engine: Engine,
@@ -21,11 +21,11 @@ export function statementRoute(
     {
       config: { scope: 'batch_export:read', within },
       schema: {
-        summary: 'Download a signed statement of what was verified',
+        summary: 'Download a signed statement of verified deliveries',
         description:
-          'Says which deliveries of a period were found as delivered and when, what differs, and ' +
-          'who accepted it why. The signature is over the text without its last key, as that of ' +
-          'a receipt.',
+          'Says which deliveries of a period were found as delivered and when, what differs, ' +
+          'and who accepted a difference and why. The signature covers the text without its ' +
+          'last key, like the signature of a receipt.',
         querystring: StatementQuery,
         response: {
           200: {

@@ -22,7 +22,7 @@ const selected = sql`
     e.destination_config, e.write_rule, e.model, e.custom_query, e.revision AS present_revision
   FROM batch_export_deviations d JOIN batch_exports e ON e.id = d.batch_export_id`;
 
-/** A finding as it is stored, with the place of its export's rows. */
+/** A stored finding, with the place of its export's rows. */
 export type DeviationRow = Omit<Deviation, 'detail' | 'repair'> & {
   revision: number;
   present_revision: number;
@@ -35,7 +35,7 @@ export type DeviationRow = Omit<Deviation, 'detail' | 'repair'> & {
   custom_query: string | null;
 };
 
-/** The findings of an export, the newest first. */
+/** Lists the findings of an export, newest first. */
 export function listDeviations(place: Place, exportId: string, wanted: string | undefined): List {
   const condition = sql`d.batch_export_id = ${exportId}
     AND (${wanted ?? null}::text IS NULL OR ${state} = ${wanted ?? null})`;
@@ -46,7 +46,7 @@ export function listDeviations(place: Place, exportId: string, wanted: string | 
   };
 }
 
-/** Findings of a period's data intervals and of no delivery, the newest first. */
+/** Lists findings of a period's data intervals, and findings without a delivery, newest first. */
 export function statedDeviations(
   db: Queryable,
   { id, revision }: { id: string; revision: number },
@@ -62,7 +62,7 @@ export function statedDeviations(
     ORDER BY d.first_seen_at DESC, d.id DESC LIMIT ${limit}`);
 }
 
-/** Finds a finding of an export in the place. */
+/** Returns a finding of an export in the place. */
 export function findDeviation(
   db: Queryable,
   place: Place,
@@ -74,7 +74,7 @@ export function findDeviation(
   );
 }
 
-/** Notes that a person says that the destination is right so. */
+/** Records that a person accepts the destination as right. */
 export async function acceptDeviation(
   tx: Transaction,
   id: string,
@@ -91,7 +91,7 @@ export async function acceptDeviation(
     accepted_reason = ${reason} WHERE id = ${id}`);
 }
 
-/** Notes what was started to repair the delivery of a finding. */
+/** Records the run or backfill that repairs the delivery of a finding. */
 export async function noteDeviationRepair(
   tx: Transaction,
   exportId: string,

@@ -2,7 +2,9 @@ import sql from 'sql-template-tag';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { ChangeEffect } from './schema.ts';
 
-/** The ranges, one for each time at most, in which an export has delivered in its revision. */
+/**
+ * Lists the ranges of an export's deliveries in its current revision, at most one for each clock.
+ */
 export function listDeliveredRanges(db: Queryable, id: string): Promise<ChangeEffect['delivered']> {
   return db.rows(sql`
     SELECT coalesce(b.selects_by, 'inserted_at') AS by,

@@ -22,7 +22,7 @@ import { findNewestSchema } from '../typed_columns.ts';
 import type { TypedFields } from '../typed_columns.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
 
-/** An export as it would be, secrets included: to be tried, never to be answered or stored. */
+/** An export for a trial, with its secrets; never answered or stored. */
 export type Draft = {
   definition: DestinationDefinition;
   config: FullConfig;
@@ -34,7 +34,7 @@ export type Draft = {
   write_rule: WriteRule | null;
 };
 
-/** The export that a body of POST describes; throws 400 as POST does. */
+/** Returns the export that a body of POST describes; throws 400 as POST does. */
 export async function newDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const { sink, query, team_id, write_rule, typed } = await checkNewExport(
     engine,
@@ -47,9 +47,8 @@ export async function newDraft(engine: Engine, request: FastifyRequest): Promise
 }
 
 /**
- * The export that the path names, with the changes that a body of PATCH describes; stored secrets
- * need not be sent, unless they would go elsewhere (`checkedInput`). Throws 404 and 400 as PATCH
- * does.
+ * Returns the export of the path with the changes of a PATCH body. Stored secrets need not be sent,
+ * unless the address changes (`checkedInput`). Throws 404 and 400 as PATCH does.
  */
 export async function changedDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
@@ -78,7 +77,7 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
   };
 }
 
-/** The columns that a run of the draft would have now. */
+/** Returns the columns that a run of the draft would have now. */
 async function typedColumns(
   { db }: Engine,
   team_id: number,

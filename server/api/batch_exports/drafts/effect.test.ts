@@ -38,7 +38,7 @@ test('a dry run tells the effect of a change with its counts, and changes nothin
   await insertRunRow(harness, created.id, { status: 'Running', hour: 4, committing: true });
   const stay =
     '1,234 delivered rows stay in the folder here of this server. Sluice delivers them again ' +
-    'only by a backfill. 1 run is taken back and planned again.';
+    'only by a backfill. 1 run is cancelled and planned again.';
   const anew = {
     starts_anew: true,
     delivered_records: 1_234,

@@ -19,7 +19,7 @@ type Restart = Pick<
 >;
 
 /**
- * Returns the effect of a change of the path's export; changes nothing. Throws 404, 412 and 400 as
+ * Returns the effect of a change to the path's export; changes nothing. Throws 404, 412 and 400 as
  * PATCH does.
  */
 export async function effectOfChange(
@@ -52,7 +52,7 @@ export async function effectOfChange(
   const restart = { delivered_records, open_runs, ...places };
   const times = timesOf(query.content.model);
   const ranges = delivered_records === 0 ? [] : await listDeliveredRanges(engine.db, row.id);
-  // Rows of another model may lack the time.
+  // Rows of another model may not have this clock.
   const delivered = ranges.filter(({ by }) => times.includes(by));
   return { starts_anew: true, ...restart, delivered, detail: sentenceOf(restart) };
 }
@@ -72,6 +72,6 @@ function sentenceOf({ delivered_records, open_runs, ...places }: Restart): strin
         `Sluice delivers ${delivered_records === 1 ? 'it' : 'them'} again only by a backfill.`,
     ...(open_runs === 0
       ? []
-      : [`${runs}${open_runs === 1 ? ' is' : 's are'} taken back and planned again.`]),
+      : [`${runs}${open_runs === 1 ? ' is' : 's are'} cancelled and planned again.`]),
   ].join(' ');
 }

@@ -1,6 +1,6 @@
 import type { Destination } from '../body/destination_body.ts';
 
-/** Keys that name a place, by what they name; a destination has at most one of each. */
+/** Config keys that name a place, by kind; a destination has at most one of each kind. */
 const keys = {
   server: ['host', 'url', 'account', 'project_id'],
   table: ['table_name', 'table_id'],
@@ -9,7 +9,7 @@ const keys = {
 } as const;
 
 /**
- * Names for people the place to which a destination delivers, without its secrets:
+ * Describes the place of a destination, without its secrets:
  * `table public.events in db at db.example.com`, `events/ in bucket lake`.
  */
 export function placeWords({ type, config }: Destination): string {

@@ -14,12 +14,12 @@ import type { Draft } from './draft.ts';
 import { readingNow } from './reading_now.ts';
 
 const mebibyte = 1024 * 1024;
-/** Number of rows in a preview, and the size from which the first row stands alone. */
+/** Most rows in a preview, and the size from which the first row is shown alone. */
 const shown = [
   { count: 10, bytes_max: 4 * mebibyte },
   { count: 1, bytes_max: 16 * mebibyte },
 ];
-/** The encoding from which the rows are read as texts. */
+/** The encoding that is parsed into cell texts. */
 const readable: Encoding = { format: 'TabSeparated', compression: null, is_exact: true };
 /** Longest text of a value in `rows`, in characters. */
 const cell_characters_max = 200;
@@ -28,10 +28,9 @@ const everything = toStored([
 ]);
 
 /**
- * The draft's oldest rows, or the first that its query makes of everything, in the bytes that its
- * destination would get, written the same way as a run writes them; no secret is in them. Throws
- * 400 for a first row that is too long to be shown: the answer has its bytes three times, and
- * nobody else is answered while it is put together.
+ * Returns the draft's oldest rows, or the first rows of its query, in the bytes that a run would
+ * write. They have no secrets. Throws 400 if the first row is too long: the answer has its bytes
+ * three times, and building it blocks other requests.
  */
 export async function preview(engine: Engine, organization_id: string, draft: Draft) {
   const encoding = draft.definition.encoding(draft.config);
@@ -77,7 +76,7 @@ export async function preview(engine: Engine, organization_id: string, draft: Dr
   };
 }
 
-/** The rows as texts for people; none where they are too long. */
+/** Returns the rows as texts; none if they are too long. */
 async function cellsOf(texts: Buffer | undefined): Promise<(string | null)[][]> {
   const rows: (string | null)[][] = [];
   for await (const row of rowsOf(Readable.from(texts === undefined ? [] : [texts])))

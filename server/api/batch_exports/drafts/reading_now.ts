@@ -7,19 +7,19 @@ import { inQueryTurn } from '../../../platform/http/limits/owner_turns.ts';
 import { whileWaiting } from '../../../platform/http/while_waiting.ts';
 
 /**
- * Longest time of a query that a request waits for: shorter than the request itself waits, so that
- * it can say what to do.
+ * Time limit of a query while a request waits. It is shorter than the request's own limit, so that
+ * the answer can say what to do.
  */
 const seconds_max = 25;
 
-/** The store as a request may use it. */
+/** The store, as a request may use it. */
 export type StoreNow = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
 
 /**
- * The result of reading rows while a request waits, which may take less time than a run; of
- * replicas, on one that has everything that was answered for. A custom query has the turn of its
- * organization for it. Throws a 400 for `attr` where a query fails or takes too much, and 503 when
- * its turn does not come, or the store does not answer, in time.
+ * Reads rows while a request waits, with less time than a run has. Of several replicas, it asks one
+ * that has all acknowledged rows. A custom query waits for its organization's turn. Throws 400 for
+ * `attr` if a query fails or takes too much. Throws 503 if its turn does not come, or the store
+ * does not answer, in time.
  */
 export function readingNow<Result>(
   engine: Engine,

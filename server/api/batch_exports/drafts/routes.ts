@@ -15,8 +15,7 @@ import { BatchExportPatch, NewBatchExport } from '../schema.ts';
 import { withDestinations } from '../body/documented_destination.ts';
 
 /**
- * `test/` and `preview/`, for an export that is not created yet and for one that is, and `effect/`
- * of one that is, under one mount.
+ * Routes `test/` and `preview/`, for a stored export or a new one, and `effect/` of a stored one.
  */
 export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const config = { scope: 'batch_export:write', within } as const;
@@ -25,8 +24,8 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
   const testing = (body: TObject) => ({
     summary: 'Test the connection to a destination',
     description:
-      'Goes as far as to write a row, read it back and remove it. Nothing is stored. Where ' +
-      'the body leads stored secrets elsewhere, they must be in it.',
+      'Writes a row, reads it back and removes it. Nothing is stored. If the body changes ' +
+      'the address, it must contain the secrets again.',
     body,
     response: { 200: DestinationTest },
   });
@@ -69,8 +68,8 @@ function effectRoute(
     {
       config,
       schema: {
-        summary: 'Say what a change of an export would mean',
-        description: 'Takes what PATCH takes, checks it as PATCH does, and changes nothing.',
+        summary: 'Show the effect of changing an export',
+        description: 'Accepts the body of PATCH, checks it like PATCH, and changes nothing.',
         body: BatchExportPatch,
         response: { 200: ChangeEffect },
       },

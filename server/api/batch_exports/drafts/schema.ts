@@ -4,7 +4,7 @@ import { backfill_times } from '../../../engine/exports/planning/backfill_area.t
 import { instant } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 
-/** The answer of both `test/`: what was tried at the destination, in order. */
+/** The answer of both `test/`: the steps that were tried at the destination, in order. */
 export const DestinationTest = Type.Object(
   {
     steps: Type.Array(
@@ -21,7 +21,7 @@ export const DestinationTest = Type.Object(
   { title: 'DestinationTest' },
 );
 
-/** The answer of both `preview/`: the oldest rows as the destination would get them. */
+/** The answer of both `preview/`: the oldest rows in the form that the destination gets. */
 export const ExportPreview = Type.Object(
   {
     format: Type.String({
@@ -52,7 +52,7 @@ export const ExportPreview = Type.Object(
   { title: 'ExportPreview' },
 );
 
-/** The answer of `effect/`: what a change would mean. */
+/** The answer of `effect/`: the effect of a change. */
 export const ChangeEffect = Type.Object(
   {
     starts_anew: Type.Boolean({
@@ -70,7 +70,7 @@ export const ChangeEffect = Type.Object(
       Type.Object({
         by: Type.Enum([...backfill_times]),
         start_at: instant('Start of the earliest range (inclusive).'),
-        end_at: instant('End of the latest one (exclusive).'),
+        end_at: instant('End of the latest range (exclusive).'),
       }),
       {
         description:
@@ -78,13 +78,10 @@ export const ChangeEffect = Type.Object(
           'rows to the new place.',
       },
     ),
-    detail: Type.String({ description: 'The same in a sentence, for people.' }),
+    detail: Type.String({ description: 'The effect in a sentence, for people.' }),
   },
   { title: 'ChangeEffect' },
 );
-/** The effect of a change. */
 export type ChangeEffect = Static<typeof ChangeEffect>;
-/** The result of trying a destination. */
 export type DestinationTest = Static<typeof DestinationTest>;
-/** The oldest rows in their bytes. */
 export type ExportPreview = Static<typeof ExportPreview>;

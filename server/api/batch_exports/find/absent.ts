@@ -4,7 +4,7 @@ import { findErased } from '../../../engine/ingest/persons/erased_ids.ts';
 import { findRemoved, removedSentence } from '../../../engine/model/ledger/removed.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** The request: an event, a session, a group, or the records of a distinct id on a day. */
+/** The requested record: an event, a session, a group, or the records of a distinct id on a day. */
 type Asked = {
   uuid?: string;
   session_id?: string;
@@ -14,8 +14,8 @@ type Asked = {
 };
 
 /**
- * Tells a person why nothing was found: for certain if the person was erased, else each cause that
- * is possible in this project. An erasure keeps no uuids, so an event may have been a part of any.
+ * Explains why nothing was found: for certain if the person was erased, else with every possible
+ * cause in this project. An erasure keeps no uuids, so any erasure may have removed the event.
  */
 export async function absentSentence(
   { db, secrets }: Pick<Engine, 'db' | 'secrets'>,
@@ -38,8 +38,8 @@ export async function absentSentence(
     WHERE team_id = ${team_id} AND removed_at IS NOT NULL`);
   return [
     absent,
-    'It was not sent to this project, or was refused: the answer to its request said why.',
-    ...(removed === undefined ? [] : [`Or it is gone: ${removedSentence(removed)}.`]),
+    'It was not sent to this project, or was refused: the answer to its request says why.',
+    ...(removed === undefined ? [] : [`Or it no longer exists: ${removedSentence(removed)}.`]),
     ...(erased === undefined || erased.latest === null
       ? []
       : [

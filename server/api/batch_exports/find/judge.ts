@@ -23,10 +23,10 @@ import type { SearchedExport, SelectingRun, StoredRecord } from './store.ts';
 
 const query_ms_max = 15_000;
 
-/** The verdict on a record in an export, without the names of the export. */
+/** The verdict on a record in an export, without the fields of the export. */
 type Judged = Pick<FoundExport, 'state' | 'detail'> & Partial<FoundExport>;
 
-/** Finds the place of a record in an export, or the reason for its absence. */
+/** Returns the place of a record in an export, or the reason for its absence. */
 export async function judge(
   engine: Engine,
   organization_id: string,
@@ -55,7 +55,7 @@ export async function judge(
   };
 }
 
-/** Why no run of the export would ever have the record; undefined when one would. */
+/** Returns why no run of the export will ever deliver the record; undefined if one will. */
 async function leftOut(
   engine: Engine,
   searched: SearchedExport,
@@ -64,7 +64,7 @@ async function leftOut(
   if (searched.model !== record.model)
     return {
       state: 'not_in_model',
-      detail: `It exports ${searched.model}, and this is one of ${record.model}.`,
+      detail: `The export delivers ${searched.model}, and this record belongs to ${record.model}.`,
     };
   const { include_events, exclude_events } = eventFilterOf(searched.destination_config);
   if (record.event !== null && exclude_events.includes(record.event))
@@ -74,7 +74,7 @@ async function leftOut(
   return searched.custom_query === null ? undefined : leftOutByQuery(engine, searched, record);
 }
 
-/** Asks the query for this one row, as a run would. */
+/** Runs the query for this one row, as a run would. */
 async function leftOutByQuery(
   engine: Engine,
   searched: SearchedExport,
@@ -96,7 +96,7 @@ async function leftOutByQuery(
     if (reading.key === undefined)
       return {
         state: 'not_told',
-        detail: 'Its query combines several records into rows, so they cannot be told apart.',
+        detail: 'Its query combines several records into rows, so Sluice cannot trace this one.',
       };
     const [row] = await ask<{ records: string | number }>(engine, reading, {
       query: `SELECT count() AS records FROM ${reading.text}
@@ -105,10 +105,10 @@ async function leftOutByQuery(
       signal: AbortSignal.timeout(query_ms_max),
     });
     if (Number(row?.records ?? 0) > 0) return undefined;
-    return { state: 'not_in_query', detail: 'The query of the export leaves it out.' };
+    return { state: 'not_in_query', detail: 'The query of the export excludes it.' };
   } catch (error) {
     if (!(error instanceof NonRetryableError) && !(error instanceof RetryableError)) throw error;
-    return { state: 'not_told', detail: `Its query could not be asked: ${error.message}` };
+    return { state: 'not_told', detail: `Its query failed: ${error.message}` };
   }
 }
 
@@ -158,8 +158,9 @@ function rejectedIn(slice: StoredSlice | undefined, record: StoredRecord, judged
   return {
     state: 'rejected',
     detail:
-      `The destination refused it (${rejected.code}), and it was set aside beside the table with ` +
-      'the reason. Correct what refuses it, then deliver the rejected rows of the run again.',
+      `The destination refused it (${rejected.code}), and it was set aside beside the table ` +
+      'with the reason. Correct the cause of the refusal, then deliver the rejected rows of ' +
+      'the run again.',
   };
 }
 
@@ -175,7 +176,7 @@ async function told(
   )
     return {
       state: 'superseded',
-      detail: 'Its run has a later version of it, and delivers only the latest one.',
+      detail: 'Its run delivered only the latest version of this record, which is a newer one.',
     };
   if (status === 'Completed')
     return { state: 'delivered', detail: 'It was delivered: the run has the receipt.' };
@@ -196,7 +197,7 @@ async function told(
   return { state: 'failed', detail: `Its run failed: ${latest_error ?? 'see its log.'}` };
 }
 
-/** Judges the record by the slot in which it was stored, if no run selects it. */
+/** Judges the record by the slot of its ingestion, if no run selects it. */
 async function inSlot(
   engine: Engine,
   organization_id: string,

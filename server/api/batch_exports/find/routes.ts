@@ -20,7 +20,7 @@ import type { StoredRecord } from './store.ts';
 /** Number of exports that are searched at a time. */
 const looks_at_once_max = 4;
 
-/** `find/` of a project: where a record was delivered, or why not. */
+/** Route `find/` of a project: where a record was delivered, or why it was not. */
 export function findRoutes(app: FastifyInstance, engine: Engine): void {
   const schema = {
     summary: 'Find where an event, person, session or group was delivered, or why it was not',
@@ -113,7 +113,7 @@ function dayRange(day: string, timezone: string): { from: number; to: number } {
   try {
     date = Temporal.PlainDate.from(day);
   } catch {
-    throw invalid('day', 'invalid_input', 'Must be a day of the calendar, as 2026-01-31.');
+    throw invalid('day', 'invalid_input', 'Must be a date, such as 2026-01-31.');
   }
   if (date.year < 1 || date.year > 9998)
     throw invalid('day', 'invalid_input', 'Must be in the years 1 to 9998.');

@@ -25,7 +25,7 @@ export const tools_max = 100;
 
 /** The query of `find/`. */
 export const FindQuery = Type.Object({
-  uuid: Type.Optional(uuid('The uuid of an event.')),
+  uuid: Type.Optional(uuid('Uuid of an event.')),
   distinct_id: Type.Optional(
     Type.String({
       minLength: 1,
@@ -39,7 +39,8 @@ export const FindQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 400,
-      description: 'A session. Returns its versions: one for each batch that brought events of it.',
+      description:
+        'A session. Returns its versions: one for each batch with events of the session.',
     }),
   ),
   group_id: Type.Optional(
@@ -47,25 +48,26 @@ export const FindQuery = Type.Object({
       minLength: 3,
       maxLength: 401,
       description:
-        'A group, as `company:acme`. Returns its versions: one for each batch that brought ' +
-        '`$groupidentify` events of it.',
+        'A group, such as `company:acme`. Returns its versions: one for each batch with ' +
+        '`$groupidentify` events of the group.',
     }),
   ),
   day: Type.Optional(
     Type.String({
       pattern: String.raw`^\d{4}-\d{2}-\d{2}$`,
-      description: 'With `distinct_id`: a day in the time zone of the project, as 2026-01-31.',
+      description:
+        'With `distinct_id`: a date in the time zone of the project, such as 2026-01-31.',
     }),
   ),
   batch_export: Type.Optional(uuid('Only its state in this export.')),
 });
 
 const Slice = Type.Object({
-  number: Type.Integer({ description: 'From 0 on, in the order of the run.' }),
+  number: Type.Integer({ description: 'Position in the run, from 0 on.' }),
   name: nullable(
     Type.String({ description: 'The file, object or table; null until it is written.' }),
   ),
-  records: Type.Integer({ description: 'How many rows it has.' }),
+  records: Type.Integer({ description: 'Number of its rows.' }),
   bytes: nullable(Type.Integer()),
   sha256: nullable(Type.String()),
 });
@@ -83,12 +85,12 @@ const FoundExport = Type.Object({
   }),
   reason: nullable(Type.Enum([...slot_reasons])),
   detail: Type.String({ description: 'The state in a sentence, for people.' }),
-  run: nullable(uuid('The run that has it, or last had it.')),
+  run: nullable(uuid('The run that delivers it, or the latest one that did.')),
   backfill: nullable(uuid('The backfill of that run.')),
   delivery_id: nullable(uuid('Name of its delivery at the destination.')),
   data_interval_start: nullable(instant('Start of the data interval of the run or slot.')),
   data_interval_end: nullable(instant('End of it.')),
-  due_at: nullable(instant('When its run is planned, while it waits for its slot.')),
+  due_at: nullable(instant('When its run is planned, while its slot waits.')),
   slice: nullable(Slice),
   receipt: nullable(
     Type.String({ format: 'uri', description: 'The signed receipt of the run; null without one.' }),
@@ -98,7 +100,7 @@ const FoundExport = Type.Object({
 export type FoundExport = Static<typeof FoundExport>;
 
 const FoundTool = Type.Object({
-  plugin_config: Type.Integer({ description: 'The tool as the project uses it.' }),
+  plugin_config: Type.Integer({ description: 'Name of the tool in the project.' }),
   name: Type.String(),
   state: Type.Enum(['sent', 'set_aside', 'discarded', 'waiting', 'not_sent'], {
     description: '`discarded`: it was set aside, and a person discarded it.',
@@ -108,7 +110,7 @@ const FoundTool = Type.Object({
     Type.Object({
       mapping: Type.String({ description: 'The name of the mapping.' }),
       outcome: Type.Enum([...send_outcomes]),
-      status: nullable(Type.Integer({ description: "Of the tool's answer." })),
+      status: nullable(Type.Integer({ description: "Status of the tool's answer." })),
       reason: nullable(Type.String()),
       at: instant(),
       is_replay: Type.Boolean({ description: 'A replay sent it.' }),
@@ -143,27 +145,25 @@ const FoundRecord = Type.Object({
   }),
   tools: Type.Array(FoundTool, {
     description:
-      `What destinations made of an event, at most ${tools_max}. Empty for other ` +
-      'records, and for a key without `plugin:read`.',
+      `Results of destinations for an event, at most ${tools_max}. Empty for other records, ` +
+      'and for a key without `plugin:read`.',
   }),
 });
-/** A stored event, or a version of a person or distinct id, and what became of it. */
+/** A stored event, or a version of a person or distinct id, and its deliveries. */
 export type FoundRecord = Static<typeof FoundRecord>;
 
-/** The answer of `find/`. */
 export const Found = Type.Object(
   {
     detail: Type.String({ description: 'The result, in a sentence.' }),
-    timezone: Type.String({ description: 'The zone in which the day was meant.' }),
+    timezone: Type.String({ description: 'The time zone of the day.' }),
     records: Type.Array(FoundRecord, {
       description: `Oldest first, at most ${records_max}.`,
     }),
-    has_more_records: Type.Boolean({ description: 'There are more on this day.' }),
+    has_more_records: Type.Boolean({ description: 'More records match on this day.' }),
     exports_left_out: Type.Integer({
-      description: 'How many exports were not looked at: name one with `batch_export`.',
+      description: 'Number of exports that were not searched: name one with `batch_export`.',
     }),
   },
   { title: 'FoundRecords' },
 );
-/** The answer of `find/`. */
 export type Found = Static<typeof Found>;

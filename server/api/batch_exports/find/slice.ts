@@ -6,8 +6,8 @@ import { keyOf } from './store.ts';
 import type { StoredRecord } from './store.ts';
 
 /**
- * The slice of a run that a record lies in, by the bounds at which it was cut. Undefined also where
- * the bound beside it named somebody, and an erasure has emptied it.
+ * Returns the slice of a run that contains a record, by the slices' bounds. Undefined also if an
+ * erasure has emptied the bound beside the record.
  */
 export function sliceOf(slices: StoredSlice[], record: StoredRecord): StoredSlice | undefined {
   const isBeside = ({ inserted_to, key_to }: StoredSlice) =>
@@ -15,7 +15,7 @@ export function sliceOf(slices: StoredSlice[], record: StoredRecord): StoredSlic
   const parted = slices.filter(({ partition = null }) => isOfPartition(partition, record));
   if (parted.some(isBeside)) return undefined;
   const found = parted.filter((slice) => isIn(slice, record));
-  // The partition of a table may be of any column, so several slices may have the record.
+  // A table may be partitioned by any column, so several slices may contain the record.
   const isUnsure = found.length > 1 && found.some(({ partition }) => isTables(partition ?? null));
   return isUnsure ? undefined : found[0];
 }
@@ -56,7 +56,7 @@ function isText(key: string | null | undefined): key is string {
   return typeof key === 'string';
 }
 
-/** The store puts a UUID's second half before its first one; texts go by their bytes. */
+/** The store sorts a UUID by its second half first, and texts by their bytes. */
 function orderKey(key: string, model: StoredRecord['model']): string {
   if (model !== 'events') return Buffer.from(key).toString('hex');
   const digits = key.replaceAll('-', '').toLowerCase();

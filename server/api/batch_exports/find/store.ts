@@ -36,7 +36,7 @@ const event_columns =
   'toString(toUnixTimestamp64Micro(timestamp)) AS happened_us, ' +
   'toString(toUnixTimestamp64Micro(inserted_at)) AS inserted_us';
 
-/** The event of a uuid, or nothing. Leans on the projection `uuids`. */
+/** Returns the event with a uuid, or undefined. Uses the projection `uuids`. */
 export function findEvent(
   clickhouse: ClickHouse,
   team_id: number,
@@ -49,10 +49,10 @@ export function findEvent(
   });
 }
 
-/** A time of a project that is looked through for a distinct id, milliseconds, half open. */
+/** A day in a project on which a distinct id is searched, milliseconds, half open. */
 export type Day = { team_id: number; distinct_id: string; from: number; to: number };
 
-/** The events of a distinct id that happened then, oldest first, one more than an answer has. */
+/** Lists the events of a distinct id on the day, oldest first, one more than an answer has. */
 export function listEvents(clickhouse: ClickHouse, day: Day): Promise<StoredRecord[]> {
   return ask(clickhouse, 'events', {
     query: `SELECT ${event_columns} FROM events WHERE team_id = {team_id:Int64}
@@ -64,10 +64,10 @@ export function listEvents(clickhouse: ClickHouse, day: Day): Promise<StoredReco
   });
 }
 
-/** The column that says which version of a record it is. */
+/** The column with the version of a record. */
 const version_of = { persons: 'person_version', person_distinct_ids: 'version' } as const;
 
-/** The versions that were stored then, oldest first, one more than an answer has. */
+/** Lists the versions stored on the day, oldest first, one more than an answer has. */
 export function listVersions(
   clickhouse: ClickHouse,
   model: keyof typeof version_of,
@@ -86,7 +86,7 @@ export function listVersions(
   });
 }
 
-/** The changes of a session or group, each a version, oldest first, one more than is answered. */
+/** ${column === key ? '{id:String}' : 'NULL'} AS ${column} */
 export function listChanges(
   clickhouse: ClickHouse,
   model: 'sessions' | 'groups',
@@ -132,7 +132,7 @@ async function ask(
   }));
 }
 
-/** An export as a record is looked for in it. */
+/** The fields of an export that the search needs. */
 export type SearchedExport = {
   id: string;
   team_id: number;
@@ -144,7 +144,7 @@ export type SearchedExport = {
   revision: number;
 };
 
-/** The newest exports of the project, or the one that is named, and how many there are. */
+/** Returns the newest exports of the project, or the named one, and their total number. */
 export async function listSearched(
   db: Queryable,
   team_id: number,
@@ -205,7 +205,7 @@ export function findSelectingRun(
     return runs(sql`r.data_interval_start <= ${at} AND r.data_interval_end > ${at}
       AND r.data_interval_start > ${at} - make_interval(days => ${run_days_max})`);
   };
-  // A generation has rows of all earlier intervals too.
+  // A generation also contains rows of all earlier intervals.
   const standing = runs(sql`r.generation = 'stands'`);
   return db.row<SelectingRun>(sql`
     SELECT id, status, latest_error, delivery_id, backfill, data_interval_start, data_interval_end,
@@ -216,14 +216,14 @@ export function findSelectingRun(
       created_at DESC LIMIT 1`);
 }
 
-/** The slices of a run, in order. */
+/** Lists the slices of a run, in order. */
 export function listRunSlices(db: Queryable, run_id: string): Promise<StoredSlice[]> {
   return db.rows<StoredSlice>(sql`
     SELECT number, inserted_from, inserted_to, key_from, key_to, partition, records, outcome
     FROM batch_export_slices WHERE run_id = ${run_id} ORDER BY number`);
 }
 
-/** The file into which the own file of a slice was merged, if it was. */
+/** Returns the file into which a slice's file was merged, if it was. */
 export async function findMovedSlice(
   db: Queryable,
   batch_export_id: string,
@@ -237,7 +237,7 @@ export async function findMovedSlice(
   return row?.successor;
 }
 
-/** True when the run that delivers a version has a later one of the same key. */
+/** Returns true if the run that delivers a version also has a later version of the same key. */
 export async function hasLaterVersion(
   clickhouse: ClickHouse,
   team_id: number,

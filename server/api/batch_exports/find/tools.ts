@@ -10,13 +10,13 @@ type Tool = {
   id: number;
   name: string;
   enabled: boolean;
-  /** Everything that was stored before had its turn, in microseconds. */
+  /** All events stored before this time were processed, in microseconds. */
   done_us: number | null;
 };
 
 /**
- * Finds for each event, by uuid, the attempts of each tool of the project that was ever
- * switched on, or why it made none.
+ * Returns the attempts for each event, by uuid and by each tool that was ever enabled in the
+ * project, or the reason for having none.
  */
 export async function findTools(
   { db, clickhouse }: Pick<Engine, 'db' | 'clickhouse'>,
@@ -66,10 +66,12 @@ function foundOf(tool: Tool, inserted_us: number, own: FoundSend[], is_aside: bo
       return { state: 'discarded', detail: 'It was set aside, and then discarded.' };
     const isBehind = tool.done_us === null || inserted_us >= tool.done_us;
     if (latest !== undefined || (isBehind && tool.enabled))
-      return { state: 'waiting', detail: latest?.reason ?? 'It has not had its turn yet.' };
+      return { state: 'waiting', detail: latest?.reason ?? 'It has not been processed yet.' };
     return {
       state: 'not_sent',
-      detail: 'No mapping or filter wanted it, or the destination was off when it was stored.',
+      detail:
+        'No mapping or filter matched it, or the destination was off when the event was ' +
+        'stored.',
     };
   }
 }

@@ -5,7 +5,7 @@ import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportLogs, DocumentedLogQuery } from './schema.ts';
 import { answerLogs } from './store.ts';
 
-/** `logs/` of an export under one mount. */
+/** Route `logs/` of an export. */
 export function logRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const logs = {
     summary: 'Retrieve a batch export with its log, newest line first',

@@ -29,13 +29,13 @@ export const LogQuery = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: 1000,
-      description: 'Only lines whose message holds this text, in upper or lower case.',
+      description: 'Only lines whose message contains this text, in upper or lower case.',
     }),
   ),
 });
 export type LogQuery = Static<typeof LogQuery>;
 
-/** The documented parameters: `level` may stand several times, which other parameters may not. */
+/** The documented parameters. `level` may be repeated; other parameters may not. */
 export const DocumentedLogQuery = Type.Object({
   ...LogQuery.properties,
   level: Type.Optional(

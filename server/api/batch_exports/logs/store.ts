@@ -11,8 +11,8 @@ import type { LogEntry } from './schema.ts';
 const default_limit = 50;
 
 /**
- * The log lines that a request asks for of an export, or of one of its runs, as an offset list:
- * newest first. Throws 400 for a wrong parameter.
+ * Returns a page of the log of an export, or of one of its runs, newest first. Throws 400 for an
+ * invalid parameter.
  */
 export async function answerLogs(
   request: FastifyRequest,
@@ -24,7 +24,7 @@ export async function answerLogs(
   const page = { limit: asked.limit ?? default_limit, offset: asked.offset ?? 0 };
   const { after, before, search } = asked;
   const levels = choicesAsked(request, 'level', log_levels);
-  // Conditions that nobody asks for are left out of the statement: an index alone counts all lines.
+  // Only the requested conditions are in the statement, so that an index alone can count the lines.
   const conditions = [
     ofSource(exportId, runId),
     ...(after === undefined ? [] : [sql`l."timestamp" > ${after}::timestamptz`]),
@@ -37,7 +37,7 @@ export async function answerLogs(
     ...(search === undefined ? [] : [sql`l.message ILIKE ${patternOf(search)}`]),
   ];
   const matching = sql`FROM batch_export_logs l WHERE ${join(conditions, ' AND ')}`;
-  // The order of batch_export_logs_by_export; a run alone has few lines.
+  // The order of batch_export_logs_by_export; a single run has few lines.
   return answerPage<LogEntry>(
     request,
     db,
@@ -58,8 +58,8 @@ function ofSource(exportId: string, runId: string | undefined): Sql {
 }
 
 /**
- * The text as a LIKE pattern that finds exactly this text anywhere; the signs of LIKE lose their
- * meaning.
+ * Returns a LIKE pattern that finds exactly this text anywhere, with its special characters
+ * escaped.
  */
 export function patternOf(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;

@@ -7,7 +7,7 @@ import { getPresence } from '../found.ts';
 import { ExportMaintenance } from './schema.ts';
 import { getExportMaintenance, maintainExportNow } from './store.ts';
 
-/** `maintenance/` and `maintain/` of an export under one mount: what Sluice does to its table. */
+/** Routes `maintenance/` and `maintain/` of an export: Sluice's maintenance of its table. */
 export function maintenanceRoutes(
   app: FastifyInstance,
   engine: Engine,
@@ -20,8 +20,8 @@ export function maintenanceRoutes(
       schema: {
         summary: 'Retrieve the maintenance of the Delta table of an export',
         description:
-          'Sluice merges small files and removes old ones (docs/lake_maintenance.md). Tables of ' +
-          'the Iceberg catalog tell theirs under `lake_tables/`.',
+          'Sluice merges small files and removes old ones (docs/lake_maintenance.md). The ' +
+          'maintenance of tables in the Iceberg catalog is at `lake_tables/`.',
         response: { 200: ExportMaintenance },
       },
     },
@@ -46,7 +46,7 @@ export function maintenanceRoutes(
       write(request, reply, 202, async (tx, record) => {
         const { id } = await getPresence(request, tx);
         if ((await getExportMaintenance(tx, id)).due_at === null)
-          throw conflict('Only the table of an export to Delta is maintained through its export.');
+          throw conflict('Only exports to Delta maintain their table here.');
         await maintainExportNow(tx, id);
         record('nothing');
         return getExportMaintenance(tx, id);

@@ -12,7 +12,7 @@ export async function getExportMaintenance(db: Queryable, id: string): Promise<E
   return row!;
 }
 
-/** Lets the next round at the table of an export begin now, and clean it too. */
+/** Lets the next round at the table of an export start now, with the removal of old files. */
 export async function maintainExportNow(db: Queryable, id: string): Promise<void> {
   await db.run(sql`INSERT INTO delta_maintenance (batch_export_id) VALUES (${id}::uuid)
     ON CONFLICT (batch_export_id) DO UPDATE SET due_at = now(), cleaned_at = NULL`);

@@ -15,7 +15,7 @@ const default_days = 30;
 const day_ms = 24 * 3_600_000;
 const points_max = 1_000;
 
-/** `metrics/` of an export under one mount: rows, bytes, durations and lag over time. */
+/** Route `metrics/` of an export: rows, bytes, durations and lag over time. */
 export function metricsRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const schema = {
     summary: 'Rows, bytes, durations and lag of the runs of a batch export over time',
@@ -49,7 +49,7 @@ function metricsWanted(request: FastifyRequest, now: number) {
   return { after: wire(after), before: wire(before), interval, by };
 }
 
-/** The instant as answers spell it; finer digits than six are cut off. */
+/** Returns the instant as answers spell it, cut after six digits. */
 function wire(text: string): string {
   return Temporal.Instant.from(text).toString({ fractionalSecondDigits: 6 });
 }

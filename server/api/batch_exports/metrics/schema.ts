@@ -10,7 +10,7 @@ const seconds = (description: string) => nullable(Type.Number({ description }));
 /** Units of a chart's points. */
 export const metric_intervals = ['run', 'hour', 'day'] as const;
 
-/** Times of a run by which its point can lie on a chart. */
+/** Times of a run that can place its point on a chart. */
 export const metric_times = ['created_at', 'data_interval_start'] as const;
 
 /** The query parameters of `metrics/`. */
@@ -22,8 +22,9 @@ export const MetricsQuery = Type.Object({
   by: Type.Optional(
     Type.Enum([...metric_times], {
       description:
-        'The time of a run: when it was planned (`created_at`, default), or the start of its ' +
-        'data (`data_interval_start`), so that a backfill lies where its rows belong.',
+        'The time of a run that places its point: when it was planned (`created_at`, ' +
+        'default), or the start of its data (`data_interval_start`), so that a backfill ' +
+        'appears where its rows belong.',
     }),
   ),
   interval: Type.Optional(
@@ -45,7 +46,7 @@ const RunCounts = Type.Object({
 /** One point of a chart. */
 export const MetricPoint = Type.Object(
   {
-    start_at: instant('The time of the run, by `by`, or the beginning of the hour or day.'),
+    start_at: instant('The time of the run selected by `by`, or the start of the hour or day.'),
     kind: Type.Enum([...run_kinds], {
       description:
         'Runs of backfills and make-up runs are separate points; retries count with the run ' +
@@ -56,7 +57,7 @@ export const MetricPoint = Type.Object(
     runs: RunCounts,
     rows: Type.Integer({
       description:
-        'Rows that its completed runs delivered. Runs that write a delivery once more, as for ' +
+        'Rows that its completed runs delivered. Runs that repeat a delivery, such as after ' +
         'an erasure, do not count.',
     }),
     bytes: Type.Integer({ description: 'Bytes of these rows.' }),
@@ -79,7 +80,7 @@ export type MetricPoint = Static<typeof MetricPoint>;
 /** The answer of `metrics/`. */
 export const BatchExportMetrics = Type.Object(
   {
-    after: instant('The range that the points are of.'),
+    after: instant('The range of the points.'),
     before: instant('Its end (exclusive).'),
     interval: Type.Enum([...metric_intervals]),
     by: Type.Enum([...metric_times]),

@@ -4,7 +4,7 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { MetricPoint, metric_intervals, metric_times } from './schema.ts';
 import { run_kind } from '../runs/fields.ts';
 
-/** The wanted points: the half-open range, the unit and time of a point, the largest number. */
+/** The requested points: half-open range, unit, clock, and most points. */
 export type MetricsWanted = {
   after: string;
   before: string;
@@ -28,18 +28,18 @@ const duration = sql`date_part('epoch', r.finished_at - r.started_at)`;
 const lag = sql`date_part('epoch', r.finished_at - r.data_interval_end)`;
 const is_completed = sql`r.status = 'Completed'`;
 /**
- * Backfills, and what makes up for them, deliver what was inserted long before, which says nothing
- * of the schedule. An erasure writes it once more.
+ * Backfills and `make_up` runs deliver rows that were ingested long before, so they have no lag.
+ * The same holds for runs that repeat a delivery after an erasure.
  */
 const has_lag = sql`${is_completed} AND ${run_kind} = 'scheduled' AND r.replaces IS NULL`;
-/** Runs that write a delivery once more, as for an erasure, bring no new rows. */
+/** Runs that repeat a delivery, such as after an erasure, deliver no new rows. */
 const is_first = sql`${is_completed} AND r.replaces IS NULL`;
 const count = (condition: Sql) => sql`count(*) FILTER (WHERE ${condition})`;
 
 /**
- * Lists the points of an export's chart, oldest first, those of one time in the order of
- * `run_kinds`. If the times alone exceed `limit`, returns them without the rest and reads no run.
- * Uses batch_export_runs_by_export or batch_export_runs_by_interval.
+ * Lists the points of an export's chart, oldest first, points of one time in the order of
+ * `run_kinds`. If there are more times than `limit`, returns only the times and reads no run. Uses
+ * batch_export_runs_by_export or batch_export_runs_by_interval.
  */
 export function listMetricPoints(
   db: Queryable,
@@ -80,9 +80,9 @@ export function listMetricPoints(
 }
 
 /**
- * `found`: the times of points, by the index alone. Those of hours and days are found by a look for
- * the first run behind the one before, so that it does not matter how many runs they have; the last
- * one is null.
+ * `found`: the times of points, read from the index alone. For hours and days it jumps to the first
+ * run after the previous period, so the number of runs in a period does not matter. The last time
+ * is null.
  */
 function startsOf(at: Sql, of_range: Sql, unit: Unit | undefined): Sql {
   const in_order = sql`ORDER BY ${at}, r.id`;

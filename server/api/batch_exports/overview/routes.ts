@@ -15,11 +15,11 @@ import { shownOverview } from './shown.ts';
 import { countByHealth, countHealth, countOverview, listOverview, worstOf } from './store.ts';
 import type { OverviewRow, OverviewWanted } from './store.ts';
 
-// The choices of `health` may be repeated, which `choicesAsked` reads.
+// `choicesAsked` reads `health`, which may be repeated.
 const { health: _health, ...single } = OverviewQuery.properties;
 const SingleParameters = Type.Object(single);
 
-/** `overview/` under one mount: how each export is, in words and numbers. */
+/** Route `overview/`: the health of each export, in words and numbers. */
 export function overviewRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   const { base, within } = mount;
   app.get(
@@ -27,10 +27,10 @@ export function overviewRoutes(app: FastifyInstance, engine: Engine, mount: Moun
     {
       config: { scope: 'batch_export:read', within },
       schema: {
-        summary: 'How the batch exports are, at a glance',
+        summary: 'List the health of batch exports',
         description:
-          'Health in a word and a sentence, how fresh they are, the next run, and the rows of ' +
-          'the latest runs. `counts` is about all exports of the place.',
+          'Health as a word and a sentence, freshness, the next run, and the rows of the ' +
+          'latest runs. `counts` covers all exports of the place.',
         querystring: OverviewQuery,
         response: { 200: Overview },
       },
@@ -79,7 +79,7 @@ async function answerCounted(
     return pageAnswer(request, page, count, await find(wanted, page));
   const worst = worstOf(wanted, counts, page);
   const rows = await find({ ...wanted, health: worst.health }, worst.page);
-  // Fewer than were counted: some are of another health by now, and all have to be looked at.
+  // The page has fewer rows than were counted: the health of some has changed, so all must be read.
   const isShort = rows.length < Math.min(page.limit, count - page.offset);
   return pageAnswer(request, page, count, isShort ? await find(wanted, page) : rows);
 }

@@ -16,7 +16,6 @@ import { StoredTags, TagAsked } from '../tags.ts';
 const slots_default = 24;
 const slots_max = 100;
 
-/** The query of `overview/`. */
 export const OverviewQuery = Type.Object({
   ...PageQuery.properties,
   health: Type.Optional(
@@ -27,7 +26,7 @@ export const OverviewQuery = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: 'Only exports whose name has this text, whatever the case of its letters.',
+      description: 'Only exports whose name contains this text, in any letter case.',
     }),
   ),
   model: Type.Optional(Type.Enum([...model_names])),
@@ -36,7 +35,7 @@ export const OverviewQuery = Type.Object({
   batch_export: Type.Optional(uuid('Only this export.')),
   ordering: Type.Optional(
     Type.Enum(['-created_at', 'created_at', 'name', '-name', 'health'], {
-      description: '`health`: the worst first. Default `-created_at`.',
+      description: '`health`: worst first. Default `-created_at`.',
     }),
   ),
   slots: Type.Optional(
@@ -52,7 +51,7 @@ export const default_slots = slots_default;
 
 const FailedInterval = Type.Object(
   {
-    run_id: uuid('Its latest run that failed.'),
+    run_id: uuid('Its latest failed run.'),
     data_interval_start: instant('Start of the interval that is not delivered.'),
     data_interval_end: instant('End of that interval.'),
     finished_at: nullable(instant('When that run failed.')),
@@ -69,11 +68,11 @@ const Health = Type.Object({
   code: Type.Enum([...health_codes], {
     description: 'The worst state that applies; a pause comes before all others.',
   }),
-  detail: Type.String({ description: 'The same in sentences, with what to do.' }),
+  detail: Type.String({ description: 'The state in sentences, with what to do.' }),
   since: nullable(
     instant(
-      'Start of the present state: of `failing` and `retrying` the first attempt after the last ' +
-        'success. Null: not known, or up to date.',
+      'Start of the current state: for `failing` and `retrying` the first attempt after the ' +
+        'last success. Null: unknown, or up to date.',
     ),
   ),
   intervals: Type.Integer({
@@ -90,15 +89,17 @@ const Health = Type.Object({
   next_try_at: nullable(
     instant('When the destination is tried again after a failure; null: now, or nothing failed.'),
   ),
-  cause: nullable(Type.String({ description: 'The error behind the state.' })),
+  cause: nullable(Type.String({ description: 'The error that caused the state.' })),
   changed_at: nullable(
     instant('When the settings were changed after the latest failure; they were not tried since.'),
   ),
   missing_since_change: nullable(
     Type.Object(
       {
-        since: instant('When the export started anew.'),
-        rows: nullable(Type.Integer({ description: 'Null once some were delivered again.' })),
+        since: instant('When the export restarted.'),
+        rows: nullable(
+          Type.Integer({ description: 'Null after some of them were delivered again.' }),
+        ),
         from: nullable(instant('Earliest insertion time; null without a bound.')),
         until: nullable(instant('Latest insertion time; null without a bound.')),
       },
@@ -130,21 +131,21 @@ export const ExportOverview = Type.Object(
     ),
     delivered_through: nullable(
       instant(
-        'All rows ingested before it, since the first interval of its schedule, are delivered: ' +
-          'unlike `delivered_until` it stands still at the first interval that failed or is in ' +
-          'progress. Null before the first delivery.',
+        'All rows ingested before it, since the first interval of its schedule, are ' +
+          'delivered. Unlike `delivered_until`, it stops at the first interval that failed or ' +
+          'is in progress. Null before the first delivery.',
       ),
     ),
     oldest_row_seconds: nullable(
       Type.Number({
         minimum: 0,
         description:
-          'Age of the oldest row of the latest run of its schedule with rows when readers could ' +
-          'see it, from its ingestion on. Null before the first.',
+          'Age of the oldest row, from ingestion until readers could see it, in the latest ' +
+          'scheduled run with rows. Null before the first such run.',
       }),
     ),
     newest_row_seconds: nullable(
-      Type.Number({ minimum: 0, description: 'The same of the newest row.' }),
+      Type.Number({ minimum: 0, description: 'The same for the newest row.' }),
     ),
     ...verified_answers,
     records_by_backfills: nullable(
@@ -175,7 +176,7 @@ export const ExportOverview = Type.Object(
           run_id: uuid(),
           data_interval_start: instant('Start of the interval that is not delivered.'),
           data_interval_end: instant('End of that interval.'),
-          since: instant('When a worker took it first.'),
+          since: instant('When a worker first took it.'),
           latest_error: Type.String({ description: 'Why its latest attempt failed.' }),
         },
         {
@@ -200,12 +201,9 @@ export const ExportOverview = Type.Object(
   },
   { title: 'ExportOverview' },
 );
-/** One export at a glance. */
 export type ExportOverview = Static<typeof ExportOverview>;
-/** A state of an export. */
 export type HealthCode = ExportOverview['health']['code'];
 
-/** The answer of `overview/`. */
 export const Overview = Type.Object(
   {
     ...pageOf(ExportOverview).properties,
@@ -214,7 +212,7 @@ export const Overview = Type.Object(
         HealthCode,
         ReturnType<typeof Type.Integer>
       >,
-      { description: 'How many exports of the place are so, whatever is asked for.' },
+      { description: 'Number of exports in each state, for the whole place without filters.' },
     ),
     tags: Type.Array(Type.Object({ tag: Type.String(), count: Type.Integer() }), {
       description: 'The first 100 tags of the place by name, with how many exports have each.',

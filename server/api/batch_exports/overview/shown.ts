@@ -14,7 +14,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import type { ExportOverview } from './schema.ts';
 import type { OverviewRow } from './store.ts';
 
-/** Facts about a row beside it: its failed intervals, and the present instant. */
+/** Facts beside a row: its failed intervals, and the current instant. */
 type Beside = {
   failed_interval: FailedInterval | null;
   failed: FailedCount;
@@ -22,7 +22,7 @@ type Beside = {
   settle_seconds: number;
 };
 
-/** Puts the rows of a page into their form on the wire: each with its health in words. */
+/** Returns the rows of a page in their wire form, each with its health in words. */
 export async function shownOverview(
   { db, clock, settle_seconds }: Engine,
   rows: OverviewRow[],
@@ -96,7 +96,7 @@ function shown(row: OverviewRow, beside: Beside): ExportOverview {
   };
 }
 
-/** Returns the progress without a gap: a failed interval ends it. */
+/** Returns the time until which delivery has no gap: a failed interval ends it. */
 function earlier(through: string | null, failed_from: string | undefined): string | null {
   if (through === null || failed_from === undefined) return through;
   return Date.parse(failed_from) < Date.parse(through) ? failed_from : through;
@@ -145,7 +145,9 @@ function factsOf(
   };
 }
 
-/** Returns when a failure is tried again: by the run that waits, else by the next one planned. */
+/**
+ * Returns when a failed delivery is tried again: by the waiting run, else by the next planned one.
+ */
 function nextTryOf(
   { code, retrying, open_intervals }: OverviewRow,
   next_run: ExportOverview['next_run'],
@@ -157,13 +159,16 @@ function nextTryOf(
   return { next_try_at: is_trying ? null : (next_run?.due_at ?? null), is_trying };
 }
 
-/** Returns why a backfill failed: of a failing export the latest error is that of its schedule. */
+/**
+ * Returns why a backfill failed; for a failing export, the latest error is the error of its
+ * schedule.
+ */
 function backfillErrorOf({ code, backfill_failed_since, latest_error }: OverviewRow) {
   if (backfill_failed_since === null) return null;
   return code === 'failing' || latest_error === null ? 'Its run says why.' : latest_error;
 }
 
-/** Counts the intervals that are due and not delivered, and their rows where all were counted. */
+/** Counts the intervals that are due and not delivered, and their rows if all were counted. */
 function waitingOf(
   row: OverviewRow,
   next_run: ExportOverview['next_run'],
@@ -190,7 +195,10 @@ function causeOf(row: OverviewRow, failed_interval: FailedInterval | null): stri
   }
 }
 
-/** A change that no attempt has ended after; without a failure there is nothing to try. */
+/**
+ * Returns the time of a change after which no attempt has ended. Without a failure there is nothing
+ * to try.
+ */
 function changedAt({ code, delivery_changed_at, retrying, failed_at }: OverviewRow): string | null {
   if (delivery_changed_at === null || (code !== 'failing' && code !== 'retrying')) return null;
   const tried = [retrying?.tried_at, failed_at].flatMap((at) => at ?? []).map(Date.parse);

@@ -28,15 +28,15 @@ export type OverviewWanted = {
   slots: number;
 };
 
-/** The run that is retried, and how its latest attempt ended. */
+/** The waiting run, and the end of its latest attempt. */
 type Retrying = NonNullable<ExportOverview['retrying']> & {
   attempt: number;
-  /** Null while a worker has it. */
+  /** Null while a worker has the run. */
   next_try_at: string | null;
   tried_at: string;
 };
 
-/** An export with what its state is said with. */
+/** An export with the facts that determine its state. */
 export type OverviewRow = Omit<
   ExportOverview,
   'health' | 'next_run' | 'failed_interval' | 'retrying'
@@ -47,10 +47,10 @@ export type OverviewRow = Omit<
   next_run: Omit<NonNullable<ExportOverview['next_run']>, 'due_at'> | null;
   pause_reason: PauseReason | null;
   retrying: Retrying | null;
-  /** Intervals of the schedule whose runs are open, and their rows where all were counted. */
+  /** Intervals of the schedule with open runs, and their rows if all were counted. */
   open_intervals: number;
   open_rows: number | null;
-  /** Its latest run that failed, of a backfill where only that is missing. */
+  /** Its latest failed run; the run of a backfill if only that is missing. */
   failed_at: string | null;
   latest_error: string | null;
   delivery_changed_at: string | null;
@@ -58,7 +58,7 @@ export type OverviewRow = Omit<
   lacks_rows: number | null;
   lacks_from: string | null;
   lacks_until: string | null;
-  /** It lacks rows, and a backfill is in progress. */
+  /** Rows are missing, and a backfill is in progress. */
   is_backfilled: boolean;
   backfill_failed_since: string | null;
   records_rejected: number | null;
@@ -66,7 +66,7 @@ export type OverviewRow = Omit<
 
 const day_ms = 24 * 3_600_000;
 
-/** The first two are read from batch_exports_by_project, the next from batch_exports_by_name. */
+/** The first two orders use batch_exports_by_project, the others batch_exports_by_name. */
 const orders: Record<OverviewWanted['ordering'], (code: Sql) => Sql> = {
   '-created_at': () => sql`e.created_at DESC, e.id DESC`,
   created_at: () => sql`e.created_at, e.id`,
@@ -90,8 +90,9 @@ export function countByHealth(
 }
 
 /**
- * The exports of a page that begins with the worst, by the counts that `countByHealth` added: of
- * what health they are, and where the page begins among those. Only they have to be put in order.
+ * Selects the exports of a page that starts with the worst, from the counts of `countByHealth`:
+ * which health codes the page contains, and its offset among them. Only these exports have to be
+ * sorted.
  */
 export function worstOf(
   { health: codes = [...health_codes] }: OverviewWanted,
@@ -158,7 +159,7 @@ const runs_beside = sql`
         ELSE e.backfill_failed_since IS NOT NULL AND r.backfill_id IS NOT NULL END
     ORDER BY r.created_at DESC, r.id DESC LIMIT 1) failed ON true`;
 
-/** The state of an export's health, as far as it is about its present revision. */
+/** The health of an export in its current revision. */
 const health_fields = sql`h.delivered_until, h.lacks_since, h.lacks_rows, h.lacks_from,
   h.lacks_until,
   CASE WHEN h.revision = e.revision THEN h.backfill_failed_since END AS backfill_failed_since,
@@ -167,9 +168,9 @@ const health_fields = sql`h.delivered_until, h.lacks_since, h.lacks_rows, h.lack
   coalesce(h.is_rejecting AND h.revision = e.revision, false) AS is_rejecting`;
 
 /**
- * One page of exports. The page is chosen first, by an index unless the order is that of health;
- * only of its exports the runs are looked at: the latest from batch_export_runs_by_export, the open
- * ones and what is tried again from batch_export_runs_taken, the rows from
+ * Selects one page of exports. It first chooses the page, by an index unless the order is by
+ * health. Then it reads only the runs of these exports: the latest from
+ * batch_export_runs_by_export, open and waiting ones from batch_export_runs_taken, and rows from
  * batch_export_runs_compared.
  */
 export function listOverview(
@@ -186,7 +187,7 @@ export function listOverview(
   const condition = conditions(code, wanted);
   const chosen = {
     fields,
-    // Each project of an organization is read by itself.
+    // Each project of an organization is read apart.
     joined: isOfMany && place.team_id !== undefined ? joined_to_many : joined,
     condition,
     order,
@@ -232,7 +233,7 @@ export function listOverview(
     ORDER BY ${order_of_fields}`;
 }
 
-/** The number of the exports that fit. */
+/** Counts the matching exports. */
 export function countOverview(rule: FreshnessRule, place: Place, wanted: OverviewWanted): Sql {
   const { joined_to_many, code } = stateOf(rule);
   return sql`SELECT count(*) AS count FROM batch_exports e ${joined_to_many}

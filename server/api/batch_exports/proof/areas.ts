@@ -12,7 +12,7 @@ import {
 import type { Rectangle, StoredRectangle } from '../../../engine/model/ledger/rectangles.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 
-/** An export as its rows are counted. */
+/** The fields of an export that the count needs. */
 export type CountedExport = {
   id: string;
   revision: number;
@@ -21,15 +21,15 @@ export type CountedExport = {
   end_at: string | null;
 };
 
-/** The parts of a range by what became of them; `all` is the range itself. */
+/** The parts of a range by the state of their rows; `all` is the range itself. */
 export type ProofAreas = Record<
   'all' | 'delivered' | 'delivered_twice' | 'in_progress' | 'waiting',
   Rectangle[]
 >;
 
 /**
- * Divides a range (milliseconds) by what became of its rows: all but `delivered_twice`, which is a
- * part of `delivered`, are disjoint. Rows ingested from `until` on are no part of it.
+ * Divides a range (milliseconds) by the state of its rows. All parts are disjoint, except
+ * `delivered_twice`, which is a part of `delivered`. Rows ingested from `until` on are excluded.
  */
 export async function areasOf(
   tx: Transaction,
@@ -55,13 +55,13 @@ export async function areasOf(
   return { all, delivered, delivered_twice, in_progress, waiting };
 }
 
-/** The area that more than one delivery has brought: only backfills of all rows overlap others. */
+/** Returns the area of more than one delivery: only backfills of all rows overlap others. */
 async function findTwice(
   tx: Transaction,
   { id, revision }: CountedExport,
   all: Rectangle[],
 ): Promise<Rectangle[]> {
-  // Leans on batch_export_runs_by_backfill: of most exports there are none.
+  // Uses batch_export_runs_by_backfill; most exports have no such run.
   const repeated = await tx.rows<{ delivery_id: string; selection: StoredRectangle[] }>(sql`
     SELECT DISTINCT ON (r.delivery_id) r.delivery_id, r.selection FROM batch_export_backfills b
     JOIN batch_export_runs r ON r.backfill_id = b.id AND r.status = 'Completed'

@@ -27,15 +27,15 @@ export type ProvenExport = CountedExport &
     destination_config: Record<string, unknown> | null;
   };
 
-/** A range in milliseconds, of one of the two times. */
+/** A range in milliseconds, by one of the two clocks. */
 export type ProofRange = { after: number; before: number; by: BackfillBy };
 
-/** Rows by the beginning of their period (milliseconds); undefined where they cannot be told. */
+/** Rows by the start of their period (milliseconds); undefined if they cannot be counted. */
 type Rows = Map<number, number> | undefined;
 
 /**
- * Counts the rows of a range in the store against the ledger: both as of one instant, from which on
- * nothing is counted that may still arrive.
+ * Compares the stored rows of a range with the ledger, both as of one instant; later arrivals are
+ * excluded.
  */
 export async function countProof(
   engine: Engine,
@@ -92,7 +92,9 @@ export async function countProof(
   };
 }
 
-/** The period of an instant begins at its boundary, the first one with the range. */
+/**
+ * Returns the start of the period that contains an instant; the first period starts with the range.
+ */
 function periodStart({ rhythm, from }: BackfillCut, at: number): number {
   let start = from;
   for (let next = boundaryAfter(rhythm, start); next <= at;) {
@@ -102,7 +104,7 @@ function periodStart({ rhythm, from }: BackfillCut, at: number): number {
   return start;
 }
 
-/** Periods of the export's interval, or of days or weeks where these would be too many. */
+/** Returns periods of the export's interval, or of days or weeks if there would be too many. */
 function rhythmOf(
   { interval, timezone, offset_minutes }: Rhythm,
   { after, before }: ProofRange,
@@ -171,7 +173,7 @@ function sumOf(periods: ProofCounts[], is_traced: boolean): ProofCounts {
 
 type Beside = { at: string; rows: number };
 
-/** Lists rows set aside and rows erased since, by the data intervals of the deliveries. */
+/** Counts rows set aside and rows erased since, by the data intervals of the deliveries. */
 async function listBeside(
   db: Queryable,
   { id, revision }: ProvenExport,
@@ -181,7 +183,7 @@ async function listBeside(
   const within = sql`data_interval_start >= ${from}::timestamptz
     AND data_interval_start < ${to}::timestamptz`;
   return {
-    // The newest run of a repeated delivery says how many there are.
+    // The newest run of a repeated delivery has the number.
     set_aside: await db.rows<Beside>(sql`
       SELECT at, rows FROM (SELECT DISTINCT ON (delivery_id) data_interval_start AS at,
           records_rejected AS rows FROM batch_export_runs

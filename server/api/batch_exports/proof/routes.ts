@@ -15,18 +15,18 @@ import { Proof, ProofQuery } from './schema.ts';
 const default_days = 30;
 const day_ms = 24 * 3_600_000;
 
-/** `proof/` of an export under one mount: rows stored against rows delivered. */
+/** Route `proof/` of an export: rows stored against rows delivered. */
 export function proofRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   app.get(
     `${base}:id/proof/`,
     {
       config: { scope: 'batch_export:read', within },
       schema: {
-        summary: 'Rows stored against rows delivered, for any range',
+        summary: 'Compare rows stored with rows delivered, for any range',
         description:
-          'Counts the rows that the server stores now, and says by the ledger what became of ' +
-          'each: delivered, left out by the filter, set aside, in progress, waiting or not ' +
-          'delivered. `verifications/` looks whether the delivered rows are still there.',
+          'Counts the rows that the server stores now, and their states by the ledger: ' +
+          'delivered, left out by the filter, set aside, in progress, waiting or not ' +
+          'delivered. `verifications/` checks whether the delivered rows are still there.',
         querystring: ProofQuery,
         response: { 200: Proof },
       },

@@ -7,7 +7,6 @@ import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant } from '../../../platform/http/schemas.ts';
 
-/** The query of `proof/`. */
 export const ProofQuery = Type.Object({
   after: Type.Optional(queryInstant('Start of the range; default 30 days before its end.')),
   before: Type.Optional(queryInstant('End of the range; default now.')),
@@ -27,12 +26,12 @@ const counts = {
   left_out: count('Stored rows that the event filter or the query leaves out.'),
   delivered: count('Stored rows that the export has delivered.'),
   delivered_twice: count(
-    'Part of `delivered`: rows that a backfill of mode `all` has delivered once more.',
+    'Part of `delivered`: rows that a backfill of mode `all` has delivered again.',
   ),
-  set_aside: count('Rows that the destination refused, kept beside it.'),
-  in_progress: count('Rows that a run has in hand, or that a run left uncertain.'),
+  set_aside: count('Rows that the destination refused, stored beside its table.'),
+  in_progress: count('Rows of a run in progress, or of an uncertain run.'),
   waiting: count('Rows that the schedule will deliver.'),
-  not_delivered: count('Rows that nothing has delivered and nothing will: start a backfill.'),
+  not_delivered: count('Rows that no run has delivered or will deliver: start a backfill.'),
   erased: Type.Integer({
     description:
       'Rows of deliveries in the range that an erasure has removed since; they are no longer ' +
@@ -46,8 +45,8 @@ export const Proof = Type.Object(
     after: instant('Start of the range.'),
     before: instant('End of the range.'),
     by: Type.Enum([...backfill_times]),
-    counted_until: instant('Rows ingested later are not counted: they may still arrive.'),
-    detail: Type.String({ description: 'The sums in a sentence.' }),
+    counted_until: instant('Rows ingested later are not counted, because more may still arrive.'),
+    detail: Type.String({ description: 'The totals in a sentence.' }),
     totals: Type.Object(counts, {
       description:
         'All counts but `stored` and `erased` are null if the rows of the query cannot be traced ' +
@@ -65,7 +64,6 @@ export const Proof = Type.Object(
   },
   { title: 'Proof' },
 );
-/** Rows stored against rows delivered. */
 export type Proof = Static<typeof Proof>;
 /** The counts of a period, or of the range. */
 export type ProofCounts = Proof['totals'];

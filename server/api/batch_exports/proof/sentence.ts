@@ -1,7 +1,7 @@
 import { counted } from '../../../platform/counted.ts';
 import type { ProofCounts } from './schema.ts';
 
-/** Says in a sentence what became of the stored rows of a range. */
+/** Describes the states of a range's stored rows in a sentence. */
 export function sentenceOf(totals: ProofCounts): string {
   const { stored, delivered } = totals;
   if (delivered === null)

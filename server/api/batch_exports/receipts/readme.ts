@@ -1,4 +1,4 @@
-/** Text that says how to check a receipt, for people without Sluice. */
+/** Returns a text that says how to check a receipt, for people without Sluice. */
 export function readmeOf(range: {
   id: string;
   name: string;

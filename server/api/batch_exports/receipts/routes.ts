@@ -10,7 +10,7 @@ import { refuseEmptyRange } from '../range.ts';
 import { ReceiptsQuery } from './schema.ts';
 import { zipReceipts } from './zip.ts';
 
-/** `receipts/` of an export under one mount: the signed receipts of a range as a zip file. */
+/** Route `receipts/` of an export: the signed receipts of a range as a zip file. */
 export function receiptsRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   app.get(
     `${base}:id/receipts/`,
@@ -19,8 +19,8 @@ export function receiptsRoute(app: FastifyInstance, engine: Engine, { base, with
       schema: {
         summary: 'Download the signed receipts of a range as a zip file',
         description:
-          'Has the newest receipt of each delivery to the present destination, the public key ' +
-          'of the server, and a text that says how to check a receipt.',
+          'Contains the newest receipt of each delivery to the current destination, the ' +
+          'public key of the server, and a text that says how to check a receipt.',
         querystring: ReceiptsQuery,
         response: {
           200: {

@@ -6,13 +6,14 @@ import { listDeliveries } from '../../../engine/exports/verification/deliveries.
 import type { DeliveryRange, Position } from '../../../engine/exports/verification/deliveries.ts';
 import { readmeOf } from './readme.ts';
 
-/** Number of receipts that are read from the control store at a time. */
+/** Receipts read from the control store at a time. */
 const page_receipts = 50;
 
 /**
- * The receipts of a range as a zip file, newest first, with the public key and a text that says how
- * to check one. Bounded memory: a receipt is read when the ones before it were sent. If a receipt
- * cannot be read, the stream breaks off, so that nobody takes a part for the whole.
+ * Returns the receipts of a range as a zip file, newest first, with the public key and a text that
+ * says how to check one. Memory is bounded: it reads a receipt after the ones before were sent. If
+ * a receipt cannot be read, the stream breaks off, so that nobody takes a part for the complete
+ * file.
  */
 export function zipReceipts(engine: Engine, range: DeliveryRange & { name: string }): Readable {
   const zip = new ZipFile();
@@ -52,7 +53,7 @@ async function fill(
   zip.end();
 }
 
-/** Adds a file and waits until it was sent; rejects when nobody wants it any more. */
+/** Adds a file and waits until it was sent; rejects if the client has gone. */
 async function add(zip: ZipFile, gone: AbortSignal, name: string, text: string): Promise<void> {
   const content = Readable.from([Buffer.from(text)], { objectMode: false });
   zip.addReadStream(content, name);

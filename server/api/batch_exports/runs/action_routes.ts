@@ -14,7 +14,7 @@ import type { LockedRun } from './store.ts';
 import { tryNow } from './try_now.ts';
 import type { LockedExport } from '../store.ts';
 
-/** `cancel/`, `retry/`, `try_now/` and `redeliver_rejected/` of a run under one mount. */
+/** Routes `cancel/`, `retry/`, `try_now/` and `redeliver_rejected/` of a run. */
 export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): void {
   const action = openAction(within);
   app.post(
@@ -40,7 +40,7 @@ export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): 
     `${base}:batch_export_id/runs/:id/try_now/`,
     ...action(
       'run_tried_now',
-      'Start the next attempt of a run that waits after a failed one',
+      'Start the next attempt of a run whose last attempt failed',
       async (tx, row, run) => {
         await tryNow(tx, row.id, run);
         return run.id;
@@ -57,7 +57,7 @@ export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): 
   );
 }
 
-/** Returns what an action on a run needs: its entry in the log, its summary, and its work. */
+/** Builds the definition of an action on a run: its activity entry, its summary, and its work. */
 function openAction(within: Mount['within']) {
   return (
     activity: string,

@@ -5,16 +5,16 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedRun } from './store.ts';
 
 /**
- * Asks for a run to be taken back; a worker does it within about two seconds. The caller holds the
- * locks on the export and on the run. Asking again is harmless. Throws 409 when the run is over or
- * the destination may be showing it already.
+ * Requests the cancellation of a run; a worker cancels it within about two seconds. The caller
+ * holds the locks on the export and on the run. Repeating it is harmless. Throws 409 if the run has
+ * ended, or if the destination may already show its rows.
  */
 export async function cancelRun(tx: Transaction, exportId: string, run: LockedRun): Promise<void> {
   if (run.status !== 'Starting' && run.status !== 'Running')
-    throw conflict(`The run is over: its status is ${run.status}.`);
+    throw conflict(`The run has ended: its status is ${run.status}.`);
   if (run.committing_at !== null)
     throw conflict(
-      'The destination is making the delivery visible at this moment, which cannot be taken back.',
+      'The destination is committing the delivery now, so it can no longer be cancelled.',
     );
   const changed = await tx.run(
     sql`UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now()
@@ -25,6 +25,6 @@ export async function cancelRun(tx: Transaction, exportId: string, run: LockedRu
       batch_export_id: exportId,
       run_id: run.id,
       level: 'INFO',
-      message: 'Cancelling was asked for.',
+      message: 'Cancellation was requested.',
     });
 }

@@ -5,7 +5,7 @@ import { rowSeconds } from '../../../engine/exports/runs/row_ages.ts';
 import { counter_max } from './schema.ts';
 import type { BatchExportRun } from './schema.ts';
 
-// least() would skip a null, so the cap is a CASE.
+// least() would ignore a null, so the cap is a CASE.
 const capped = (column: Sql) =>
   sql`CASE WHEN ${column} > ${counter_max} THEN ${counter_max} ELSE ${column} END`;
 
@@ -21,7 +21,7 @@ const repeats = sql`CASE WHEN r.replaces ? 'repairs' THEN 'repair'
   WHEN r.replaces IS NOT NULL THEN 'erasure'
   WHEN r.id <> r.delivery_id AND NOT r.is_make_up THEN 'retry' END`;
 
-/** The content of a field, and so its form in JSON: `word` needs only quotes. */
+/** The content of a field, which determines its JSON form: a `word` only needs quotes. */
 type Kind = 'word' | 'text' | 'instant' | 'number' | 'steps';
 type Field = { value: Sql; kind: Kind; isNullable?: true };
 
@@ -82,7 +82,7 @@ const spellings: Record<Exclude<Kind, 'word'>, (value: Sql) => Sql> = {
   text: (value) => sql`to_json(${value})::text`,
   instant: (value) => sql`wire_instant(${value})`,
   number: (value) => sql`(${value})::text`,
-  // Its only texts are instants.
+  // Its only text values are instants.
   steps: (value) => sql`replace(replace(${value}::text, ': ', ':'), ', ', ',')`,
 };
 
@@ -107,7 +107,7 @@ function partsOfText(): Sql[] {
 }
 
 /**
- * The text of the JSON of run `r`, to the byte what the server makes of `run_columns`. Put together
- * by hand, since PostgreSQL's own functions look up the type of each field in each row.
+ * The JSON text of run `r`, byte for byte the same as the server makes from `run_columns`. It is
+ * concatenated, because PostgreSQL's JSON functions look up the type of each field in each row.
  */
 export const run_text = sql`concat(${join(partsOfText(), ', ')})`;

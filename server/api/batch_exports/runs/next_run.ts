@@ -20,20 +20,20 @@ const RunsAhead = Type.Object({
     }),
   ),
   detail: Type.String({
-    description: 'When the next run is due, and what a run that is waited for waits for.',
+    description: 'When the next run is due, and why a pending run waits.',
   }),
 });
 type RunsAhead = Static<typeof RunsAhead>;
 
-/** A page of runs, with what a retry would answer and what is to come beside them. */
+/** A page of runs, with the answers to retries and the next run. */
 export const RunPage = Type.Object(
   { ...cursorPageOf(BatchExportRun).properties, retries: RetryAnswers, ...RunsAhead.properties },
   { title: 'BatchExportRunList' },
 );
 
 /**
- * Says when runs of the export are to come: that of its schedule, and those of a backfill that has
- * not begun; first of all why none of them will begin, where it waits since a restore.
+ * Describes the coming runs of an export: the next scheduled run, and runs of a backfill that has
+ * not begun. If the export waits since a restore, says that first.
  */
 export async function runsAhead(engine: Engine, found: BatchExport): Promise<RunsAhead> {
   const waiting = await findWaitingSentence(engine.db, found.id);
@@ -50,8 +50,8 @@ async function plannedRuns(engine: Engine, found: BatchExport): Promise<RunsAhea
   const backfill =
     waiting === undefined
       ? ''
-      : ` A backfill starts at ${waiting.settles_at}, once all events of before its request are ` +
-        'final.';
+      : ` A backfill starts at ${waiting.settles_at}, once all events ingested before its ` +
+        'request are final.';
   const { next_run } = found;
   if (next_run === null) {
     const why = found.paused

@@ -24,7 +24,7 @@ test('rejected rows go to the place that rejected them again, and to no other', 
   });
   const refused = await redeliver();
   assert.equal(refused.status, 409, refused.text);
-  assert.match(refused.body.detail, /to another place since this run/);
+  assert.match(refused.body.detail, /has changed since this run: it now delivers other rows/);
   const runs = await harness.deps.db.rows(
     sql`SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${id}`,
   );

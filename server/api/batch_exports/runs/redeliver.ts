@@ -9,7 +9,7 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedExport } from '../store.ts';
 import type { LockedRun } from './store.ts';
 
-/** The newest run that has shown a delivery, and whether another one is at it. */
+/** The newest run that has committed a delivery, and whether another run is in progress. */
 type Shown = {
   id: string;
   receipt: string;
@@ -18,9 +18,9 @@ type Shown = {
 };
 
 /**
- * Creates a run that tries the rejected rows of a delivery again, and gives its id. The caller
- * holds the locks on the export and on the run. It is the same delivery, whose rows are already
- * counted as delivered or rejected, so no row occurs twice. Throws 409 when there is nothing to
+ * Creates a run that tries the rejected rows of a delivery again, and returns its id. The caller
+ * holds the locks on the export and on the run. The run repeats the same delivery, whose rows
+ * already count as delivered or rejected, so no row occurs twice. Throws 409 if there is nothing to
  * deliver.
  */
 export async function redeliverRejected(
@@ -40,8 +40,8 @@ export async function redeliverRejected(
 }
 
 /**
- * Creates a run that writes a delivery again in its place, and gives its id.
- * The caller holds the locks on the export and on the run. Throws 409 when it cannot.
+ * Creates a run that writes a delivery again in its place, and returns its id. The caller holds the
+ * locks on the export and on the run. Throws 409 if that is impossible.
  */
 export async function rewriteDelivery(
   tx: Transaction,
@@ -61,8 +61,8 @@ function refuseOpenOrChanged(row: LockedExport, run: LockedRun, shown: Shown): v
   if (shown.is_open) throw conflict('Another run of this delivery is in progress.');
   if (run.revision !== row.revision)
     throw conflict(
-      'The export was changed to deliver other rows or to another place since this run. Start ' +
-        'a backfill to deliver its interval there.',
+      'The export has changed since this run: it now delivers other rows, or to another ' +
+        'place. Start a backfill to deliver its interval there.',
     );
 }
 
@@ -91,12 +91,12 @@ async function insertRedelivery(
       source_records: receipt.source_records,
     },
   });
-  if (id === undefined) throw new Error('A redelivery was taken for a scheduled run.');
+  if (id === undefined) throw new Error('A redelivery was mistaken for a scheduled run.');
   await writeRunLog(tx, { batch_export_id: row.id, run_id: id, level: 'INFO', message });
   return id;
 }
 
-// By the primary key, and by batch_export_runs_repeats: whatever the length of the history.
+// Uses the primary key and batch_export_runs_repeats, so the length of the history does not matter.
 function findShown(
   tx: Transaction,
   exportId: string,

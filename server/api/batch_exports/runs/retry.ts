@@ -15,24 +15,24 @@ import type { LockedExport } from '../store.ts';
 
 const once_more = 'To deliver its interval again, start a backfill of all its rows (mode `all`).';
 
-/** The refusals of a retry, in a sentence. */
+/** The sentence for each refusal of a retry. */
 const refusals: Record<RetryRefusal, string> = {
   in_progress: 'A retry of this run is in progress.',
   completed: `A retry of this run has completed. ${once_more}`,
   delivered:
-    'None of the rows of this run is missing: other runs have delivered them, or are about to. ' +
-    once_more,
+    'No row of this run is missing: other runs have delivered them, or are about to.' + once_more,
   changed:
-    'The export was changed to deliver other rows or to another place since this run failed in ' +
-    `its commit. ${once_more}`,
+    'The export has changed since this run failed in its commit: it delivers other rows, or ' +
+    `to another place. ${once_more}`,
 };
 
 /**
- * Creates a new run that delivers what the old one did not, and gives its id. The caller holds the
- * locks on the export and on the run. Guarantees: nothing is delivered twice. When the commit had
- * begun, the new run is the same delivery and goes on where the old one stopped, so the destination
- * replaces or finds what is there; else it takes what is still missing of its interval, under the
- * same name where that is what the old run had selected. Throws 409 when there is nothing to retry.
+ * Creates a new run that delivers what the old one did not, and returns its id. The caller holds
+ * the locks on the export and on the run. Guarantee: no row is delivered twice. If the commit had
+ * begun, the new run is the same delivery and continues where the old one stopped, so the
+ * destination replaces or finds the existing rows. Otherwise it delivers the missing rows of its
+ * interval, under the same name if the old run had selected exactly these. Throws 409 if there is
+ * nothing to retry.
  */
 export async function retryRun(
   tx: Transaction,
@@ -44,7 +44,7 @@ export async function retryRun(
     throw conflict(
       run.status === 'Completed'
         ? `The run has completed. ${once_more}`
-        : `The run is not over: its status is ${run.status}.`,
+        : `The run has not ended: its status is ${run.status}.`,
     );
   const state = await getDeliveryState(tx, row.id, run.delivery_id);
   const plan = await planRetry(row, run, state, restOf);
@@ -70,7 +70,7 @@ function insertMissing(
   rest: Rectangle[],
 ): Promise<string> {
   const selected = subtract(fromStored(run.selection), []);
-  // Other rows are another delivery: files of the same name would hold those.
+  // Other rows need another delivery id: files of the same name would hold the old rows.
   return isSame(rest, selected)
     ? insert(tx, row, run, selected, run.delivery_id)
     : insert(tx, row, run, rest, uuidv7());
@@ -83,7 +83,7 @@ async function insertContinuation(
   committing_run_id: string,
 ): Promise<string> {
   const id = await insert(tx, row, run, fromStored(run.selection), run.delivery_id);
-  // The slices, the receipt and the place go along: the destination may show exactly these, and a
+  // The slices, the receipt and the place are copied: the destination may show exactly these, and a
   // change of the export must not move them.
   await tx.run(sql`
     UPDATE batch_export_runs n SET records_total_count = o.records_total_count,
@@ -121,7 +121,7 @@ async function insert(
     delivery_id,
     is_make_up: run.is_make_up,
   });
-  if (id === undefined) throw new Error('A retry was taken for a scheduled run.');
+  if (id === undefined) throw new Error('A retry was mistaken for a scheduled run.');
   return id;
 }
 

@@ -25,12 +25,11 @@ export const retried_statuses: readonly string[] = [
   'Terminated',
 ];
 
-/** A reason to refuse a retry. */
 export type RetryRefusal = Exclude<RetryAnswer, 'possible'>;
 
 /**
- * Returns the rest of an area for a new run, as `undelivered` does; a caller that retries many runs
- * knows it.
+ * Returns the undelivered part of an area for a new run, as `undelivered` does; a caller that
+ * retries many runs has it already.
  */
 export type RestOf = (wanted: Rectangle[]) => Promise<Rectangle[]> | Rectangle[];
 
@@ -42,13 +41,13 @@ type DeliveryState = {
   committing_revision: number | null;
 };
 
-/** A refusal, the run whose commit is continued, or the area to deliver. */
+/** A refusal, the run whose commit continues, or the area to deliver. */
 type RetryPlan = { refusal: RetryRefusal } | { continues: string } | { selection: Rectangle[] };
 
-/** The export whose run is retried. */
+/** The export of the run. */
 type Retried = { revision: number; write_rule: WriteRule | null };
 
-/** Plans the retry of an ended run: the one place that says whether a retry is accepted. */
+/** Plans the retry of an ended run. Only this function decides whether a retry is accepted. */
 export async function planRetry(
   of: Retried,
   run: LockedRun,
@@ -62,16 +61,16 @@ export async function planRetry(
       ? { continues: state.committing_run_id }
       : { refusal: 'changed' };
   const selected = subtract(fromStored(run.selection), []);
-  // A backfill with mode all does not ask what was delivered; neither does its retry.
+  // A backfill with mode `all` ignores earlier deliveries, and so does its retry.
   const selection =
     run.backfill?.mode === 'all' ? selected : await restOf(wantedOf(of, run, selected));
   return selection.length === 0 ? { refusal: 'delivered' } : { selection };
 }
 
 /**
- * Returns the planned area of the run, even if the run left a part of it to another run: that one
- * may have ended without it, cancelled. An export that was changed since no longer knows which
- * deliveries of others it left out then.
+ * Returns the planned area of the run, even if it left a part to another run: that run may have
+ * been cancelled without delivering it. If the export has changed since, the deliveries that the
+ * run left out are unknown.
  */
 function wantedOf(
   { revision, write_rule }: Retried,
@@ -82,7 +81,7 @@ function wantedOf(
   return run.is_make_up || run.revision !== revision ? selected : [baseOf(run)];
 }
 
-// By the primary key, and by batch_export_runs_repeats: whatever the length of the history.
+// Uses the primary key and batch_export_runs_repeats, so the length of the history does not matter.
 const stateOf = (exportId: Sql, deliveryId: Sql) => sql`
   SELECT coalesce(bool_or(status IN ('Starting', 'Running')), false) AS open,
     coalesce(bool_or(status = 'Completed'), false) AS completed,
@@ -111,9 +110,9 @@ type Ended = LockedRun & {
 };
 
 /**
- * Returns the answer to a retry of each of these runs at this moment; of those that have not ended
- * badly, none. With `in_turn` each is judged after the retries before it, in the order of the ids,
- * as a bulk action retries them.
+ * Returns the answer to a retry of each of these runs now; none for runs that have not failed or
+ * been cancelled. With `in_turn`, each run is judged after the retries before it, in the order of
+ * the ids, as a bulk action retries them.
  */
 export async function retryAnswers(
   db: Queryable,

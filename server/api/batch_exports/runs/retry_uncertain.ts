@@ -7,9 +7,9 @@ import { retryRun } from './retry.ts';
 import { lockRun } from './store.ts';
 
 /**
- * Retries the runs whose delivery of rows in this area is uncertain, and gives how many these are:
- * each looks whether the destination shows its rows, and delivers them where it does not. The
- * caller holds the lock on the export.
+ * Retries the runs with uncertain deliveries in this area, and returns their number. Each retry
+ * checks whether the destination has the rows, and delivers them if not. The caller holds the lock
+ * on the export.
  */
 export async function retryUncertain(
   tx: Transaction,

@@ -27,7 +27,7 @@ const RunsQuery = Type.Object({
   ),
 });
 
-/** `runs/` of an export under one mount: list, retrieve, logs, receipt. */
+/** Routes `runs/` of an export: list, retrieve, logs, receipt. */
 export function runRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   readingRoutes(app, engine, mount);
   receiptRoute(app, engine, mount);

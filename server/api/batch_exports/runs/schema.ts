@@ -5,7 +5,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 
-/** Every status that a run can have, in the order of a run's life. */
+/** Every status of a run, in the order of its life. */
 export const run_statuses = [
   'Starting',
   'Running',
@@ -21,10 +21,10 @@ export const run_statuses = [
 /** Purposes of a run, in the order of a chart. */
 export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
 
-/** Reasons of a run to deliver something once more. */
+/** Reasons to deliver something again. */
 const repeat_kinds = ['retry', 'erasure', 'rejected_rows', 'repair'] as const;
 
-/** Answers to a retry of a run that has ended without its rows. */
+/** Answers to a retry of a failed or cancelled run. */
 export const retry_answers = [
   'possible',
   'in_progress',
@@ -32,11 +32,10 @@ export const retry_answers = [
   'delivered',
   'changed',
 ] as const;
-/** One of `retry_answers`. */
 export type RetryAnswer = (typeof retry_answers)[number];
 
 /**
- * The largest value of the run's counters on the wire, which are 32-bit; the receipt has the exact
+ * The largest value of a run's counters in answers, which are 32-bit; the receipt has the exact
  * numbers.
  */
 export const counter_max = 2_147_483_647;
@@ -46,7 +45,7 @@ const counter = (description: string) =>
     Type.Integer({
       minimum: 0,
       maximum: counter_max,
-      description: `${description} Stays at ${counter_max} when there are more.`,
+      description: `${description} Stays at ${counter_max} if there are more.`,
     }),
   );
 
@@ -54,11 +53,11 @@ const step = (description: string) =>
   nullable(
     Type.Integer({
       minimum: 0,
-      description: `Milliseconds ${description} Null when it did not come to that.`,
+      description: `Milliseconds ${description} Null if the attempt did not get that far.`,
     }),
   );
 
-/** Duration of the steps of one attempt at a run. */
+/** Durations of the steps of one attempt. */
 export const AttemptSteps = Type.Object(
   {
     attempt: Type.Integer({ minimum: 1 }),
@@ -66,28 +65,28 @@ export const AttemptSteps = Type.Object(
     waited_ms: Type.Integer({
       minimum: 0,
       description:
-        'Milliseconds until then: of the first attempt since the run was planned, of another one ' +
-        'since anything was last heard of the attempt before.',
+        'Milliseconds of waiting before: for the first attempt since the run was planned, ' +
+        'for a later one since the last sign of the attempt before.',
     }),
     counted_ms: step('until the rows to write were known.'),
-    read_ms: step('of the writing in which the source was waited for.'),
+    read_ms: step('of the writing that were spent waiting for the source.'),
     sent_ms: step(
-      'of the writing that are not `read_ms`, from the opening of the destination until all ' +
-        'slices are safe there.',
+      'of the writing without `read_ms`, from opening the destination until it has stored ' +
+        'all slices.',
     ),
     committed_ms: step('of the commit at the destination.'),
   },
   { title: 'AttemptSteps' },
 );
 
-/** One run as it is on the wire. */
+/** A run in answers. */
 export const BatchExportRun = Type.Object(
   {
     id: uuid(),
     status: Type.Enum([...run_statuses], {
       description:
-        '`Failed`: something must be changed before a retry can help. `FailedRetryable`: all ' +
-        'attempts are used up, a retry may help. `Cancelled`: none of its rows is visible.',
+        '`Failed`: you must change something before a retry can help. `FailedRetryable`: all ' +
+        'attempts failed; a retry may help. `Cancelled`: none of its rows is visible.',
     }),
     records_completed: counter('Rows that are safe at the destination.'),
     records_rejected: Type.Integer({
@@ -97,7 +96,7 @@ export const BatchExportRun = Type.Object(
         'Rows that the destination refused and that were set aside. Together with ' +
         '`records_completed` they are `records_total_count` when the run has completed.',
     }),
-    latest_error: nullable(Type.String({ description: 'What went wrong last, and what to do.' })),
+    latest_error: nullable(Type.String({ description: 'The latest error, and what to do.' })),
     data_interval_start: instant('Start of the data interval (inclusive).'),
     data_interval_end: instant('End of the data interval (exclusive).'),
     cursor: nullable(
@@ -111,7 +110,7 @@ export const BatchExportRun = Type.Object(
       ),
     ),
     finished_at: nullable(instant('Time of its end; null while it is in progress.')),
-    last_updated_at: instant('When anything about the run changed last.'),
+    last_updated_at: instant('Time of its latest change.'),
     records_total_count: counter(
       'Rows counted at the source before anything was written; null until they are.',
     ),
@@ -120,8 +119,8 @@ export const BatchExportRun = Type.Object(
     kind: Type.Enum([...run_kinds], {
       description:
         '`scheduled`: the run of an interval. `backfill`: a run of a backfill. `make_up`: ' +
-        "delivers rows that other runs left to a backfill's run which ended without them. A " +
-        'retry has the kind of the run that it repeats.',
+        "delivers rows that other runs left to a backfill's run, which ended without them. A " +
+        'retry has the kind of the run that it retries.',
     }),
     delivery_id: uuid(
       'What the delivery is called at the destination; a retry of the same rows keeps it.',
@@ -140,22 +139,22 @@ export const BatchExportRun = Type.Object(
     repeats: nullable(
       Type.Enum([...repeat_kinds], {
         description:
-          'Why the run delivers something once more: `retry` of a run that did not, `erasure` ' +
-          'writes a delivery without erased rows, `rejected_rows` sends the refused ones again, ' +
-          '`repair` writes a delivery again that the destination has changed. ' +
-          'Null for a first run.',
+          'Why the run repeats a delivery: `retry` of a run that failed, `erasure` writes a ' +
+          'delivery without erased rows, `rejected_rows` sends the refused rows again, ' +
+          '`repair` writes a delivery again that the destination has changed. Null for a ' +
+          'first run.',
       }),
     ),
     oldest_row_seconds: nullable(
       Type.Number({
         minimum: 0,
         description:
-          'Age of its oldest delivered row when readers could see it: seconds from the ingestion ' +
-          'of the row until the run completed. Null where it delivered none, and for most queries.',
+          'Age of its oldest delivered row, from ingestion until the run completed, in ' +
+          'seconds. Null if it delivered no row, and for most queries.',
       }),
     ),
     newest_row_seconds: nullable(
-      Type.Number({ minimum: 0, description: 'The same of its newest delivered row.' }),
+      Type.Number({ minimum: 0, description: 'The same for its newest delivered row.' }),
     ),
     schema_number: nullable(
       Type.Integer({
@@ -170,32 +169,33 @@ export const BatchExportRun = Type.Object(
     ),
     steps: Type.Array(AttemptSteps, {
       description:
-        `The latest ${remembered_attempts_max} attempts at the run, oldest first, with the time ` +
-        'of each step. Reading and sending go side by side, and each millisecond counts for one ' +
-        'of them: the steps of an attempt never overlap, and their sum is its length. While a ' +
-        'run is under way they are as of its latest slice. Empty when no worker has had it.',
+        `The latest ${remembered_attempts_max} attempts at the run, oldest first, with the ` +
+        'time of each step. Reading and sending overlap in time, but each millisecond counts ' +
+        'for one of them: the sum of the steps is the length of the attempt. While a run is ' +
+        'in progress, the times are as of its latest slice. Empty before a worker has taken ' +
+        'it.',
     }),
   },
   { title: 'BatchExportRun' },
 );
 export type BatchExportRun = Static<typeof BatchExportRun>;
 
-/** Answers to a retry of each of the runs of a page. */
+/** Answers to a retry, by the ids of a page's runs. */
 export const RetryAnswers = Type.Record(Type.String(), Type.Enum([...retry_answers]), {
   description:
-    'What a retry would answer now, by the ids of those runs of the page that failed or were ' +
-    'cancelled. `possible`: it would be accepted. `in_progress`, `completed`: another run has ' +
-    'taken up the same delivery. `delivered`: other runs have delivered its rows, or are about ' +
-    'to. `changed`: the export delivers other rows now, or to another place.',
+    "The answer to a retry now, by the ids of the page's failed and cancelled runs. " +
+    '`possible`: it would be accepted. `in_progress`, `completed`: another run has retried ' +
+    'the same delivery. `delivered`: other runs have delivered its rows, or are about to. ' +
+    '`changed`: the export delivers other rows now, or to another place.',
 });
 
-/** The query parameters that narrow the list of runs, beside those of a cursor list. */
+/** The query parameters that filter the list of runs, beyond the parameters of a cursor list. */
 export const RunFilter = Type.Object({
   after: Type.Optional(queryInstant('Only runs whose ordering field is after this instant.')),
   before: Type.Optional(queryInstant('Only runs whose ordering field is before this instant.')),
 });
 
-/** The signed receipt of a completed run, as it lies at the destination. */
+/** The signed receipt of a completed run, as stored at the destination. */
 export const Receipt = Type.Object(
   {
     version: Type.Integer(),
@@ -205,7 +205,7 @@ export const Receipt = Type.Object(
       description: 'Rows counted at the source before anything was written.',
     }),
     records: Type.Integer({
-      description: 'Rows delivered: source_records without rejected_records.',
+      description: 'Rows delivered: source_records minus rejected_records.',
     }),
     rejected_records: Type.Optional(
       Type.Integer({
@@ -224,15 +224,15 @@ export const Receipt = Type.Object(
         rows_digest: Type.Optional(
           Type.String({
             description:
-              "Digest of the rows' contents, for tables that can be compared when the source " +
-              'no longer has the rows.',
+              "Digest of the rows' contents. It allows a comparison of tables after the " +
+              'source has removed the rows.',
           }),
         ),
         digest: Type.Optional(
           Type.String({
             description:
-              'The same, made in another way: for destinations that Sluice sends Parquet to, and ' +
-              'in receipts of older versions.',
+              'The same by another method: for destinations that Sluice sends Parquet to, ' +
+              'and in receipts of older versions.',
           }),
         ),
       }),

@@ -10,7 +10,7 @@ import type { Place } from '../../../platform/http/caller/mount.ts';
 import { run_columns } from './fields.ts';
 import type { BatchExportRun } from './schema.ts';
 
-/** The run as it is on the wire, when its export lies in the place. */
+/** Returns the run in its wire form, if its export is in the place. */
 export function findRun(
   db: Queryable,
   place: Place,
@@ -22,22 +22,22 @@ export function findRun(
       WHERE r.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
 }
 
-/** Filters of a list of runs: statuses, and the open range of the field that orders it. */
+/** Filters of a list of runs: statuses, and an open range of the ordering field. */
 export type RunsWanted = {
   statuses: string[] | undefined;
   after: string | undefined;
   before: string | undefined;
 };
 
-/** Statuses that few runs have, each with the others of its index. */
+/** Statuses that few runs have, grouped by index. */
 const rare_statuses: readonly (readonly string[])[] = [
   ['Starting', 'Running'],
   ['Failed', 'FailedRetryable', 'Cancelled', 'TimedOut', 'Terminated', 'ContinuedAsNew'],
 ];
 
 /**
- * The runs of one page and one more. Leans on batch_export_runs_by_export and
- * batch_export_runs_by_interval; rare statuses alone are each read from batch_export_runs_taken or
+ * Lists the runs of one page and one more. Uses batch_export_runs_by_export and
+ * batch_export_runs_by_interval. Rare statuses alone come from batch_export_runs_taken or
  * batch_export_runs_not_well.
  */
 export function listRuns(
@@ -53,14 +53,14 @@ export function listRuns(
   if (statuses.length === 0 || rare === undefined)
     return db.rows(sql`SELECT ${run_columns} FROM ${matching}
       ${statuses.length === 0 ? empty : sql`AND r.status = ANY (${statuses}::text[])`} ${order}`);
-  // As a text the condition of the index, which would not be taken otherwise.
+  // PostgreSQL uses the index only if the statement repeats its condition as literal text.
   const of_index = raw(`r.status IN (${rare.map((one) => `'${one}'`).join()})`);
   return db.rows(sql`
     SELECT ${run_columns} FROM unnest(${statuses}::text[]) asked CROSS JOIN LATERAL (
       SELECT * FROM ${matching} AND r.status = asked AND ${of_index} ${order}) r ${order}`);
 }
 
-/** Without what is not asked for: a plan for all values reads as far as a condition lets it. */
+/** Leaves out absent conditions: a generic plan would read too many rows. */
 function ofRuns(exportId: string, keyset: Keyset, { after, before }: RunsWanted): Sql {
   const field = keyset.column === 'created_at' ? sql`r.created_at` : sql`r.data_interval_start`;
   return join(
@@ -73,7 +73,7 @@ function ofRuns(exportId: string, keyset: Keyset, { after, before }: RunsWanted)
   );
 }
 
-/** A run as the actions on it see it. */
+/** A run, as the actions read it. */
 export type LockedRun = {
   id: string;
   status: BatchExportRun['status'];
@@ -95,7 +95,7 @@ export const columns_for_actions = sql`r.id, r.status, r.revision, r.delivery_id
     'watermark', wire_instant(b.watermark)) FROM batch_export_backfills b
     WHERE b.id = r.backfill_id) AS backfill`;
 
-/** The run, locked until the transaction ends; the caller holds the lock on its export. */
+/** Locks the run until the transaction ends; the caller holds the lock on its export. */
 export function lockRun(
   tx: Transaction,
   exportId: string,
@@ -107,8 +107,8 @@ export function lockRun(
 }
 
 /**
- * The text of a completed run's signed receipt, to the byte; null before there is one, undefined
- * without such a run.
+ * Returns the exact text of a completed run's signed receipt; null if it has none yet, undefined if
+ * the run does not exist.
  */
 export function findReceipt(
   db: Queryable,

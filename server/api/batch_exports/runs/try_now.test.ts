@@ -44,7 +44,7 @@ test('the next attempt of a waiting run starts at once, and asking again is harm
     assert.deepEqual([answer.status, answer.body.id, await isDue(run)], [200, run, true], time);
   }
   const { results } = (await home.ask('GET', `${url}runs/${run}/logs/`)).body;
-  assert.match(results[0].message, /A person asked for the next attempt/);
+  assert.match(results[0].message, /A person requested the next attempt/);
   const log = await home.ask(
     'GET',
     `/api/organizations/${home.organization.id}/activity/?item_id=${id}&activity=run_tried_now`,

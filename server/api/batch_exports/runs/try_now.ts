@@ -6,15 +6,15 @@ import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedRun } from './store.ts';
 
 /**
- * Lets the next attempt of runs that wait after a failed one start at once, and gives how many
- * these are: of all runs of the export, or only of one. Asking again is harmless. The caller holds
- * the lock on the export. Throws 409 when none waits.
+ * Starts the next attempt of waiting runs at once, and returns their number: all runs of the
+ * export, or one. Repeating it is harmless. The caller holds the lock on the export. Throws 409 if
+ * no run waits.
  */
 export async function tryNow(tx: Transaction, exportId: string, run?: LockedRun): Promise<number> {
   const waiting = await findWaitingSentence(tx, exportId);
   if (waiting !== undefined) throw conflict(waiting);
-  // SKIP LOCKED: a worker is taking that run at this moment. `last_updated_at` stays, since a claim
-  // counts the waiting from it. By batch_export_runs_taken.
+  // SKIP LOCKED: a worker is claiming that run now. `last_updated_at` stays unchanged, because a
+  // claim measures the waiting time from it. Uses batch_export_runs_taken.
   const due = await tx.rows<{ id: string }>(sql`
     UPDATE batch_export_runs SET due_at = least(due_at, now()) WHERE id IN (
       SELECT id FROM batch_export_runs WHERE batch_export_id = ${exportId}
@@ -29,7 +29,7 @@ export async function tryNow(tx: Transaction, exportId: string, run?: LockedRun)
       batch_export_id: exportId,
       run_id: id,
       level: 'INFO',
-      message: 'A person asked for the next attempt: it starts at once.',
+      message: 'A person requested the next attempt: it starts at once.',
     });
   return due.length;
 }
@@ -38,6 +38,6 @@ function refusalOf(run: LockedRun | undefined): string {
   if (run === undefined) return 'No run of this export waits for its next attempt.';
   const { status } = run;
   if (status !== 'Starting' && status !== 'Running')
-    return `The run is over: its status is ${status}.`;
-  return 'The run does not wait for another attempt: a worker has it, or is about to take it.';
+    return `The run has ended: its status is ${status}.`;
+  return 'The run is not waiting for another attempt: a worker has it, or is about to claim it.';
 }

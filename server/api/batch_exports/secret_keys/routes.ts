@@ -9,7 +9,9 @@ import { missing } from '../../../platform/http/errors.ts';
 import { isInPlace } from '../place.ts';
 import { StoredSecrets } from './schema.ts';
 
-/** `:id/secret_keys/` under one mount: the names are sealed with the values, so no row has them. */
+/**
+ * Route `:id/secret_keys/`: the names are sealed together with the values, so no column has them.
+ */
 export function secretKeysRoute(app: FastifyInstance, engine: Engine, mount: Mount): void {
   const { base, within } = mount;
   app.get(
@@ -17,7 +19,7 @@ export function secretKeysRoute(app: FastifyInstance, engine: Engine, mount: Mou
     {
       config: { scope: 'batch_export:read', within },
       schema: {
-        summary: "Which secrets of a batch export's destination are stored",
+        summary: "List which secrets of a batch export's destination are stored",
         response: { 200: StoredSecrets },
       },
     },

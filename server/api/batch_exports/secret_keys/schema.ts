@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 
-/** The answer of `:id/secret_keys/`. */
 export const StoredSecrets = Type.Object(
   {
     secret_keys: Type.Array(Type.String(), {

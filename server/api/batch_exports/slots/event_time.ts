@@ -10,14 +10,14 @@ import { areAlike, plainKind } from './gaps.ts';
 import type { Gap, SlotKind } from './gaps.ts';
 import type { Schedule } from './store.ts';
 
-/** Kinds of runs and backfills that have not simply delivered. */
+/** States of runs and backfills other than plain delivery. */
 type SpanKind = 'retried' | 'in_doubt' | 'failed' | 'cancelled' | 'open' | 'asked';
 
-/** All that decides what a slot of event time is: what backfills by event time have done. */
+/** The facts that decide a slot of event time: the results of backfills by event time. */
 export type Backfilled = Record<SpanKind, Span[]> & {
-  /** The backfills by event time of the export's revision. */
+  /** The backfills by event time in the export's current revision. */
   ids: string[];
-  /** Event times of which everything that came in before the export is delivered, or will be. */
+  /** Event times whose rows ingested before the export's creation are delivered, or will be. */
   delivered: Span[];
   taken: Span[];
 };
@@ -78,8 +78,8 @@ export async function readBackfilled(
 }
 
 /**
- * The event time from `after` to `before` as slots that are alike. Backfills need not begin and end
- * with a slot, so a slot can be in parts.
+ * Divides the event time from `after` to `before` into parts with the same state. Backfills may
+ * start and end within a slot, so a slot can have several parts.
  */
 export function describeEventTime(
   rhythm: Rhythm,
@@ -107,7 +107,7 @@ function kindOf(backfilled: Backfilled, from: number, to: number): SlotKind {
   const isIn = (kind: keyof Omit<Backfilled, 'ids'>) => isCovered(backfilled[kind], from, to);
   const has_failed = isIn('retried') || isIn('failed') || isIn('in_doubt');
   if (isIn('delivered')) return { ...plainKind('delivered'), needed_retries: has_failed };
-  // A run that failed in its commit stays in hand.
+  // A run that failed in its commit still has its rows.
   if (isIn('in_doubt')) return plainKind('in_doubt');
   if (isIn('taken')) return plainKind('under_way');
   if (isIn('failed')) return plainKind('failed');
@@ -121,8 +121,8 @@ function kindOf(backfilled: Backfilled, from: number, to: number): SlotKind {
 export type DeliveredRows = { records_completed: number; records_total_count: number };
 
 /**
- * Counts what the completed runs of the backfills delivered, by the number of the range in which
- * they begin; the ranges begin at `starts` and the last one ends at `end`.
+ * Counts rows that completed backfill runs delivered, by the range in which each run starts. The
+ * ranges start at `starts`, and the last one ends at `end`.
  */
 export async function countDelivered(
   tx: Transaction,

@@ -7,18 +7,18 @@ import {
 import type { SlotReason, SlotState } from './schema.ts';
 import type { Scheduled } from './store.ts';
 
-/** Time in which the workers plan what is due, also after the schedule was changed. */
+/** Time that workers need to plan due runs, also after a change of the schedule. */
 const planning_ms = 60_000;
 
 /** The state of a slot, its reason, and whether a failure came before its delivery. */
 export type SlotKind = { state: SlotState; reason: SlotReason | null; needed_retries: boolean };
-/** The kind of a slot without a failure before. */
+/** A state of a slot without an earlier failure. */
 export const plainKind = (state: SlotState, reason: SlotReason | null = null): SlotKind => ({
   state,
   reason,
   needed_retries: false,
 });
-/** True for slots that are one range when they lie side by side. */
+/** Returns true if two adjacent slots form one range. */
 export function areAlike(one: SlotKind, other: SlotKind): boolean {
   return (
     one.state === other.state &&
@@ -26,14 +26,14 @@ export function areAlike(one: SlotKind, other: SlotKind): boolean {
     one.needed_retries === other.needed_retries
   );
 }
-/** Slots without a run of the schedule that are alike, milliseconds. */
+/** Adjacent slots without a scheduled run that have the same state; times in milliseconds. */
 export type Gap = SlotKind & { from: number; to: number; slots: number };
 
-/** Says what slots without a run of the schedule are. */
+/** Describes slots without a scheduled run. */
 export type GapReader = {
   /**
-   * The slots from one boundary (or end of a run) to another, cut where they begin to be something
-   * else. The time that it takes goes with the causes in between, not with the number of slots.
+   * Returns the slots between two boundaries (or ends of runs), split where their state changes.
+   * Its cost depends on the number of causes in between, not on the number of slots.
    */
   describe(from: number, to: number): Gap[];
 };
@@ -43,7 +43,7 @@ export function openGapReader(scheduled: Scheduled, settle_ms: number): GapReade
   const causes = causesOf(scheduled, settle_ms);
   const edgesBetween = (from: number, to: number): number[] => {
     const edges = new Set([from]);
-    // A cause behind the last slot can lie in the time that it settles.
+    // A cause after the last slot may still fall into its settling time.
     for (let index = firstAfter(causes, from); index < causes.length; index += 1) {
       const at = causes[index]!;
       if (at > to + settle_ms) break;
@@ -58,7 +58,7 @@ export function openGapReader(scheduled: Scheduled, settle_ms: number): GapReade
       const starts = edgesBetween(from, to);
       return starts.map((start, index) => {
         const end = starts[index + 1] ?? to;
-        // All slots between two edges are alike, so the first one tells.
+        // All slots between two edges have the same state, so the first one decides.
         const first_end = Math.min(boundaryAfter(scheduled, start), end);
         return {
           ...kindOfSlot(scheduled, settle_ms, start, first_end),
@@ -71,7 +71,7 @@ export function openGapReader(scheduled: Scheduled, settle_ms: number): GapReade
   };
 }
 
-/** Instants around which a slot may be something else than its neighbour, in order. */
+/** Returns the instants at which the state of a slot may change, in order. */
 function causesOf(scheduled: Scheduled, settle_ms: number): number[] {
   const { delivered, taken, pauses, earlier, now } = scheduled;
   const own = [scheduled.created_at, scheduled.start_at, scheduled.end_at, scheduled.planned_until];
@@ -112,7 +112,8 @@ function kindOfSlot(scheduled: Scheduled, settle_ms: number, from: number, to: n
     return due + planning_ms > now ? plainKind('waiting') : missing('not_planned');
   }
   if (to <= Date.parse(scheduled.created_at)) return plainKind('outside', 'made_later');
-  // A slot is planned when it has settled; what was not by the pause was left out too.
+  // A slot is planned after it has settled, so a pause also skips slots that had not settled when
+  // it began.
   if (pauses.some((pause) => to > pause.from - settle_ms && to <= pause.to))
     return missing('paused');
   if (isTouched(earlier, from, to)) return missing('earlier_revision');

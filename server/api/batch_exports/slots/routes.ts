@@ -19,16 +19,16 @@ import type { Schedule } from './store.ts';
 
 const default_days = 30;
 const day_ms = 24 * 3_600_000;
-/** More than two years of five minutes, or half a year of minutes. */
+/** Most slots: more than two years of five minutes, or half a year of minutes. */
 const slots_max = 250_000;
-/** Days are walked one by one, so their number is bounded too. */
+/** The number of days is limited too, because they are computed one by one. */
 const days_max = 3_660;
 const ranges_max = 10_000;
 
-/** `slots/` of an export under one mount: what became of each interval of its schedule. */
+/** Route `slots/` of an export: the state of each interval of its schedule. */
 export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const schema = {
-    summary: 'What became of the slots of a batch export, as ranges',
+    summary: "List the states of a batch export's slots, as ranges",
     description:
       `A slot is an interval of insertion time that should have a run, in the export's current ` +
       `interval; with \`by=timestamp\` an interval of event time. Adjacent equal slots are one ` +

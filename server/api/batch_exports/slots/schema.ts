@@ -6,7 +6,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 
-/** States of a slot, the best first. */
+/** States of a slot, best first. */
 export const slot_states = [
   'delivered',
   'under_way',
@@ -16,10 +16,9 @@ export const slot_states = [
   'waiting',
   'outside',
 ] as const;
-/** One of `slot_states`. */
 export type SlotState = (typeof slot_states)[number];
 
-/** Why a slot is missing or outside. */
+/** Reasons why a slot is missing or outside. */
 export const slot_reasons = [
   'paused',
   'made_later',
@@ -32,7 +31,6 @@ export const slot_reasons = [
   'after_end',
   'no_backfill',
 ] as const;
-/** One of `slot_reasons`. */
 export type SlotReason = (typeof slot_reasons)[number];
 
 /** The query of `slots/`. */
@@ -51,7 +49,7 @@ export const SlotsQuery = Type.Object({
   ),
 });
 
-/** Slots that lie side by side and are alike. */
+/** Adjacent slots in the same state. */
 export const SlotRange = Type.Object(
   {
     start_at: instant('Start of the first slot (inclusive).'),
@@ -68,13 +66,13 @@ export const SlotRange = Type.Object(
       Type.Enum([...slot_reasons], { description: 'Why it is `missing` or `outside`.' }),
     ),
     needed_retries: Type.Boolean({
-      description: 'True if it is `delivered` or `under_way`, and an attempt at it has failed.',
+      description: 'True if it is `delivered` or `under_way`, and an attempt has failed.',
     }),
     detail: Type.String({ description: 'The state in a sentence, for people.' }),
     first_run: nullable(
       uuid('The run of the schedule for its first slot that has one; null: none has.'),
     ),
-    last_run: nullable(uuid('The same for its last slot that has one.')),
+    last_run: nullable(uuid('The same for its last slot with a run.')),
     records_completed: Type.Integer({
       description:
         'Rows that the latest runs of the schedule for these slots have delivered; by ' +
@@ -86,30 +84,28 @@ export const SlotRange = Type.Object(
   },
   { title: 'SlotRange' },
 );
-/** Slots that lie side by side and are alike. */
 export type SlotRange = Static<typeof SlotRange>;
 
 /** The answer of `slots/`. */
 export const Slots = Type.Object(
   {
-    after: instant('Start of the first slot that was asked for.'),
-    before: instant('End of the last one.'),
+    after: instant('Start of the first requested slot.'),
+    before: instant('End of the last requested slot.'),
     interval: Type.Enum([...intervals]),
-    timezone: Type.String({ description: 'In it days and weeks turn.' }),
+    timezone: Type.String({ description: 'Time zone of day and week boundaries.' }),
     offset_minutes: Type.Integer({
-      description: 'Minutes after midnight (weeks: after Monday midnight) at which they turn.',
+      description: 'Minutes after midnight (weeks: after Monday midnight) at which slots start.',
     }),
     by: Type.Enum([...backfill_times], { description: 'The clock of the slots.' }),
-    slots: Type.Integer({ description: 'How many slots the ranges have together.' }),
+    slots: Type.Integer({ description: 'Number of slots in all ranges.' }),
     ranges: Type.Array(SlotRange, { description: 'Oldest first, without a gap between them.' }),
     next: nullable(
       Type.String({
         format: 'uri',
-        description: 'The ranges that follow, when there are more than one answer has.',
+        description: 'Address of the next ranges, if the answer does not have all.',
       }),
     ),
   },
   { title: 'Slots' },
 );
-/** The answer of `slots/`. */
 export type Slots = Static<typeof Slots>;

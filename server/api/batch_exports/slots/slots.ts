@@ -9,14 +9,14 @@ import { countDelivered, describeEventTime, readBackfilled } from './event_time.
 import { listRunRanges } from './store.ts';
 import type { RunRange, Schedule, Scheduled } from './store.ts';
 
-/** The wanted slots: boundaries in milliseconds, and the largest number of ranges. */
+/** The requested slots: bounds in milliseconds, and the most ranges. */
 export type SlotsWanted = { after: number; before: number; limit: number };
 
 type Range = Gap & Omit<SlotRange, 'start_at' | 'end_at' | 'detail' | keyof SlotKind>;
 
 /**
- * Lists the slots from `after` to `before` as ranges without a gap between them, oldest first.
- * Beyond the limit the last range ends before `before`.
+ * Lists the slots from `after` to `before` as adjacent ranges, oldest first. Beyond the limit the
+ * last range ends before `before`.
  */
 export async function listSlotRanges(
   { settle_seconds }: Pick<Engine, 'settle_seconds'>,
@@ -51,8 +51,8 @@ export async function listSlotRanges(
 }
 
 /**
- * Lists the slots of event time, with what backfills by event time delivered, as `listSlotRanges`
- * lists those of the schedule.
+ * Lists the slots of event time, with the deliveries of backfills by event time, as
+ * `listSlotRanges` does for the schedule.
  */
 export async function listEventTimeRanges(
   tx: Transaction,
@@ -133,31 +133,33 @@ const states: Record<Exclude<SlotState, 'waiting'>, string> = {
   delivered: 'All events ingested then were delivered.',
   under_way: 'A run is delivering it.',
   in_doubt:
-    'A run failed during its commit, so the rows may be there or not: retry the run to find ' +
-    'out.',
+    'A run failed during its commit, so the rows may or may not be there: retry the run to ' +
+    'find out.',
   failed: 'Its run failed: see the error of the run, and retry it.',
   missing: 'It was not delivered.',
-  outside: 'Nobody asked for it.',
+  outside: 'No backfill has requested it.',
 };
 
 /** Why a slot is missing or outside, and what to do. */
 const reasons: Record<SlotReason, string> = {
-  paused: 'The export was paused when it was due: a backfill by `inserted_at` delivers it.',
-  made_later: 'It is from before this export: a backfill delivers older data.',
+  paused:
+    'The export was paused when the slot was due: start a backfill by `inserted_at` to ' +
+    'deliver it.',
+  made_later: 'It is older than this export: start a backfill to deliver it.',
   not_planned:
-    'It is due, and no worker has planned it: the server was down, or is behind. It is planned ' +
-    'as soon as a worker runs.',
+    'It is due, but no worker has planned it: the server was down, or has fallen behind. It ' +
+    'is planned as soon as a worker runs.',
   earlier_revision:
-    'It was delivered before the export started anew, after a change or because its table was ' +
-    'gone: start a backfill to deliver it again.',
+    'It was delivered before the export restarted, after a change or because its table ' +
+    'disappeared: start a backfill to deliver it again.',
   cancelled: 'Its run was cancelled: retry the run, or start a backfill.',
   left_by_another_run:
     'A part of it belonged to another run, which ended without it: start a backfill to ' +
     'deliver the rest.',
-  schedule_changed: 'The schedule was moved past it: a backfill delivers it.',
+  schedule_changed: 'The schedule skipped it after a change: start a backfill to deliver it.',
   before_start: 'It ends before `start_at` of the export.',
   after_end: 'It ends after `end_at` of the export.',
   no_backfill:
-    'No backfill by event time has asked for it. The schedule delivers events by the time of ' +
+    'No backfill by event time has requested it. The schedule delivers events by the time of ' +
     'their ingestion.',
 };

@@ -23,18 +23,18 @@ export type Schedule = Rhythm & {
   now: number;
 };
 
-/** The schedule, and what was delivered: all that decides what a slot is. */
+/** The schedule and the deliveries: all facts that decide the state of a slot. */
 export type Scheduled = Schedule & {
-  /** Insertion times that are wholly delivered, and those that are so with what runs have. */
+  /** Insertion times that are fully delivered, and those that will be after the open runs. */
   delivered: Span[];
   taken: Span[];
-  /** While it was paused. */
+  /** Times of its pauses. */
   pauses: Span[];
   /** Spans of runs of earlier revisions. */
   earlier: Span[];
 };
 
-/** Runs of the schedule side by side whose slots are alike. */
+/** Adjacent scheduled runs whose slots have the same state. */
 export type RunRange = {
   state: 'delivered' | 'under_way' | 'in_doubt' | 'failed' | 'cancelled' | 'left_by_another_run';
   needed_retries: boolean;
@@ -47,21 +47,21 @@ export type RunRange = {
   records_total_count: number;
 };
 
-/** Reads what belongs together as of one instant: a run that ends meanwhile changes nothing. */
+/** Reads everything as of one instant, so that a run that ends meanwhile does not matter. */
 export function inOneLook<Result>(
   db: Database,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
-    // PostgreSQL takes `id <> delivery_id` for true of nearly all runs, and would begin workers,
-    // which takes longer than to read the few.
+    // PostgreSQL estimates that `id <> delivery_id` is true for nearly all runs, and would start
+    // parallel workers, which takes longer than reading the few rows.
     await tx.text(`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
       SET LOCAL max_parallel_workers_per_gather = 0`);
     return work(tx);
   });
 }
 
-/** The schedule of an export, as it is now; undefined when the export is gone. */
+/** Returns the current schedule of an export; undefined if the export does not exist. */
 export async function findSchedule(tx: Transaction, id: string): Promise<Schedule | undefined> {
   const row = await tx.row<Omit<Schedule, 'now'>>(sql`
     SELECT id, team_id, revision, "interval", timezone, offset_minutes, created_at, start_at,
@@ -69,7 +69,10 @@ export async function findSchedule(tx: Transaction, id: string): Promise<Schedul
   return row === undefined ? undefined : { ...row, now: await databaseInstant(tx) };
 }
 
-/** The schedule with what decides about its slots in the range (milliseconds), and next to it. */
+/**
+ * Returns the schedule with the facts that decide its slots in the range (milliseconds) and next to
+ * it.
+ */
 export async function withDelivered(
   tx: Transaction,
   organization_id: string,
@@ -96,13 +99,13 @@ export async function withDelivered(
   };
 }
 
-/** By the activity log, which has every pause: of people, of keys and of the server. */
+/** Reads the activity log, which has every pause by people, keys and the server. */
 async function listPauses(
   tx: Transaction,
   organization_id: string,
   { id, created_at }: { id: string; created_at: string },
 ): Promise<Span[]> {
-  // Leans on activity_by_item.
+  // Uses activity_by_item.
   const rows = await tx.rows<{ at: string; paused: boolean }>(sql`
     SELECT a.created_at AS at, (change ->> 'after')::boolean AS paused FROM activity a
       CROSS JOIN LATERAL json_array_elements(a.changes) change
@@ -131,12 +134,12 @@ async function listEarlier(
   return rows.map(({ from_at, to_at }) => ({ from: Date.parse(from_at), to: Date.parse(to_at) }));
 }
 
-/** Ranges of runs, and where the one begins that did not fit any more; null: these are all. */
+/** Ranges of runs, and the start of the first range beyond the limit; null if these are all. */
 export type RunRanges = { ranges: RunRange[]; next_start: string | null };
 
 /**
- * The runs of the schedule that touch the range, of each slot the latest, as ranges of slots that
- * are alike, in the order of their ends; as many as the limit at most.
+ * Groups the latest run of each slot in the range into ranges with the same state, ordered by their
+ * ends, at most `limit` ranges.
  */
 export async function listRunRanges(
   tx: Transaction,
@@ -157,23 +160,26 @@ export async function listRunRanges(
   return { ranges, next_start: null };
 }
 
-/** A run at which a range begins, or the last one; `completed` and `total` are sums up to it. */
+/**
+ * The first run of a range, or the last run; `completed` and `total` are sums up to and including
+ * it.
+ */
 type RunEdge = Omit<RunRange, 'slots' | 'first_run' | 'last_run'> &
   RangeEnd & { begins: boolean; is_last: boolean; end_before: string; id_before: string };
 
-/** Two instants: intervals that end after the first and begin before the second are meant. */
+/** Two instants: selects intervals that end after the first and start before the second. */
 type RunSpan = { after: string; before: string };
 
-/** The last run of a range: which one it is of all, and their sums up to and with it. */
+/** The last run of a range: its position among all runs, and their sums up to and including it. */
 type RangeEnd = { id: string; end_at: string; number: number; completed: number; total: number };
 
-/** Returns the spans that are not exactly among the others. */
+/** Returns the spans without an equal span among the others. */
 function beyond(others: Span[], spans: Span[]): Span[] {
   const known = new Map(others.map(({ from, to }) => [from, to]));
   return spans.filter(({ from, to }) => known.get(from) !== to);
 }
 
-/** The run before this one. */
+/** Returns the end before this edge. */
 function before(edge: RunEdge): RangeEnd {
   return {
     id: edge.id_before,
@@ -200,10 +206,10 @@ function rangeBetween(begun: RunEdge, end: RangeEnd): RunRange {
 }
 
 /**
- * The edges of the ranges. One pass over the runs, which stops when there are enough: groups would
- * have to be sorted and summed, all of them, before the first is known. First tries come from
+ * Selects the edges of the ranges. It passes over the runs once and stops when it has enough;
+ * grouping would have to sort and sum all runs first. First tries come from
  * batch_export_runs_scheduled_unique in the order of their ends, retries from
- * batch_export_runs_repeats, so that runs of backfills are not looked at.
+ * batch_export_runs_repeats, so no run of a backfill is read.
  */
 function runEdges(scheduled: Scheduled, { limit, ...span }: RunSpan & { limit: number }): Sql {
   const { delivered, taken } = scheduled;

@@ -15,14 +15,14 @@ import type { TimelineWanted } from './store.ts';
 
 const people = satisfying('activity_log:read');
 
-/** `timeline/` of an export under one mount: what happened to it, in one stream. */
+/** Route `timeline/` of an export: all its events in one stream. */
 export function timelineRoutes(
   app: FastifyInstance,
   engine: Engine,
   { base, within }: Mount,
 ): void {
   const schema = {
-    summary: 'What happened to a batch export: runs, changes, pauses, backfills, notices',
+    summary: 'List the history of a batch export: runs, changes, pauses, backfills, notices',
     description:
       'Newest first. Runs that are alike are one entry for each day; a group of the present day ' +
       'moves up as it grows.',

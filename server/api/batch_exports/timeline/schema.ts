@@ -8,19 +8,18 @@ import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { ActivityEntry } from '../../activity/schema.ts';
 import { run_kinds, run_statuses } from '../runs/schema.ts';
 
-/** Entries of a timeline. */
+/** Types of timeline entries. */
 export const entry_types = ['runs', 'change', 'pause', 'backfill', 'notice'] as const;
 
 /** Orders of a timeline. */
 export const timeline_orders = ['at'] as const;
 
-/** Parameters of `timeline/` that stand once. */
+/** Parameters of `timeline/` that may not be repeated. */
 export const TimelineFilter = Type.Object({
   after: Type.Optional(queryInstant('Only from this instant on.')),
   before: Type.Optional(queryInstant('Only before this instant.')),
 });
 
-/** The query of `timeline/`. */
 export const TimelineQuery = Type.Object({
   ...cursorQuery(timeline_orders).properties,
   ...TimelineFilter.properties,
@@ -49,9 +48,9 @@ const Runs = Type.Object({
   data_interval_start: instant('Start of the earliest data interval.'),
   data_interval_end: instant('End of the latest one.'),
   first_run: uuid('The run that was planned first.'),
-  last_run: uuid('The one that was planned last.'),
+  last_run: uuid('The run that was planned last.'),
   error_code: nullable(Type.String()),
-  latest_error: nullable(Type.String({ description: 'The error of the last one.' })),
+  latest_error: nullable(Type.String({ description: 'The error of the last run.' })),
   outage: nullable(Outage),
 });
 
@@ -80,10 +79,10 @@ const NoticeEntry = Type.Object({
   detail: Type.String({ description: 'What was told.' }),
 });
 
-/** One thing that happened to an export. The field of its type is there, the others are null. */
+/** One thing that happened to an export. Only the field of its type is set; the others are null. */
 export const TimelineEntry = Type.Object(
   {
-    id: uuid('Together with `at` the name of the entry.'),
+    id: uuid('Together with `at`, it identifies the entry.'),
     at: instant('When it happened; of runs when the last of them was planned.'),
     type: Type.Enum([...entry_types], {
       description:
@@ -98,7 +97,6 @@ export const TimelineEntry = Type.Object(
   },
   { title: 'TimelineEntry' },
 );
-/** One thing that happened to an export. */
 export type TimelineEntry = Static<typeof TimelineEntry>;
 
 /** A page of a timeline. */

@@ -7,7 +7,7 @@ import { failed_attempt } from '../../../engine/exports/runs/progress.ts';
 import { run_kind } from '../runs/fields.ts';
 import type { TimelineEntry, entry_types } from './schema.ts';
 
-/** Days of runs that one statement groups: the first one, and any later one at most. */
+/** Days of runs that one statement groups: in the first one, and at most in a later one. */
 const window_days = { first: 8, most: 366 };
 
 /** The export, the range and the entries of a timeline. */
@@ -24,7 +24,7 @@ export type TimelineWanted = {
 
 type Entry = { id: string; at: string; type: TimelineEntry['type']; body: unknown };
 
-/** The entries of one page and one more, in the order of the keyset. */
+/** Returns the entries of one page and one more, in the order of the keyset. */
 export async function listTimeline(
   db: Queryable,
   wanted: TimelineWanted,
@@ -45,7 +45,7 @@ export async function listTimeline(
     .map(shown);
 }
 
-// Instants of the wire have one length, so texts are in their order.
+// Instants on the wire have one length, so their texts sort by time.
 function compare(one: Entry, other: Entry): number {
   const [left, right] = [`${one.at} ${one.id}`, `${other.at} ${other.id}`];
   return left < right ? -1 : left > right ? 1 : 0;
@@ -67,7 +67,7 @@ function inRange({ after, before }: TimelineWanted, at: Sql): Sql {
   );
 }
 
-/** All but runs: few for each export, and each by an index over its export. */
+/** Sources of all entries except runs: few for each export, and each has an index by export. */
 function sourcesOf({ organization_id, export_id, types, sees_people }: TimelineWanted): Sql[] {
   const changes = types.includes('change') || types.includes('pause');
   return [
@@ -106,9 +106,9 @@ function sourcesOf({ organization_id, export_id, types, sees_people }: TimelineW
 }
 
 /**
- * The groups of runs of a page and one more: some days first, then as many as will do by what those
- * had, until there are enough or no runs are left; so a page costs what it shows, however many runs
- * a year has. Leans on batch_export_runs_by_export.
+ * Lists the groups of runs for a page and one more: first of a few days, then of more
+ * days by the density of groups, until there are enough. So the cost depends on the page, not on
+ * the number of runs in a year. Uses batch_export_runs_by_export.
  */
 async function listRunGroups(
   db: Queryable,
@@ -127,7 +127,7 @@ async function listRunGroups(
   let days = 0;
   while (groups.length <= keyset.limit) {
     const next = days + daysAfter(days, groups.length, keyset.limit);
-    // Whole days, so that no group is parted.
+    // Whole days, so that no group is split.
     const edge = (count: number) => sql`(date_trunc('day', ${begin})
       + ${isDown ? 1 : 0}::integer * interval '1 day'
       + ${(isDown ? -1 : 1) * count}::integer * interval '1 day')`;
@@ -149,7 +149,7 @@ function daysAfter(days: number, groups: number, limit: number): number {
   return Math.min(window_days.most, Math.max(window_days.first, wanted));
 }
 
-/** One row without an id where the window has no group; `has_more`: runs lie behind the window. */
+/** Returns one row without an id if the window has no group; `has_more`: older runs exist. */
 function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sql): Sql {
   const { export_id } = wanted;
   const isDown = keyset.descending !== keyset.backwards;
@@ -205,7 +205,7 @@ function groupsBetween(wanted: TimelineWanted, keyset: Keyset, from: Sql, to: Sq
     FROM (SELECT 1) one LEFT JOIN page ON true`;
 }
 
-/** Run `r` was delivered, and not at its first attempt. */
+/** Run `r` was delivered, but not at its first attempt. */
 const needed_retries = sql`r.status = 'Completed' AND r.failures > 0`;
 
 /** Returns the error of a run's latest failed attempt. Uses batch_export_logs_by_run. */

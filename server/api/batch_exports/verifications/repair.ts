@@ -13,9 +13,9 @@ import { findDeliveryFinding, noteRepair } from './store.ts';
 import type { FindingRow, VerificationRow } from './store.ts';
 
 /**
- * Starts what repairs a delivery that a verification has found changed, and notes it at its
- * findings. The caller holds the lock on the export. Throws 400 for a delivery of no finding, 409
- * where it cannot be repaired, or its repair is in progress.
+ * Starts the repair of a delivery that a verification found changed, and records it at its
+ * findings. The caller holds the lock on the export. Throws 400 for a delivery without a finding,
+ * and 409 if it cannot be repaired, or its repair is in progress.
  */
 export async function repairDelivery(
   engine: Engine,
@@ -26,7 +26,7 @@ export async function repairDelivery(
 ): Promise<Repair> {
   const finding = await findDeliveryFinding(tx, verification.id, delivery_id);
   if (finding === undefined || finding.delivery === null)
-    throw invalid('delivery', 'invalid_input', 'No finding of this verification is about it.');
+    throw invalid('delivery', 'invalid_input', 'This verification has no finding about it.');
   if (verification.revision !== row.revision)
     throw conflict('The export was changed since this verification. Verify it again.');
   const repair = await startRepair(engine, tx, row, finding.kind, finding.delivery);
@@ -35,8 +35,8 @@ export async function repairDelivery(
 }
 
 /**
- * Starts what repairs a delivery with a finding. The caller holds the lock on the export. Throws
- * 409 where it cannot be repaired, or its repair is in progress.
+ * Starts the repair of a delivery with a finding. The caller holds the lock on the export. Throws
+ * 409 if it cannot be repaired, or its repair is in progress.
  */
 export async function startRepair(
   engine: Engine,
@@ -50,13 +50,13 @@ export async function startRepair(
   if (action === undefined)
     throw conflict('This destination cannot show its rows again, so only you can repair it.');
   const run = await lockRun(tx, row.id, delivery.run);
-  if (run === undefined) throw conflict('The run of this delivery is gone. Verify again.');
+  if (run === undefined) throw conflict('The run of this delivery no longer exists. Verify again.');
   const started = { run: null as string | null, backfill: null as string | null };
   if (action === 'rewrite') started.run = await rewriteDelivery(tx, row, run);
   else if (action === 'retry') started.run = await retryRun(tx, row, run);
   else {
     if (run.status !== 'Completed')
-      throw conflict('This delivery has left the ledger already. Verify again.');
+      throw conflict('This delivery is no longer in the ledger. Verify again.');
     await forgetDelivered(tx, row, { delivery_id, run_id: run.id, selection: run.selection });
     const range = {
       from: Date.parse(delivery.data_interval_start),

@@ -31,7 +31,7 @@ import { shownFinding, shownVerification } from './shown.ts';
 import { findVerification, listFindings, listVerifications } from './store.ts';
 import type { FindingRow, VerificationRow } from './store.ts';
 
-/** `verifications/` of an export under one mount: deliveries compared with their destination. */
+/** Routes `verifications/` of an export: comparisons of deliveries with the destination. */
 export function verificationRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   startRoute(app, engine, mount);
   readingRoutes(app, engine, mount);
@@ -45,12 +45,12 @@ function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Moun
     {
       config: { scope: 'batch_export:write', within },
       schema: {
-        summary: 'Compare what was delivered with what the destination has now',
+        summary: 'Compare the deliveries with the current data at the destination',
         description:
-          'A worker reads the destination again, the newest deliveries first, and compares it ' +
-          'with the receipts and with the source. Without a range it looks at everything that ' +
-          'the export has delivered since its last restart. One verification of an export is ' +
-          'in progress at a time.',
+          'A worker reads the destination again, the newest deliveries first, and compares ' +
+          'it with the receipts and with the source. Without a range, it compares everything ' +
+          'that the export has delivered since its last restart. One verification of an ' +
+          'export is in progress at a time.',
         body: NewVerification,
         response: { 201: Verification },
       },
@@ -124,7 +124,7 @@ function findingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
     {
       config: { scope: 'batch_export:read', within },
       schema: {
-        summary: 'List what a verification has found, with a way to repair it',
+        summary: 'List the findings of a verification, each with its repair',
         querystring: FindingsQuery,
         response: { 200: pageOf(VerificationFinding) },
       },
@@ -178,7 +178,7 @@ function cancelRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
         const { id, status } = await getRow(request, tx);
         body(request, NoFields);
         if (!(await cancelVerification(tx, id)))
-          throw conflict(`The verification is over: its status is ${status}.`);
+          throw conflict(`The verification has ended: its status is ${status}.`);
         record(exportActionEntry('verification_cancelled', row, { verification: { id } }));
         return getVerification(engine, request, tx);
       }),

@@ -10,14 +10,14 @@ import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 
-/** The text of both routes that start a repair. */
+/** The description of both routes that start a repair. */
 export const repair_description =
-  'A run writes files again in their place. So it does with events that are appended to a ' +
-  'table of PostgreSQL or MySQL: what is left of the delivery goes in the same transaction. Any ' +
-  'other delivery to a table leaves the ledger, and a backfill of its data interval delivers ' +
-  'it again: delete what is left first. `repair` of the finding says which way it is.';
+  'For files, a run writes them again in their place. For events that are appended to a ' +
+  'table of PostgreSQL or MySQL, a run does the same, and removes the remaining rows of the ' +
+  'delivery in the same transaction. Any other delivery to a table leaves the ledger, and a ' +
+  'backfill of its data interval delivers it again: delete its remaining rows first. ' +
+  '`repair` of the finding says which way applies.';
 
-/** The body of `verifications/`. */
 export const NewVerification = Type.Object({
   start_at: Type.Optional(
     nullable(instant('Only deliveries whose data interval ends after it; null: all before.')),
@@ -27,7 +27,7 @@ export const NewVerification = Type.Object({
   ),
 });
 
-/** A comparison of deliveries with their destination, as it is on the wire. */
+/** A comparison of deliveries with their destination, in answers. */
 export const Verification = Type.Object(
   {
     id: uuid(),
@@ -37,7 +37,7 @@ export const Verification = Type.Object(
     end_at: nullable(instant('End of the range; null: no bound.')),
     detail: Type.String({ description: 'Its progress or result, in sentences.' }),
     progress: Type.Object({
-      deliveries: nullable(Type.Integer({ description: 'Null before the first part began.' })),
+      deliveries: nullable(Type.Integer({ description: 'Null before the first part begins.' })),
       deliveries_checked: Type.Integer({ description: 'Newest deliveries first.' }),
       records: nullable(Type.Integer({ description: 'Rows of these deliveries.' })),
       records_checked: Type.Integer(),
@@ -54,31 +54,30 @@ export const Verification = Type.Object(
       { description: `The findings by kind; at most ${kept_findings_max} are kept.` },
     ),
     notes: Type.Array(Type.String(), {
-      description: 'How deliveries were compared whose rows could not be read one by one.',
+      description: 'How deliveries were compared if their rows could not be read one by one.',
     }),
     is_unproven: Type.Boolean({
       description: 'True where a part could not be compared; `notes` say why.',
     }),
     verified_through: nullable(
       instant(
-        'All rows ingested before it, since the first interval of the schedule, were found as ' +
-          'delivered. Null before the end, or if that is true of none.',
+        'All rows ingested before this time, since the first interval of the schedule, were ' +
+          'found as delivered. Null before the end, or if the first rows differ.',
       ),
     ),
-    created_at: instant('When it was asked for.'),
+    created_at: instant('Time of the request.'),
     started_at: nullable(instant('When a worker began.')),
     finished_at: nullable(instant('When it ended.')),
-    last_updated_at: instant('When anything about it changed last.'),
+    last_updated_at: instant('Time of its latest change.'),
   },
   { title: 'Verification' },
 );
-/** A comparison of deliveries with their destination, as it is on the wire. */
 export type Verification = Static<typeof Verification>;
 
 /** The ways in which a finding can be repaired. */
 const repair_actions = ['rewrite', 'deliver_again', 'retry'] as const;
 
-/** Something that is not as it was delivered. */
+/** A difference between a delivery and its destination. */
 export const VerificationFinding = Type.Object(
   {
     number: Type.Integer({ description: 'Its place among the findings.' }),
@@ -90,9 +89,9 @@ export const VerificationFinding = Type.Object(
         'ended during the commit.',
     }),
     name: Type.String({ description: 'The row, file or receipt.' }),
-    detail: Type.String({ description: 'What is wrong, as a sentence.' }),
+    detail: Type.String({ description: 'The difference, as a sentence.' }),
     column: nullable(Type.String({ description: 'The differing column.' })),
-    expected: nullable(Type.String({ description: 'Its value as delivered, clipped.' })),
+    expected: nullable(Type.String({ description: 'Its value when delivered, clipped.' })),
     found: nullable(Type.String({ description: 'Its value at the destination, clipped.' })),
     delivery: nullable(
       Type.Object(
@@ -101,7 +100,7 @@ export const VerificationFinding = Type.Object(
           run: uuid('Its newest completed run.'),
           data_interval_start: instant('Start of its data interval.'),
           data_interval_end: instant('End of its data interval.'),
-          by: Type.Enum([...backfill_times], { description: 'The time that the interval is of.' }),
+          by: Type.Enum([...backfill_times], { description: 'The clock of the interval.' }),
         },
         { description: 'The delivery that differs; null where it is not known, or there is none.' },
       ),
@@ -125,10 +124,8 @@ export const VerificationFinding = Type.Object(
   },
   { title: 'VerificationFinding' },
 );
-/** Something that is not as it was delivered. */
 export type VerificationFinding = Static<typeof VerificationFinding>;
 
-/** The query of `findings/`. */
 export const FindingsQuery = Type.Object({
   ...PageQuery.properties,
   kind: Type.Optional(
@@ -149,5 +146,4 @@ export const Repair = Type.Object(
   },
   { title: 'Repair' },
 );
-/** Run or backfill that a repair has started. */
 export type Repair = Static<typeof Repair>;

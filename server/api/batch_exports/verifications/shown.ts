@@ -7,10 +7,10 @@ import { counted } from '../../../platform/counted.ts';
 import type { Verification, VerificationFinding } from './schema.ts';
 import type { FindingRow, VerificationRow } from './store.ts';
 
-/** Below this share of the work nothing can be said about the rest. */
+/** Below this share of finished work, no estimate is possible. */
 const least_share = 0.01;
 
-/** The verification on the wire, with its sentences, at this instant (milliseconds). */
+/** Returns the wire form of the verification with its sentences, at this instant (milliseconds). */
 export function shownVerification(row: VerificationRow, now: number): Verification {
   const {
     revision: _revision,
@@ -64,13 +64,13 @@ function completedSentence(
     return 'Nothing was delivered in this range, so there is nothing to verify.';
   if (differences > 0) return `${counted(differences, 'difference')} found in ${what}.`;
   if (findDestination(destination_type)?.not_verifiable !== undefined)
-    return `The signed receipts are whole: ${what}. Nothing else can be compared.`;
+    return `The signed receipts are intact: ${what}. Nothing else can be compared.`;
   return is_unproven
     ? `No difference found in ${what}, but a part could not be compared.`
     : `Everything is as delivered: ${what}.`;
 }
 
-/** The end, if the rest takes as long as what was done. */
+/** Estimates the end, from the time that the finished part took. */
 function estimatedEnd(row: VerificationRow, now: number): string | null {
   const { started_at, finished_at, deliveries, deliveries_checked, records, records_checked } = row;
   if (started_at === null || finished_at !== null) return null;
@@ -83,7 +83,7 @@ function estimatedEnd(row: VerificationRow, now: number): string | null {
   return isoInstant(Math.round(now + (elapsed * (1 - Math.min(1, share))) / share));
 }
 
-/** The place of an export's rows, and how they go there. */
+/** The place of an export's rows, and how it writes them. */
 type Written = {
   destination_type: string;
   write_rule: WriteRule | null;
@@ -93,7 +93,7 @@ type Written = {
 
 type Action = NonNullable<VerificationFinding['repair']>['action'];
 
-/** Returns how a finding is repaired; undefined where only people can. */
+/** Returns the repair of a finding; undefined if only people can repair it. */
 export function repairOf(
   { kind, delivery }: Pick<FindingRow, 'kind' | 'delivery'>,
   { destination_type, ...written }: Written,
@@ -108,23 +108,27 @@ export function repairOf(
   return isRewritten ? 'rewrite' : 'deliver_again';
 }
 
-/** Are the rows events as they were ingested, each with its own line in a table? */
+/** Returns true if each ingested event is one row of a table, which is only appended. */
 function isAppended({ model, custom_query, write_rule }: Omit<Written, 'destination_type'>) {
   return model === 'events' && custom_query === null && (write_rule?.mode ?? 'append') === 'append';
 }
 
 const repair_details: Record<Action, string> = {
   rewrite:
-    'A run writes this delivery again. Files keep their names. In a table, the run first removes ' +
-    'the rows of this delivery that are left, in the same transaction, so no row is there twice.',
+    'A run writes this delivery again. Files keep their names. In a table, the run first ' +
+    'removes the remaining rows of this delivery, in the same transaction, so no row occurs ' +
+    'twice.',
   deliver_again:
-    'The delivery leaves the ledger, and a backfill delivers its interval again. Rows of it that ' +
-    'are still in the table will be there twice: delete them first. Merged persons are not ' +
-    'doubled.',
+    'The delivery leaves the ledger, and a backfill delivers its interval again. Its rows ' +
+    'that are still in the table would then occur twice: delete them first. Merged persons ' +
+    'do not occur twice.',
   retry: 'A retry finds out whether the rows are there, and delivers them if not.',
 };
 
-/** The repair of a finding on the wire, with what was started; null where only people can. */
+/**
+ * Returns the wire form of a finding's repair, with the run or backfill that was started; null if
+ * only people can repair it.
+ */
 export function shownRepair(
   finding: Pick<FindingRow, 'kind' | 'delivery'>,
   written: Written,
@@ -134,7 +138,7 @@ export function shownRepair(
   return action === undefined ? null : { action, detail: repair_details[action], ...started };
 }
 
-/** The finding on the wire, with its repair. */
+/** Returns the wire form of the finding, with its repair. */
 export function shownFinding(row: FindingRow, written: Written): VerificationFinding {
   const { repair_run_id: run, repair_backfill_id: backfill, ...finding } = row;
   return { ...finding, repair: shownRepair(row, written, { run, backfill }) };

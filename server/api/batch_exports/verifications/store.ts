@@ -26,7 +26,7 @@ const selected = sql`
   CROSS JOIN LATERAL (SELECT json_build_object(${kind_counts}) AS counts
     FROM batch_export_findings f WHERE f.verification_id = v.id) counted`;
 
-/** A verification as it is stored. */
+/** A stored verification. */
 export type VerificationRow = Omit<Verification, 'detail' | 'progress'> & {
   revision: number;
   detail: string | null;
@@ -40,7 +40,7 @@ export type VerificationRow = Omit<Verification, 'detail' | 'progress'> & {
   custom_query: string | null;
 };
 
-/** An export's verifications, newest first. */
+/** Lists an export's verifications, newest first. */
 export function listVerifications(place: Place, exportId: string): List {
   return {
     rows: (
@@ -52,7 +52,7 @@ export function listVerifications(place: Place, exportId: string): List {
   };
 }
 
-/** The verification, when its export lies in the place. */
+/** Returns the verification if its export is in the place. */
 export function findVerification(
   db: Queryable,
   place: Place,
@@ -64,7 +64,7 @@ export function findVerification(
   );
 }
 
-/** A finding as it is stored. */
+/** A stored finding. */
 export type FindingRow = Omit<VerificationFinding, 'repair'> & {
   repair_run_id: string | null;
   repair_backfill_id: string | null;
@@ -76,7 +76,7 @@ const finding_columns = sql`number, kind, name, detail, "column", expected, foun
     'data_interval_end', wire_instant(data_interval_end), 'by', selects_by) END AS delivery,
   repair_run_id, repair_backfill_id`;
 
-/** The findings of a verification, in their order. */
+/** Lists the findings of a verification, in their order. */
 export function listFindings(id: string, kind: string | undefined): List {
   const condition = sql`verification_id = ${id}
     AND (${kind ?? null}::text IS NULL OR kind = ${kind ?? null})`;
@@ -87,7 +87,7 @@ export function listFindings(id: string, kind: string | undefined): List {
   };
 }
 
-/** The first finding about a delivery. */
+/** Returns the first finding about a delivery. */
 export function findDeliveryFinding(
   db: Queryable,
   id: string,
@@ -99,7 +99,7 @@ export function findDeliveryFinding(
     ORDER BY kind = 'uncertain' DESC, number LIMIT 1`);
 }
 
-/** Notes what was started to repair a delivery. */
+/** Records the run or backfill that repairs a delivery. */
 export async function noteRepair(
   db: Queryable,
   id: string,

@@ -6,8 +6,7 @@ const types = ['track', 'page', 'screen', 'identify', 'group', 'alias', 'event']
 const paths = (base: string) => types.map((type) => `${base}${type}/`);
 
 /**
- * The protocol of Jitsu's library: calls of Segment's form, one in a request, under paths of its
- * own.
+ * The protocol of Jitsu's library: calls in Segment's form, one per request, under its own paths.
  */
 export const jitsu: Protocol = {
   name: 'jitsu',

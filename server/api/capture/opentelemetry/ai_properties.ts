@@ -3,10 +3,12 @@ import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { withoutUndefined } from '../../../platform/fields.ts';
 import { takeList } from './written_out.ts';
 
-// Attributes are those of OpenTelemetry's conventions for generative AI (`gen_ai.`, of several
-// years), of Vercel's AI SDK (`ai.`), of OpenLLMetry (`llm.`, `traceloop.`) and of OpenInference.
+// Attributes of OpenTelemetry's conventions for generative AI (`gen_ai.`, of several years), of
+// Vercel's AI SDK (`ai.`), of OpenLLMetry (`llm.`, `traceloop.`) and of OpenInference.
 
-/** Properties of PostHog's, and the attributes that say the same; the first that is there moves. */
+/**
+ * Properties of PostHog, and the attributes with the same meaning; the first existing one is moved.
+ */
 const same: Record<string, readonly string[]> = {
   $ai_input: ['gen_ai.input.messages', 'ai.prompt.messages'],
   $ai_output_choices: ['gen_ai.output.messages'],
@@ -83,14 +85,17 @@ const same: Record<string, readonly string[]> = {
   ],
 };
 
-/** The same for lists of which each field is an attribute: `gen_ai.prompt.0.content`. */
+/** The same for lists with an attribute per field: `gen_ai.prompt.0.content`. */
 const lists: Record<string, readonly string[]> = {
   $ai_input: ['gen_ai.prompt', 'llm.prompts', 'llm.input_messages'],
   $ai_output_choices: ['gen_ai.completion', 'llm.completions', 'llm.output_messages'],
   $ai_tools: ['llm.request.functions', 'llm.tools'],
 };
 
-/** Texts that programs of Vercel's SDK pass beside the call: a name like a property's is one. */
+/**
+ * Texts that programs of Vercel's SDK pass with a call; a name like a property's becomes that
+ * property.
+ */
 const handed_on = /^ai\.(?:telemetry\.metadata|settings\.context)\.(?=\$)/;
 
 const message_roles: Record<string, string> = {
@@ -114,14 +119,11 @@ const kind_names = ['gen_ai.operation.name', 'llm.request.type', 'openinference.
 
 type AtEvent = { name: unknown; attributes: JsonObject; at?: string | undefined };
 
-/**
- * Returns PostHog's name for the event of a span: a trace for one without a parent and without a
- * call.
- */
+/** Returns PostHog's event name for a span: a trace if it has no parent and no call. */
 export function aiEventName(attributes: JsonObject, has_parent: boolean): string {
   const operation = attributes['ai.operationId'];
   if (typeof operation === 'string') {
-    // Spans around such a call have its name without the end.
+    // Spans around such a call have its name without this suffix.
     if (/\.do(?:Generate|Stream)$/.test(operation)) return '$ai_generation';
     if (operation.endsWith('.doEmbed')) return '$ai_embedding';
   } else {
@@ -134,9 +136,9 @@ export function aiEventName(attributes: JsonObject, has_parent: boolean): string
 }
 
 /**
- * The properties of a span's event: PostHog's where an attribute, or an event of the span, says the
- * same, and every other attribute as it is; and the events that say something else. A property that
- * the program itself named so is left as it is. Never throws.
+ * Returns the properties of a span's event, and the remaining events of the span. An attribute or
+ * event with the meaning of a PostHog property gets its name; other attributes keep theirs. A
+ * property that the program named so itself is kept. Never throws.
  */
 export function aiProperties(
   attributes: JsonObject,
@@ -155,7 +157,7 @@ export function aiProperties(
   return { properties: withoutUndefined(all), events };
 }
 
-/** Attributes that repeat the value go with it. */
+/** Removes attributes that repeat the value. */
 function moveFirst(all: JsonObject, names: readonly string[], property: string): void {
   const name = names.find((one) => Object.hasOwn(all, one) && all[one] !== '');
   if (name === undefined || all[property] !== undefined) return;
@@ -178,13 +180,13 @@ function parsed(value: unknown): unknown {
   }
 }
 
-/** OpenInference puts each message into an object of its own. */
+/** OpenInference wraps each message in an object. */
 function unwrapped(item: unknown): unknown {
   const inside = isJsonObject(item) ? (item['message'] ?? item['tool']) : undefined;
   return inside === undefined || Object.keys(item as object).length > 1 ? item : inside;
 }
 
-/** Messages that are events of the span, or that Logfire wrote into the attribute `events`. */
+/** Returns messages from events of the span, or from Logfire's attribute `events`. */
 function takeMessages(all: JsonObject, span_events: AtEvent[]): JsonObject[] {
   const written = parsed(all['events']);
   const entries = Array.isArray(written) ? written.filter(isJsonObject) : [];
@@ -204,7 +206,7 @@ function takeMessages(all: JsonObject, span_events: AtEvent[]): JsonObject[] {
   return others;
 }
 
-/** Returns the text of a choice without its wrapping. */
+/** Returns the text of a choice, unwrapped. */
 function choice(entry: JsonObject): JsonObject {
   const message = parsed(entry['message']);
   return isJsonObject(message) ? { ...message } : entry;
@@ -236,7 +238,7 @@ function promptMessages(prompt: unknown): unknown[] {
   return text === undefined ? first : [...first, { role: 'user', content: text }];
 }
 
-/** Instructions that stand beside the messages become the first of them. */
+/** Separate instructions become the first message. */
 function takeInstructions(all: JsonObject): void {
   const content = textOf(parsed(all['gen_ai.system_instructions']));
   const { $ai_input: messages = [] } = all;
@@ -247,7 +249,7 @@ function takeInstructions(all: JsonObject): void {
   delete all['gen_ai.system_instructions'];
 }
 
-/** The texts of which a message is made, as one; whatever else it is made of stays as it is. */
+/** Joins the text parts of a message; other parts stay unchanged. */
 function textOf(parts: unknown): unknown {
   if (!Array.isArray(parts)) return parts;
   const texts = parts.map((part: unknown) =>

@@ -1,7 +1,7 @@
 import { isJsonObject, nesting_max } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 
-/** A list of `{key, value}` as an object; what has no key is left out. */
+/** Returns a list of `{key, value}` as an object, without entries that have no key. */
 export function plainAttributes(list: unknown, depth = 0): JsonObject {
   if (!Array.isArray(list)) return {};
   return Object.fromEntries(
@@ -14,8 +14,8 @@ export function plainAttributes(list: unknown, depth = 0): JsonObject {
 }
 
 /**
- * Returns the value of a typed one. A number of 64 bits that JavaScript cannot hold stays text. A
- * value deeper than an event may be nested becomes null, and its event is refused for it.
+ * Returns the plain value of a typed value. A 64-bit number beyond JavaScript's range stays text. A
+ * value that is nested too deeply becomes null, and its event is refused.
  */
 export function plainValue(value: unknown, depth = 0): unknown {
   if (!isJsonObject(value) || depth > nesting_max) return null;
@@ -37,7 +37,7 @@ function wholeNumber(value: unknown): unknown {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** JSON has no word for what is not finite. */
+/** JSON cannot express infinite numbers and NaN. */
 function numberOrText(value: unknown): unknown {
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }

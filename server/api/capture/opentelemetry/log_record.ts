@@ -5,11 +5,14 @@ import { plainAttributes, plainValue } from './attributes.ts';
 import { firstOf, id_names, idText, instantOf } from './record.ts';
 import type { Shared } from './record.ts';
 
-/** Attributes that name the person, of the record or else of the resource; the first one counts. */
+/**
+ * Attributes that name the person; those on the record precede those on the resource, and the first
+ * one counts.
+ */
 const who_of_record = ['distinct_id', 'posthogDistinctId', 'user.id', 'enduser.id', 'session.id'];
 const who_of_resource = ['user.id', 'service.instance.id', 'host.id', 'host.name', 'service.name'];
 
-/** The event that a log record stands for: it has the record's `eventName`, or is called `log`. */
+/** Returns the event of a log record: named by the record's `eventName`, or `log`. */
 export function logDraft(record: unknown, { resource, scope }: Shared): Draft {
   if (!isJsonObject(record)) return { name: undefined, distinct_id: undefined, properties: {} };
   const attributes = plainAttributes(record['attributes']);
@@ -21,7 +24,7 @@ export function logDraft(record: unknown, { resource, scope }: Shared): Draft {
     distinct_id_otherwise: 'uuid',
     message_id: firstOf(attributes, id_names),
     at: instantOf(record['timeUnixNano']) ?? instantOf(record['observedTimeUnixNano']),
-    // Nobody says when it was sent, and the clocks of servers are right.
+    // No time of sending exists, and server clocks are right.
     is_at_right: true,
     properties: {
       ...attributes,

@@ -3,15 +3,15 @@ import { values_max } from '../../../engine/ingest/parse/event_list.ts';
 import { nesting_max } from '../../../engine/ingest/parse/exact_json.ts';
 import { tooManyValues } from '../read/unpack.ts';
 
-// A level of a value is up to three messages inside each other, of which the library reads 100. An
-// event that is nested more deeply than events may be is refused by itself, so that ten times as
-// much is read here: else the others of its request were lost with it.
+// A level of a value can be three nested messages, and the library reads 100. An event that is
+// nested too deeply is refused alone. So ten times the depth is read here; otherwise the other
+// events of the request would be lost with it.
 const messages_deep_max = 10 * 3 * nesting_max;
 protobuf.Reader.recursionLimit = messages_deep_max;
 protobuf.util.recursionLimit = messages_deep_max;
 protobuf.Reader.discardUnknown = true;
 
-/** Two bytes can be a message, and ten million of them would take gigabytes as objects. */
+/** A message can take two bytes, and ten million of them would take gigabytes as objects. */
 class BoundedReader extends protobuf.BufferReader {
   private fields = 0;
   override tag(): number {
@@ -27,7 +27,7 @@ const field = (type: string, id: number, rule?: 'repeated') => ({
   ...(rule === undefined ? {} : { rule }),
 });
 
-/** The messages of `ExportLogsServiceRequest` and `ExportTraceServiceRequest`, as far as kept. */
+/** The parts of `ExportLogsServiceRequest` and `ExportTraceServiceRequest` that are kept. */
 const root = protobuf.Root.fromJSON({
   nested: {
     Logs: { fields: { resourceLogs: field('ResourceLogs', 1, 'repeated') } },
@@ -123,13 +123,12 @@ const root = protobuf.Root.fromJSON({
   },
 });
 
-/** The subject of a request: the name of its message. */
+/** The signal of a request, in the name of its message. */
 export type Signal = 'Logs' | 'Spans';
 
 /**
- * The request in the form of its JSON: numbers of 64 bits are text, trace and span ids are bytes.
- * Throws for bytes that are no such message, and an ApiError for one that holds more than a body
- * may.
+ * Returns the request in its JSON form: 64-bit numbers are text, trace and span ids are bytes.
+ * Throws for bytes that are no such message, and an ApiError for one with too many values.
  */
 export function decodeRequest(bytes: Buffer, signal: Signal): unknown {
   const request = root.lookupType(signal);
@@ -137,7 +136,7 @@ export function decodeRequest(bytes: Buffer, signal: Signal): unknown {
   return request.toObject(message, { longs: String, oneofs: false });
 }
 
-/** The bytes of an answer. */
+/** Returns the bytes of an answer. */
 export function encodeAnswer(
   type: `${Signal}Answer` | 'Status',
   value: Record<string, unknown>,

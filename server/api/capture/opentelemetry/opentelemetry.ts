@@ -13,13 +13,16 @@ import { spanDraft } from './span.ts';
 const protobuf_type = 'application/x-protobuf';
 const types = ['application/json', protobuf_type];
 
-/** The codes of google.rpc.Code by status; exporters show them and go by the status. */
+/** Codes of google.rpc.Code by status. Exporters display them, but act on the status. */
 const grpc_codes: Record<number, number> = { 400: 3, 401: 16, 413: 8, 503: 14 };
 
-/** Each event has the attributes of its resource: so much may they be in those of a request. */
+/**
+ * The attributes of a resource are stored with each of its events; this limits their total in a
+ * request.
+ */
 const shared_bytes_max = 256 * 1024 * 1024;
 
-/** Each signal's name for its items, and their treatment. */
+/** The name of each signal's items, and how to read them. */
 const signals: Record<Signal, Form> = {
   Logs: {
     says: 'logs',
@@ -45,8 +48,8 @@ type Form = {
 };
 
 /**
- * Logs and events, and spans of language models, in the form of OpenTelemetry, as JSON or protobuf;
- * the answer has that form too.
+ * Logs, events, and spans of language models in OpenTelemetry's form, as JSON or protobuf. The
+ * answer has the form of the request.
  */
 export const opentelemetry: Protocol = {
   name: 'opentelemetry',
@@ -58,7 +61,7 @@ export const opentelemetry: Protocol = {
       refusals: types,
     },
     {
-      // PostHog's exporters know the first; of the second is what is told a base address.
+      // PostHog's exporters use the first path; exporters with a base address use the second.
       paths: ['/i/v0/ai/otel/', '/i/v0/ai/otel/v1/traces/'],
       summary: 'Send spans of language models with OpenTelemetry',
       answers: types,
@@ -96,7 +99,7 @@ function signalOf({ path }: Sent): Signal {
   return /\/logs\/?$/.test(path) ? 'Logs' : 'Spans';
 }
 
-/** Is the request's body protobuf, as its head says? */
+/** Returns true if the request's header says that its body is protobuf. */
 export function isProtobuf({ headers }: Sent): boolean {
   return headers.content_type?.toLowerCase().startsWith(protobuf_type) === true;
 }
@@ -120,7 +123,7 @@ function partialSuccess({ refused, verdicts }: Outcome, { rejected }: Form) {
 
 function decode(body: unknown, { list, inside, draftOf }: Form): Decoded | undefined {
   if (!isJsonObject(body)) return undefined;
-  // A message may be empty; one of another signal would be lost in silence.
+  // A message may be empty, but one of another signal would silently be lost.
   const isOther = !Object.hasOwn(body, list) && Object.keys(body).length > 0;
   const lists = isOther ? undefined : (body[list] ?? []);
   if (!Array.isArray(lists)) return undefined;
@@ -139,7 +142,8 @@ function decode(body: unknown, { list, inside, draftOf }: Form): Decoded | undef
   });
   if (shared_bytes > shared_bytes_max)
     throw unparsable(
-      'With what their resource says the records take more than 256 MiB: send fewer at a time.',
+      'With the attributes of their resources, the records take more than 256 MiB: send ' +
+        'fewer at a time.',
     );
   const events = all.values().map(({ record, shared }) => draftOf(record, shared));
   return { length: all.length, events, keys: [] };

@@ -7,25 +7,28 @@ export type Shared = { resource: JsonObject; scope: JsonObject };
 /** Attributes that name a record or span, if its program sets them. */
 export const id_names = ['event.id', 'log.record.uid'];
 
-/** The first of the named attributes that is there and is not empty. */
+/** Returns the first named attribute that exists and is not empty. */
 export function firstOf(attributes: JsonObject, names: readonly string[]): unknown {
   const name = names.find((one) => Object.hasOwn(attributes, one) && attributes[one] !== '');
   return name === undefined ? undefined : attributes[name];
 }
 
-/** The id of a trace or span as hexadecimal text; undefined where there is none. */
+/** Returns the id of a trace or span as hexadecimal text; undefined without one. */
 export function idText(id: unknown): unknown {
   const text = id instanceof Uint8Array ? Buffer.from(id).toString('hex') : id;
   return text === '' ? undefined : text;
 }
 
-/** Nanoseconds since the epoch; undefined for 0 and for no number. */
+/** Returns nanoseconds since the epoch; undefined for 0 and for other values than numbers. */
 export function nanosecondsOf(value: unknown): bigint | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' && /^[1-9]\d{0,19}$/.test(text) ? BigInt(text) : undefined;
 }
 
-/** Nanoseconds since the epoch as an instant with microseconds; undefined as `nanosecondsOf`. */
+/**
+ * Returns nanoseconds since the epoch as an instant with microseconds; undefined like
+ * `nanosecondsOf`.
+ */
 export function instantOf(value: unknown): string | undefined {
   const nanoseconds = nanosecondsOf(value);
   if (nanoseconds === undefined) return undefined;

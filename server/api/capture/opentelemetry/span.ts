@@ -8,7 +8,10 @@ import { plainAttributes } from './attributes.ts';
 import { firstOf, id_names, idText, instantOf, nanosecondsOf } from './record.ts';
 import type { Shared } from './record.ts';
 
-/** Attributes that name the person, of the span or else of the resource; the first one counts. */
+/**
+ * Attributes that name the person; those on the span precede those on the resource, and the first
+ * one counts.
+ */
 const who_of_span = [
   'ai.telemetry.metadata.posthog_distinct_id',
   'ai.settings.context.posthog_distinct_id',
@@ -18,7 +21,9 @@ const who_of_span = [
 ];
 const who_of_resource = ['posthog.distinct_id', 'user.id'];
 
-/** A span is one of a language model where its name or an attribute begins so. */
+/**
+ * Prefixes of the span name or of an attribute by which a span of a language model is recognised.
+ */
 const ai_prefixes = ['gen_ai.', 'ai.', 'llm.', 'traceloop.', 'openinference.', 'pydantic_ai.'];
 /** Attributes of a resource that only describe the machine and the process. */
 const machine_prefixes = ['host.', 'process.', 'os.', 'telemetry.'];
@@ -35,9 +40,9 @@ type Span = {
 type SpanEvent = { name: unknown; attributes: JsonObject; at: string | undefined };
 
 /**
- * The event of PostHog's for language models that a span stands for: a generation, an embedding, a
- * trace or another span of one. A span that has nothing of a model is refused as `feature_off`.
- * Attributes keep their names where PostHog has no other for them.
+ * Returns PostHog's event for a span of a language model: a generation, an embedding, a trace or
+ * another span. A span without any sign of a model is refused as `feature_off`. Attributes without
+ * a PostHog name keep their names.
  */
 export function spanDraft(value: unknown, { resource, scope }: Shared): Draft {
   if (!isJsonObject(value)) return { name: undefined, distinct_id: undefined, properties: {} };
@@ -51,10 +56,10 @@ export function spanDraft(value: unknown, { resource, scope }: Shared): Draft {
       : { name: span.name, refused_as: 'feature_off' }),
     distinct_id: who ?? properties['$ai_session_id'] ?? trace_id,
     distinct_id_otherwise: 'uuid',
-    // Sent again it is the same span; ids of nothing but zeros say that there is none.
+    // A repeated span keeps its id; an id of zeros counts as missing.
     message_id: firstOf(span.attributes, id_names) ?? idOf(trace_id, span_id),
     at: instantOf(value['startTimeUnixNano']),
-    // Nobody says when it was sent, and the clocks of servers are right.
+    // No time of sending exists, and server clocks are right.
     is_at_right: true,
     size_bytes_max: ai_event_size_bytes_max,
     properties: {
@@ -124,7 +129,7 @@ function secondsOf(value: JsonObject): number | undefined {
     : Number(end - start) / 1e9;
 }
 
-/** Describes the failure of a span; its last exception describes it best. */
+/** Describes the failure of a span, by its last exception if there is one. */
 function errorOf(status: unknown, events: SpanEvent[]): JsonObject | undefined {
   if (!isJsonObject(status)) return undefined;
   const { code, message } = status;

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 
-/** Deeper than this no list is written out; what is, stays as it came. */
+/** Maximum depth of such lists; deeper attributes stay unchanged. */
 const steps_max = 12;
 type Tree = Map<string, Tree | { value: unknown }>;
 
 /**
- * Takes a list out of attributes that write each of its fields as one, `<name>.<position>.<field>`,
- * also with lists within; undefined without any. Attributes that contradict earlier ones stay.
+ * Extracts a list from attributes that have one name per field, `<name>.<position>.<field>`, also
+ * nested; undefined if there are none. Attributes that contradict earlier ones stay.
  */
 export function takeList(attributes: JsonObject, name: string): unknown[] | undefined {
   const tree: Tree = new Map();
@@ -34,7 +34,7 @@ function put(tree: Tree, steps: string[], value: unknown): boolean {
   return true;
 }
 
-/** An object with numbers for names becomes a list, in their order. */
+/** Converts objects with numeric names to lists, in their order. */
 function plain(tree: Tree): unknown {
   const entries = [...tree].map(
     ([step, next]) => [step, next instanceof Map ? plain(next) : next.value] as const,

@@ -22,11 +22,11 @@ export const posthog: Protocol = {
     },
     {
       paths: ['/i/v1/analytics/events/', '/i/v1/ai/events/'],
-      summary: 'Send events with a client of PostHog, and learn what became of each',
+      summary: 'Send events with a client of PostHog, and get the result of each',
       refusals: ['application/json'],
     },
   ],
-  // A library of Segment's form may be told to use the same path.
+  // A library with Segment's form may be configured to use the same path.
   recognises: (body) => !isJsonObject(body) || body['writeKey'] === undefined,
   decode: (body, sent) => (isWithResults(sent) ? decodeResults(body, sent) : decode(body, sent)),
   alone: (source, sent_at, sent) =>
@@ -62,9 +62,8 @@ function decode(body: unknown, sent: Sent): Decoded | undefined {
 }
 
 /**
- * An event may carry the key of its project itself, and must, where there is no envelope. A
- * property `token` is the application's own where it is no write key and the request names one
- * elsewhere.
+ * An event may contain the key of its project; without an envelope it must. A property `token`
+ * belongs to the application if it is no write key and the request has one elsewhere.
  */
 function keysOf(values: unknown[], sent: Sent): unknown[] {
   const keys: unknown[] = [];
@@ -83,7 +82,7 @@ function draftOf(value: unknown, sent: Sent): Draft {
   const event: JsonObject = isJsonObject(value) ? value : {};
   const properties: JsonObject = isJsonObject(event['properties']) ? event['properties'] : {};
   return {
-    // Only `engage` of old libraries has no name: it sets properties of a person.
+    // Only `engage` of old libraries has no name; it sets properties of a person.
     name: event['event'] ?? (sent.path.startsWith('/engage') ? '$identify' : undefined),
     distinct_id:
       event['distinct_id'] ??
@@ -92,7 +91,7 @@ function draftOf(value: unknown, sent: Sent): Draft {
       properties['$distinct_id'],
     uuid: event['uuid'],
     size_bytes_max: sizeMaxOf(sent),
-    // The only id of posthog-ruby.
+    // The only id that posthog-ruby sends.
     message_id: event['messageId'],
     at: event['timestamp'] ?? ownTime(event, properties, sent),
     offset_ms: event['offset'],
@@ -106,9 +105,9 @@ function draftOf(value: unknown, sent: Sent): Draft {
 }
 
 /**
- * When an event happened by the clock of its sender, where it says how long ago that was: clients
- * count this once, and say the same when they send again, minutes later. Undefined where nothing
- * tells what that clock is worth, or where the page gave the event another time.
+ * Returns when an event happened by the sender's clock, if the sender gives the age of the event.
+ * Clients compute the age once, and repeat it minutes later in a retry. Undefined if the error of
+ * that clock is unknown, or if the page set the event's time.
  */
 function ownTime(event: JsonObject, properties: JsonObject, sent: Sent): number | undefined {
   const isMoved = properties['$event_time_override_provided'] === true;

@@ -4,12 +4,12 @@ import type { ApiError } from '../../../platform/http/errors.ts';
 import { ai_event_size_bytes_max, jsonAnswer } from '../protocol.ts';
 import type { Answer, Decoded, Draft, Outcome, Sent, Verdict } from '../protocol.ts';
 
-/** The largest that an event may be, where the path says so. */
+/** Returns the largest event size, if the path defines one. */
 export function sizeMaxOf({ path }: Sent): number | undefined {
   return path.includes('/ai/') ? ai_event_size_bytes_max : undefined;
 }
 
-/** The events of the wire version that tells what became of each. */
+/** Reads the events of the wire version that reports the result of each. */
 export function decodeResults(body: unknown, sent: Sent): Decoded | undefined {
   const batch = isJsonObject(body) ? body['batch'] : undefined;
   if (!isJsonObject(body) || !Array.isArray(batch)) return undefined;
@@ -36,7 +36,7 @@ function draftOf(value: unknown, sent: Sent): Draft {
   };
 }
 
-/** The client lifted these out of the properties; they go back under the names that they had. */
+/** The client moved these out of the properties; they return under their former names. */
 const lifted = [
   ['event', 'session_id', '$session_id'],
   ['event', 'window_id', '$window_id'],
@@ -56,13 +56,16 @@ function withLifted(event: JsonObject, options: JsonObject, sent: Sent): unknown
   return { ...Object.fromEntries(back), ...properties, ...libraryOf(sent) };
 }
 
-/** The library, which the client says once in the head; PostHog's server puts it back too. */
+/**
+ * Returns the library, which the client sends once in a header; PostHog's server adds it to each
+ * event too.
+ */
 function libraryOf({ headers }: Sent): JsonObject {
   const [, $lib, $lib_version] = /^([^/]+)\/(.+)$/.exec(headers.sdk_info ?? '') ?? [];
   return $lib === undefined ? {} : { $lib, $lib_version };
 }
 
-/** The verdict on each event, by its uuid. */
+/** Returns the verdict on each event, by its uuid. */
 export function resultsAnswer({ verdicts }: Outcome, sent: Sent): Answer {
   const results = Object.fromEntries(
     verdicts.flatMap((verdict) =>
@@ -77,7 +80,7 @@ function resultOf({ is_refused, warnings }: Verdict) {
   return { result: is_refused ? 'drop' : 'warning', details: warnings.join(', ') };
 }
 
-/** An error in the form that these clients read. */
+/** Returns an error in the form that these clients read. */
 export function resultsRefusal(error: ApiError, sent: Sent): Answer {
   const { code, detail } = error.violations[0]!;
   return jsonAnswer({ error: code, error_description: detail, error_uri: null }, echoOf(sent));

@@ -2,7 +2,7 @@ import { unauthenticated } from '../../../platform/http/errors.ts';
 import { jsonAnswer } from '../protocol.ts';
 import type { Answer, Asked, SettingsDoor } from '../protocol.ts';
 
-/** Switches off the other features of PostHog's clients, so that they stop asking for them. */
+/** Turns off the other features of PostHog's clients, so that they stop asking for them. */
 const config = {
   supportedCompression: ['gzip', 'gzip-js'],
   hasFeatureFlags: false,
@@ -49,7 +49,7 @@ function definitions({ has_bearer }: Asked): Answer {
   return jsonAnswer({ flags: [], group_type_mapping: {}, cohorts: {} });
 }
 
-/** The answers to everything that is not an event: flags, surveys, recordings and metrics. */
+/** Answers to requests without events: flags, surveys, recordings and metrics. */
 export const posthogSettings: readonly SettingsDoor[] = [
   {
     paths: ['/array/:key/config'],
@@ -76,15 +76,15 @@ export const posthogSettings: readonly SettingsDoor[] = [
     summary: 'Return no definitions of feature flags',
     answer: definitions,
   },
-  // Clients hand the body to the program as the flag's payload, whatever the status is.
+  // Clients pass the body to the program as the flag's payload, whatever the status is.
   {
     paths: ['/api/projects/@current/feature_flags/:name/remote_config/'],
-    summary: 'Ask for the payload of a feature flag: it is null',
+    summary: 'Return the payload of a feature flag: null',
     answer: () => jsonAnswer(null),
   },
   {
     paths: ['/api/surveys/', '/api/early_access_features/', '/api/web_experiments/'],
-    summary: 'Ask for features that are off: the list is empty',
+    summary: 'Return features that are off: an empty list',
     answer: ({ path }) =>
       jsonAnswer(
         path.includes('surveys')

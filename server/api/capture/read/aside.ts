@@ -18,14 +18,14 @@ import type { Traffic } from './traffic.ts';
 import { UnreadError } from './unpack.ts';
 import type { UnreadBody } from './unpack.ts';
 
-/** A question to the thread: to read a message, to continue with one, or to forget it. */
+/** A question to the thread: read a message, continue with one, or drop it. */
 export type AsideQuestion =
   | { kind: 'open'; message: number; bytes: Uint8Array; sent: Sent }
   | { kind: 'more'; message: number; traffic: Traffic | SentAgain | undefined }
   | { kind: 'drop'; message: number };
 /**
- * The thread's answer, with the parts of an error. `gone` for a message that another thread had
- * before it ended.
+ * The thread's answer, or the parts of an error. `gone`: the message was in a thread that has
+ * ended.
  */
 export type AsideReply =
   | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[]; body: UnreadBody }
@@ -33,21 +33,21 @@ export type AsideReply =
   | ({ kind: 'more' } & Piece<CarriedPart>)
   | { kind: 'gone' };
 
-/** A part of a message as it comes from the thread. */
+/** A part of a message, as the thread sends it. */
 export type CarriedPart = Omit<Read, 'read'> & { read: CarriedRead };
 
 const thread = openThread<AsideQuestion, AsideReply>(
   moduleBeside(import.meta, 'aside_thread'),
   aside_memory_mb_max,
 );
-/** Two bytes of protobuf can be an event, where JSON takes some twenty. */
+/** Two bytes of protobuf can be an event, which takes some twenty bytes of JSON. */
 const protobuf_bytes_min = aside_bytes_min / 8;
 let last_message = 0;
 const nothing = () => {};
 
 /**
- * A message whose events come a few at a time and not before they are wanted. `drop` forgets those
- * that nobody will ask for.
+ * A message whose events arrive in small groups on demand. `drop` frees events that are no longer
+ * needed.
  */
 export type OpenedMessage = Omit<Message, 'read'> & {
   read(traffic?: Traffic | SentAgain): AsyncIterable<Read[]>;
@@ -55,9 +55,9 @@ export type OpenedMessage = Omit<Message, 'read'> & {
 };
 
 /**
- * Reads a message as `openMessage` does; one of 64 KiB and more, of protobuf 8 KiB, beside the
- * event loop, and then its bytes are gone. Between the events of a short one, which can be many and
- * long, others get their turns.
+ * Reads a message like `openMessage`. Messages of 64 KiB and more (protobuf: 8 KiB) are read in
+ * another thread, which takes over their bytes. Between the events of a short message, which can be
+ * many and long, other requests get their turns.
  */
 export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMessage> {
   if (bytes.length < (isProtobuf(sent) ? protobuf_bytes_min : aside_bytes_min)) {
@@ -72,7 +72,7 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
     };
     return { ...message, read: inTurns, drop: nothing };
   }
-  // Numbered here, so that no thread takes the message of another for its own.
+  // Numbered here, so that a thread cannot confuse messages.
   const message = (last_message += 1);
   const reply = await thread.ask({ kind: 'open', message, bytes, sent }, wholeBuffer(bytes));
   if (reply.kind === 'refused') throw refusalOf(reply);
@@ -81,12 +81,12 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
   const drop = () => thread.tell({ kind: 'drop', message });
   const more = async (traffic: Traffic | SentAgain | undefined) => {
     const piece = await thread.ask({ kind: 'more', message, traffic });
-    if (piece.kind !== 'more') throw new Error('The rest of a message ended with its thread.');
+    if (piece.kind !== 'more') throw new Error('The rest of a message was lost with its thread.');
     const reads = piece.reads.map((one) => ({ ...one, read: arrived(one.read) }));
     return { reads, is_last: piece.is_last };
   };
   const read = (traffic?: Traffic | SentAgain) => {
-    // The thread keeps it from the first time on, and rules can be long.
+    // Sent only once, because the thread keeps it and rules can be long.
     let untold = traffic;
     return eachPiece(() => {
       const told = untold;

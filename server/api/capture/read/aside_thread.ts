@@ -11,7 +11,7 @@ import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
 import { UnreadError } from './unpack.ts';
 
-/** The messages that were read and not yet given. */
+/** Messages that were read but not returned completely. */
 const messages = new Map<number, Message['read'] | Iterator<Read<PlainEvent>>>();
 
 function open(message: number, bytes: Uint8Array, sent: Sent): AsideReply {

@@ -2,11 +2,12 @@ import { namespaceOf, nameUuid } from '../../../engine/ingest/parse/create_uuid.
 import type { Draft } from '../protocol.ts';
 import { milliseconds_min, readNumber, readTime } from './times.ts';
 
-// Fixed for ever: the same event gets the same uuid on every server.
+// Never changes: the same event gets the same uuid on every server.
 const event_namespace = namespaceOf('c4b7e8a2-3f6d-5b1e-8a40-6d2f91e7035b');
 
 /**
- * Events about persons whose repeat adds nothing, also if their time has no fraction of a second.
+ * Events about persons that can safely be stored once, even if their times have no fraction of a
+ * second.
  */
 const of_persons = new Set([
   '$identify',
@@ -17,10 +18,10 @@ const of_persons = new Set([
 ]);
 
 /**
- * Opens the naming of events without an id in a request under the key. Guarantee: the same request
- * again gives the same uuids, so that it is stored once; two events of a request have two, however
- * equal they are. Undefined for an event whose time cannot tell it from a later one that is equal:
- * people do the same twice.
+ * Opens the naming of events without an id, for a request with the key. Guarantee: a repeated
+ * request gives the same uuids, so that its events are stored once. Two events of one request
+ * always get two uuids, even if they are equal. Undefined for an event whose time is too coarse to
+ * distinguish it from a later equal one.
  */
 export function openDerivedUuids(key: string): (draft: Draft) => string | undefined {
   const seen = new Map<string, number>();
@@ -36,7 +37,7 @@ export function openDerivedUuids(key: string): (draft: Draft) => string | undefi
   };
 }
 
-/** The naming of the events of a refused one that is sent again: the same each time. */
+/** Names the events of a refused event that is sent again: the same uuids each time. */
 export function openUuidsAgain(id: string): () => string {
   const namespace = namespaceOf(id);
   let at = 0;
@@ -46,7 +47,7 @@ export function openUuidsAgain(id: string): () => string {
   };
 }
 
-/** Does the time say more than the second? */
+/** Returns true if the time is finer than a second. */
 function isFine(at: unknown): boolean {
   const number = readNumber(typeof at === 'string' && /^\d+$/.test(at) ? Number(at) : at);
   if (number !== undefined) return number >= milliseconds_min || !Number.isInteger(number);

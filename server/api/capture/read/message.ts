@@ -27,21 +27,21 @@ for (const protocol of protocols)
   for (const path of new Set(protocol.match.flatMap(({ paths }) => paths)))
     protocols_of_path.set(path, [...(protocols_of_path.get(path) ?? []), protocol]);
 
-/** The wishes of a project for an event that is sent again: its sender is not judged again. */
+/** The settings of a project for an event that is sent again: its sender is not judged again. */
 export type SentAgain = { robot_events?: undefined; intake: Intake | undefined };
 
-/** A message that was read: whose it is, by which protocol, and its events, read one by one. */
+/** A parsed message: its key, its protocol, and its events, read one by one. */
 export type Message = {
   protocol: string;
   key: string;
   length: number;
-  /** Its events, for a project that wants its traffic judged so. Called once. */
+  /** Reads its events, for a project with these traffic settings. Call it once. */
   read(traffic?: Traffic | SentAgain): IteratorObject<Read<PlainEvent>>;
 };
 
 /**
- * Reads the unpacked bytes of a request with events. Throws an ApiError for what is wrong with it
- * as a whole: 401 for its key, and for its form an UnreadError.
+ * Reads the unpacked bytes of a request with events. Throws an ApiError for a fault of the whole
+ * request: 401 for its key, and an UnreadError for its form.
  */
 export function openMessage(bytes: Buffer, sent: Sent): Message {
   try {
@@ -86,18 +86,18 @@ function readMessage(bytes: Buffer, sent: Sent): Message {
   };
 }
 
-/** Opens the record of refused events, unless they are too long for that. */
+/** Opens the record of refused events, unless they are too long to keep. */
 function openAlone({ alone }: Protocol, sent_at: unknown, sent: Sent) {
   if (alone === undefined) return undefined;
   return ({ source }: Draft) => {
-    // No reader takes it, here or at a destination.
+    // Neither this server nor a destination could read it.
     if (isTooDeep(source)) return undefined;
     const text = JSON.stringify(alone(source, sent_at, sent));
     return text.length > refused_content_bytes_max ? undefined : text;
   };
 }
 
-/** The events, each with what was mended of it. */
+/** Returns the events, each with its repaired parts. */
 function* withMended(
   events: Iterator<Draft>,
   mended: MendedEvents,
@@ -105,14 +105,14 @@ function* withMended(
 ): Generator<Draft> {
   let at = 0;
   for (const draft of Iterator.from(events)) {
-    // A lone event owns every value of the body.
+    // If there is only one event, every value of the body belongs to it.
     const own = length === 1 ? [...mended.values()].flat() : mended.get(at);
     yield own === undefined ? draft : { ...draft, mended: [...(draft.mended ?? []), ...own] };
     at += 1;
   }
 }
 
-/** Keeps what is told of an event to so many of each reason as are kept as examples. */
+/** Limits the examples of each reason to the number that is kept. */
 function openThinning(): (read: Read<PlainEvent>) => Read<PlainEvent> {
   const told = new Map<WarningReason, number>();
   return (read) => {
@@ -129,12 +129,12 @@ function openThinning(): (read: Read<PlainEvent>) => Read<PlainEvent> {
   };
 }
 
-/** The protocols that have events at the path, with or without the slash at its end. */
+/** Returns the protocols of the path, with or without a slash at its end. */
 export function protocolsOf(path: string): readonly Protocol[] {
   return protocols_of_path.get(path.endsWith('/') ? path : `${path}/`) ?? [];
 }
 
-/** A GET has its event in the query itself, where it has no `data`. */
+/** Without `data`, the query of a GET is itself the event. */
 function readJson(given: Buffer, sent: Sent): { value: unknown; mended?: MendedEvents } {
   if (given.length === 0 && sent.method === 'GET') return { value: sent.query };
   const bytes = isUtf8(given) ? given : withWholeCharacters(given);
@@ -156,12 +156,12 @@ const half = /\xed[\xa0-\xbf][\x80-\xbf]/g;
 const replacement = Buffer.from('\uFFFD').toString('latin1');
 
 /**
- * The bytes with each character as UTF-8 has it, where its two halves (a surrogate pair) were
- * written one by one; a half alone becomes U+FFFD. Libraries for browsers of some years ago write
- * base64 so, and an emoji must not cost them their events. Other faults stay.
+ * Returns the bytes with each character in valid UTF-8: joins surrogate pairs whose halves were
+ * encoded one by one, and replaces a lone half by U+FFFD. Older browser libraries encode base64 so,
+ * and an emoji must not lose their events. Other faults stay.
  */
 function withWholeCharacters(bytes: Buffer): Buffer {
-  // One letter a byte, so that the bytes can be looked for as text.
+  // One character per byte, so that text functions can search the bytes.
   const text = bytes
     .toString('latin1')
     .replace(pair, (_all, ...bits: string[]) => {

@@ -15,21 +15,21 @@ import type { Judged, TrafficJudge } from './traffic.ts';
 
 /** Longest event name and distinct id that are kept whole, in characters. */
 const name_length_max = 200;
-/** Largest event, in bytes of its row, where its protocol says nothing else. */
+/** Largest event in bytes of its row, unless its protocol defines another limit. */
 const event_size_bytes_max = 2 * 1024 * 1024;
-// Fixed for ever: the same message id gives the same uuid on every server.
+// Never changes: the same message id gives the same uuid on every server.
 const message_namespace = namespaceOf('5f0a3c1e-7d0b-5d0c-9a52-0f9d3d8b7c21');
 
-/** An event that was read, what was not taken as it came, and the uuid as the sender wrote it. */
+/** An event that was read, with its warnings and the uuid as the sender wrote it. */
 export type Read<Event extends IncomingEvent = IncomingEvent> = {
   read: ReadEvent<Event>;
   warnings: WarningReason[];
   uuid: string | undefined;
-  /** For examples of warnings: its name, whose it was, and each value as it came. */
+  /** For examples of warnings: the event's name and person, and each value as sent. */
   told?: Told;
   /** For a refused event: the body of a request with it alone. */
   content?: string | undefined;
-  /** The project does not want it: that is no fault of who sent it. */
+  /** A setting of the project drops it, so its sender made no mistake. */
   is_dropped?: boolean;
 };
 type Told = {
@@ -39,27 +39,28 @@ type Told = {
 };
 
 /**
- * The parts that all events of a request share: its arrival, and the error of its sender's clock.
+ * The parts that all events of a request share: its arrival, and the error of the sender's clock.
  */
 export type Clocks = { received_ms: number; skew_ms: number };
 
-/** The steps before events are read: they are judged, and get names and ids. */
+/** The functions that judge events and give them names and ids. */
 export type Before = {
   judge?: TrafficJudge | undefined;
   named?: ((draft: Draft) => Draft) | undefined;
-  /** Gives a uuid to an event that has none of its own. */
+  /** Returns a uuid for an event without one. */
   derived?: ((draft: Draft) => string | undefined) | undefined;
-  /** Gives the body by which a refused event would come alone. */
+  /** Returns the body of a request with the refused event alone. */
   alone?: ((draft: Draft) => string | undefined) | undefined;
-  /** Applies what the project wants of its events. */
+  /** Applies the project's settings to its events. */
   intake?: Judge | undefined;
   /** The user agent of the sender of the request. */
   user_agent?: string | undefined;
 };
 
 /**
- * Makes of a draft the event to store. Guarantees: what can be kept is kept, cut or replaced under
- * a warning; what cannot is refused under one; never throws for what the draft holds.
+ * Reads a draft and returns the event to store. Stores every value that it can; cuts or replaces
+ * others and records a warning. Refuses the event with a warning if that is impossible. Never
+ * throws for the content of the draft.
  */
 export function readDraft(
   as_sent: Draft,
@@ -118,7 +119,7 @@ export function readDraft(
   return { read, warnings, uuid: sent_uuid, told: { event: name, distinct_id, sent } };
 }
 
-/** Cuts the other distinct id of a merge as those of events are cut. */
+/** Cuts the other distinct id of a merge, with the limit of an event's distinct id. */
 function cutMerge(event: PlainEvent, warn: Warn): void {
   const { merge } = event;
   if (merge === undefined) return;
@@ -140,9 +141,9 @@ function refusalOf(
   };
 }
 
-/** Why an event was refused, for people. */
+/** Sentences that say why an event was refused. */
 const details: { [reason in WarningReason]?: string } = {
-  distinct_id_missing: 'The event names nobody: send a distinct id (user id or anonymous id).',
+  distinct_id_missing: 'The event has no person: send a distinct id (user id or anonymous id).',
   event_name_missing: 'The event has no name.',
   event_refused: 'Arrays and objects of the event are nested more than 100 deep.',
   event_too_large: "An event may take at most 2 MiB, 8 MiB at PostHog's paths for AI.",
@@ -150,14 +151,14 @@ const details: { [reason in WarningReason]?: string } = {
 
 type Warn = (reason: WarningReason, value?: unknown) => void;
 
-/** A value as it came, for people: what is no short text or number is told by its kind. */
+/** Returns a sent value for people: a short text or number, or else its kind. */
 function asSent(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (isJsonObject(value)) return 'an object';
   return excerpt(typeof value === 'string' ? value : JSON.stringify(value)) ?? 'nothing';
 }
 
-/** A text, not longer than examples are. */
+/** Returns a text, cut to the length of an example. */
 function excerpt(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, name_length_max + 1) : undefined;
 }
@@ -178,25 +179,22 @@ function uuidOf(draft: Draft, warn: Warn): string | undefined {
   return undefined;
 }
 
-/**
- * The uuid of an event that a message id names: always the same. Undefined for an id that names
- * nothing.
- */
+/** Returns the uuid for a message id: always the same. Undefined if the id is empty. */
 export function messageUuid(id: unknown): string | undefined {
   const text = textOf(id);
   if (text === undefined || text === '') return undefined;
   return isUuid(text) ? text.toLowerCase() : nameUuid(text.toWellFormed(), message_namespace);
 }
 
-/** A text as it is, and of whatever else the JSON; undefined where there is nothing to tell. */
+/** Returns a text unchanged, and the JSON of other values; undefined without a value. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null || isTooDeep(value)) return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**
- * The text that a value stands for, cut to what is kept; undefined where there is none. Numbers and
- * whatever else is no text become their JSON.
+ * Returns a value as text, cut to the stored length; undefined without a value. Other values than
+ * text become their JSON.
  */
 function shortText(value: unknown, cut: WarningReason, warn: Warn): string | undefined {
   let text = textOf(value);
@@ -212,8 +210,8 @@ function shortText(value: unknown, cut: WarningReason, warn: Warn): string | und
 }
 
 /**
- * Returns the end of so many characters, an emoji counted as one, as the protocols' own servers
- * count.
+ * Returns where to cut after so many characters, with an emoji counted as one, as the protocols'
+ * own servers do.
  */
 function endOf(text: string, characters: number): number {
   let end = 0;
@@ -222,7 +220,7 @@ function endOf(text: string, characters: number): number {
   return end;
 }
 
-/** When it happened, as the store reads it. */
+/** Returns the time of the event in the store's format. */
 function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn): string {
   const { at, offset_ms, is_at_right = false } = draft;
   const isNamed = at !== undefined && at !== null;
@@ -239,11 +237,11 @@ function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn)
     warn('timestamp_clamped', given);
     return arrivalInstant(received_ms);
   }
-  // As it was sent it keeps its microseconds.
+  // An unchanged time keeps its microseconds.
   const as_sent = shift_ms === 0 && typeof at === 'string' ? exactInstant(at) : undefined;
   const instant = as_sent ?? instantOf(read_ms + shift_ms);
   if (instant === undefined) warn('timestamp_ignored', given);
-  // Clocks that were never set say so, and programs that send nothing for a time.
+  // Clocks that were never set have such times, and so do programs that send 0.
   else if (instant < '1971') warn('timestamp_of_1970', given);
   return instant ?? arrivalInstant(received_ms);
 }
@@ -253,7 +251,7 @@ function instantOf(milliseconds: number): string | undefined {
   return parseInstant(isoInstant(Math.trunc(milliseconds)));
 }
 
-/** The properties, with what is to be set of the person within them. */
+/** Returns the properties, with the person's properties inside. */
 function propertiesOf(draft: Draft, warn: Warn): Record<string, unknown> {
   const given = draft.properties ?? {};
   if (!isJsonObject(given)) warn('properties_ignored', given);

@@ -1,24 +1,23 @@
 import { isNumberText } from '../../../engine/ingest/parse/exact_json.ts';
 import { isDay, parseInstant } from '../../../engine/ingest/parse/instant.ts';
 
-/** Differences below this are the way of the request and its repeats, not a wrong clock. */
+/** A smaller difference comes from the network and retries, not from a wrong clock. */
 const skew_ms_min = 30_000;
-/**
- * Distance from which a future time becomes now: a clock can be a time zone wrong, and not more.
- */
+/** A time further in the future becomes now; a smaller difference can be a wrong time zone. */
 export const future_ms_max = 23 * 3_600_000;
 
 /**
- * Numbers of epoch time from here on are milliseconds: as seconds they would lie beyond the year
+ * From here on, numbers of epoch time are milliseconds: as seconds they would be after the year
  * 5000.
  */
 export const milliseconds_min = 100_000_000_000;
-/** No time is spelled longer; what follows looks for its zone in time by the square of that. */
+/** No time is longer. The search for a zone takes time quadratic in the length. */
 const text_length_max = 200;
 const iso_day = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;
 const without_zone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?$/;
-// Forms of JavaScript, mail and old libraries: `Wed May 01 2024 10:00:00 GMT+0200 (CEST)`, `Wed, 01
-// May 2024 10:00:00 GMT`, `2024/05/01 10:00:00`.
+// Removes a comment from formats of JavaScript, mail and old libraries:
+// `Wed May 01 2024 10:00:00 GMT+0200 (CEST)`, `Wed, 01 May 2024 10:00:00 GMT`,
+// `2024/05/01 10:00:00`.
 const comment = /\s*\([^()]*\)\s*$/;
 const year = /\d{4}/;
 const minus = /^\s*-/;
@@ -30,7 +29,7 @@ const strange_word = new RegExp(
 const zone = /(?:z|utc?|gmt|[ecmp][sd]t|(?:\d:\d\d(?:[.,]\d+)?|gmt|utc|\s)\s*[+-]\d\d:?\d\d)$/i;
 
 /**
- * The milliseconds since the epoch that a text or number names, in any spelling that SDKs use;
+ * Returns the milliseconds since the epoch for a text or number, in any format that SDKs use;
  * undefined for anything else. A text without a zone is UTC.
  */
 export function readTime(value: unknown): number | undefined {
@@ -46,22 +45,25 @@ export function readTime(value: unknown): number | undefined {
   return number === undefined ? readSpelled(text) : undefined;
 }
 
-/** The number that JSON had, also where it is kept as its text (`1.0`); undefined for no number. */
+/**
+ * Returns the number of a JSON value, also if it is kept as text (`1.0`); undefined for other
+ * values.
+ */
 export function readNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'object' || !isNumberText(value)) return undefined;
   return Number(JSON.stringify(value));
 }
 
-/** An instant of ISO 8601, of UTC where it names no zone, with its microseconds. */
+/** Returns an instant of ISO 8601 with its microseconds, in UTC if it has no zone. */
 export function exactInstant(text: string): string | undefined {
   return parseInstant(without_zone.test(text) ? `${text}Z` : text);
 }
 
 /**
- * A time that is spelled in another way than ISO's instants. It names its year and no word that
- * is not of a date: the parser of JavaScript takes `order 5` for a day in May 2001. Without a zone
- * that parser would take the zone of this machine.
+ * Reads a time in another format than ISO's instants. It must have a year and only words of dates:
+ * JavaScript's parser reads `order 5` as a day in May 2001. Without a zone, that parser would use
+ * the zone of this machine.
  */
 function readSpelled(given: string): number | undefined {
   const text = given.replace(comment, '').trim();

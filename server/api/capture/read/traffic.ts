@@ -6,24 +6,24 @@ import type { EventFate, ProjectTraffic } from '../../projects/schema.ts';
 import type { Visit } from './visitors.ts';
 
 /**
- * A project's wishes about robots and its own people, and the sender of the request. Plain data.
+ * A project's settings about robots and its own people, and the sender of the request. Plain data.
  */
 export type Traffic = ProjectTraffic & Visit & { intake: Intake | undefined };
 
-/** The kind of traffic of an event that is not kept unchanged, the reason, and its fate. */
+/** The reason and effect for an event that the traffic settings drop or mark. */
 export type Judged = {
   kind: 'robot' | 'internal';
   by: string;
   fate: Exclude<EventFate, 'keep'>;
 };
 
-/** Judges the events of a request by their properties; undefined for those that are kept. */
+/** Judges the events of a request by their properties; undefined if the event is kept unchanged. */
 export type TrafficJudge = (properties: unknown) => Judged | undefined;
 
-/** Names that crawlers, monitors, previews and automated browsers give themselves. */
+/** Names of crawlers, monitors, previews and automated browsers. */
 const robots = new RegExp(
   [
-    // Cubot makes phones.
+    // Cubot is a brand of phones.
     String.raw`(?<!cu)bot(\b|_)|crawl|spider|slurp|scrap(er|y)\b|archiver|headless|phantomjs`,
     'lighthouse|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|newrelicpinger|datadog',
     'facebookexternalhit|meta-external|facebookcatalog|whatsapp|embedly|skypeuripreview|vkshare',
@@ -37,7 +37,9 @@ const robots = new RegExp(
   'i',
 );
 
-/** Does the text of `User-Agent` belong to a known robot? A library of a server is none. */
+/**
+ * Returns true if the text of `User-Agent` belongs to a known robot. A server library is no robot.
+ */
 export function isRobot(user_agent: string): boolean {
   return robots.test(user_agent);
 }
@@ -47,9 +49,9 @@ const agent_names = ['$raw_user_agent', '$user_agent', 'user_agent.original', 'u
 const address_names = ['$ip', 'client.address', 'ip'];
 
 /**
- * Opens the judge of a request. The event's own browser and address count first; the request's
- * address counts only if a browser sent it, because that of a server says nothing about the people
- * of its events. Undefined if everything is kept.
+ * Opens the judge of a request. The event's own browser and address come first. The request's
+ * address counts only if a browser sent it, because a server's address says nothing about the
+ * persons of its events. Undefined if every event is kept.
  */
 export function openTraffic(traffic: Traffic | undefined): TrafficJudge | undefined {
   if (traffic === undefined) return undefined;
@@ -72,14 +74,14 @@ export function openTraffic(traffic: Traffic | undefined): TrafficJudge | undefi
   };
 }
 
-/** Programs of servers name themselves otherwise. */
+/** Server programs have other names. */
 function isBrowser(user_agent: string | undefined): user_agent is string {
   return user_agent?.startsWith('Mozilla/') === true;
 }
 
 /**
- * The user agent of the person of an event: the event's own, else that of the request where a
- * browser sent it for itself.
+ * Returns the user agent of an event's person: the event's own, or the request's if a browser sent
+ * it.
  */
 export function personAgentOf(
   properties: JsonObject,

@@ -16,9 +16,9 @@ import type { ErrorType } from '../../../platform/http/error_codes.ts';
 
 /** Largest body of a request, in bytes, packed and unpacked: 20 MiB. */
 export const capture_size_bytes_max = 20 * 1024 * 1024;
-/** Largest form with base64: browsers send what fits into a beacon. */
+/** Largest form with base64: browsers send as much as fits into a beacon. */
 const form_size_bytes_max = 1024 * 1024;
-/** So often something may be packed in something else: gzip in base64 in a form is three. */
+/** Most nested packings; gzip in base64 in a form has three. */
 const layers_max = 4;
 
 const unpackers = {
@@ -31,10 +31,10 @@ const unpackers = {
 type Packing = keyof typeof unpackers;
 
 /**
- * Unpacks a body completely: its bytes tell the packing, and the header `Content-Encoding` only
- * where bytes cannot (brotli, deflate without a head). Throws 413 beyond 20 MiB, without unpacking
- * more, and 400 for broken data. `hold` hears the number of bytes held, received and unpacked; its
- * errors end the unpacking.
+ * Unpacks a body completely. Its bytes identify the packing; the header `Content-Encoding` only
+ * counts where bytes cannot (brotli, deflate without a header). Throws 413 beyond 20 MiB, without
+ * unpacking more, and 400 for broken data. Reports the number of received and unpacked bytes to
+ * `hold`, whose errors stop the unpacking.
  */
 export async function unpackBody(
   bytes: Buffer,
@@ -77,7 +77,7 @@ function packingOf(bytes: Buffer): Packing | undefined {
   if (bytes.length < 4) return undefined;
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'gzip';
   if (bytes.readUInt32LE(0) === 0xfd2fb528) return 'zstd';
-  // RFC 1950: the window of 32 KiB that everybody uses, and a head that is a multiple of 31.
+  // RFC 1950: the usual window of 32 KiB, and a header that is a multiple of 31.
   return bytes[0] === 0x78 && bytes.readUInt16BE(0) % 31 === 0 ? 'deflate' : undefined;
 }
 
@@ -96,7 +96,7 @@ function isJson(bytes: Buffer): boolean {
 const form = /^(?:[\w.-]+=[^&]*&)*?data=/;
 const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** The bytes that a form's `data` or a text of base64 holds; undefined where it is neither. */
+/** Returns the bytes inside a form's `data` or a base64 text; undefined for other bytes. */
 function textInside(bytes: Buffer): Buffer | undefined {
   if (bytes.length === 0 || isJson(bytes)) return undefined;
   const head = bytes.subarray(0, 4096).toString('latin1');
@@ -112,44 +112,44 @@ function textInside(bytes: Buffer): Buffer | undefined {
   return inside;
 }
 
-/** 400 for a body of more values than one may hold. */
+/** Returns the 400 for a body with too many values. */
 export function tooManyValues(): ApiError {
-  return unparsable('The body holds more than two million values: send fewer events at a time.');
+  return unparsable('The body has more than two million values: send fewer events at a time.');
 }
 
-/** Clients' name for a packing of old libraries, which its bytes do not tell. */
+/** The name of a packing in old libraries, which its bytes do not identify. */
 export const lz64 = 'lz64';
 
-/** 400 that says what to do about such a body. */
+/** Returns the 400 that says what to do about such a body. */
 export function packedWithLz64(): ApiError {
   return unparsable(
-    'The body is packed with lz64, which this server does not read: take a newer posthog-js, or ' +
-      'set `disable_compression: true` in its options.',
+    'The body is packed with lz64, which this server does not read: use a newer posthog-js, ' +
+      'or set `disable_compression: true` in its options.',
   );
 }
 
 /**
- * The bytes that the base64 holds; undefined for a word that only looks like it, so that nobody is
- * told of bytes which they never sent.
+ * Returns the bytes inside base64; undefined for a word that only resembles base64, so that a
+ * warning never shows bytes that nobody sent.
  */
 function bytesInside(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return packingOf(bytes) !== undefined || isJson(bytes) || isUtf8(bytes) ? bytes : undefined;
 }
 
-/** The bytes of a `data` parameter: base64, or JSON as it is. */
+/** Returns the bytes of a `data` parameter: base64, or plain JSON. */
 export function dataOf(data: string): Buffer {
-  // A plus that was not escaped arrives as a blank.
+  // An unescaped plus arrives as a space.
   const text = data.trim().replaceAll(' ', '+');
   return base64.test(text) ? Buffer.from(text, 'base64') : Buffer.from(data);
 }
 
 const inside = new RegExp(`(?<![0-9A-Za-z_])slp_${write_key_characters}(?![0-9A-Za-z])`);
 
-/** An unreadable body, and the write key in it. */
+/** An unreadable body, and its write key. */
 export type UnreadBody = { key?: string | undefined; bytes?: Uint8Array | undefined };
 
-/** 400 for a body that could not be read. */
+/** The 400 for an unreadable body. */
 export class UnreadError extends ApiError {
   readonly body: UnreadBody;
   constructor(type: ErrorType, violations: Violation[], body: UnreadBody) {

@@ -4,23 +4,23 @@ import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { Draft } from '../protocol.ts';
 
-/** The facts that distinguish the visitors of a project who store nothing. Plain data. */
+/** The facts that distinguish a project's visitors without cookies. Plain data. */
 export type Visit = {
   team_id: number;
   user_agent: string | undefined;
   address: string;
-  /** The salt of the day of the request. */
+  /** The salt of the request's day. */
   visitor_salt: string;
 };
 
-/** Sources of the id, which are not stored beside it. */
+/** Properties that the id is derived from, which are not stored with it. */
 const told_apart_by = ['$ip', '$raw_user_agent'] as const;
 
 /**
- * Names the visitors without cookies of a request, to whom their SDK gives one common name.
- * Guarantee: the same browser at the same address is the same visitor of a project for a day, and
- * once the salt of that day is deleted, nobody can tell from the id who it was. The event's own
- * address and browser count before those of the request: a server may have passed it on.
+ * Names the visitors without cookies of a request, for whom the SDK sends one common name.
+ * Guarantee: the same browser at the same address is the same visitor of a project for a day. After
+ * the salt of that day is deleted, nobody can find the person from the id. The event's own address
+ * and browser precede those in the request, because a server may have forwarded it.
  */
 export function openVisitors({ team_id, user_agent, address, visitor_salt }: Visit) {
   return (draft: Draft): Draft => {

@@ -23,15 +23,15 @@ import { findRefusedEvent, listRefusedEvents, oldestRefusedEvents } from './stor
 const list = '/api/projects/:project_id/refused_events/';
 const reading = { scope: 'batch_export:read', within: 'project' } as const;
 const sending = { scope: 'event:write', within: 'project' } as const;
-/** A corrected content is JSON within JSON, where its quotes are escaped. */
+/** A corrected content is JSON within JSON, so its quotes are escaped. */
 const body_size_bytes_max = 10 * 1024 * 1024;
-/** Number of events that one request sends again, and of those sent at once. */
+/** Most events that one request sends again, and events sent at a time. */
 const rows_max = 500;
 const at_once = 50;
 
 /**
- * `/api/projects/:project_id/refused_events/`: what SDKs sent and was refused, kept for some days
- * so that it can be sent again.
+ * Routes of `/api/projects/:project_id/refused_events/`: refused events of SDKs, kept for some days
+ * so that people can send them again.
  */
 export function refusedEventRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
@@ -46,8 +46,9 @@ function readRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: {
         summary: 'List the refused events of a project, newest first',
         description:
-          'What SDKs sent and was refused, with its bytes, for as many days as ' +
-          '`SLUICE_REFUSED_EVENTS_DAYS` says. Of a project and day at most 20 MiB are kept.',
+          'Refused events of SDKs with their bytes, for as many days as ' +
+          '`SLUICE_REFUSED_EVENTS_DAYS` says. At most 20 MiB are kept for each project and ' +
+          'day.',
         querystring: RefusedEventsQuery,
         response: { 200: pageOf(RefusedEvent) },
       },
@@ -86,7 +87,7 @@ function resendRoutes(app: FastifyInstance, deps: Deps): void {
       bodyLimit: body_size_bytes_max,
       config: sending,
       schema: {
-        summary: 'Send a refused event again, as it came or corrected',
+        summary: 'Send a refused event again, unchanged or corrected',
         body: ResendOne,
         response: { 200: ResentEvent },
       },
@@ -108,7 +109,7 @@ function resendRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: sending,
       schema: {
-        summary: 'Send refused events again, as they came',
+        summary: 'Send refused events again, unchanged',
         description: `The oldest first, at most ${rows_max} in a request.`,
         body: ResendSeveral,
         response: { 200: ResentEvents },

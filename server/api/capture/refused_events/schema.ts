@@ -6,7 +6,7 @@ import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 
-/** Reasons for which something is refused and kept. */
+/** Reasons for which a refused event is kept. */
 const kept_reasons = (Object.keys(warning_reasons) as WarningReason[]).filter(
   (reason) =>
     warning_reasons[reason] === 'refused' && !/^erased_|_dropped$|^feature_off$/.test(reason),
@@ -20,18 +20,16 @@ const fields = {
   }),
   detail: Type.String({ description: 'The fault.' }),
   protocol: Type.String({ description: 'The maker of the SDK.' }),
-  path: Type.String({ description: 'Where it came in.' }),
-  event: nullable(Type.String({ description: 'Its name, where it has one.' })),
-  distinct_id: nullable(Type.String({ description: 'Whose it was, where it says that.' })),
+  path: Type.String({ description: 'Path that received it.' }),
+  event: nullable(Type.String({ description: 'Its name, if it has one.' })),
+  distinct_id: nullable(Type.String({ description: 'Its distinct id, if it has one.' })),
   bytes: Type.Integer({ description: 'Size of the content.' }),
 };
 
-/** An event, or a whole request, that was refused and can be sent again. */
+/** A refused event, or a refused request, that can be sent again. */
 export const RefusedEvent = Type.Object(fields, { title: 'RefusedEvent' });
-/** A refused event as SELECT gives it. */
 export type RefusedEventRow = Static<typeof RefusedEvent>;
 
-/** One with its content. */
 export const RefusedEventContent = Type.Object(
   {
     ...fields,
@@ -40,7 +38,7 @@ export const RefusedEventContent = Type.Object(
         'The body of a request with this event alone, as text: correct it and send it with ' +
         '`resend/`.',
     }),
-    content_base64: Type.String({ description: 'The same as bytes, also where they are no text.' }),
+    content_base64: Type.String({ description: 'The same as bytes, also if they are no text.' }),
   },
   { title: 'RefusedEventContent' },
 );
@@ -48,42 +46,42 @@ export const RefusedEventContent = Type.Object(
 /** The query parameters of the list. */
 export const RefusedEventsQuery = Type.Object({
   ...PageQuery.properties,
-  reason: Type.Optional(Type.Enum(kept_reasons, { description: 'Only of this reason.' })),
+  reason: Type.Optional(Type.Enum(kept_reasons, { description: 'Only events with this reason.' })),
 });
 
 const outcome = {
   id: uuid(),
   outcome: Type.Enum(['stored', 'refused'], {
     description:
-      '`stored`: it is stored now, and no longer among the refused events. `refused`: it is ' +
-      'refused again and stays.',
+      '`stored`: it is stored now, and no longer among the refused events. `refused`: it was ' +
+      'refused again, and is kept.',
   }),
-  detail: nullable(Type.String({ description: 'Why it is refused again.' })),
+  detail: nullable(Type.String({ description: 'Why it was refused again.' })),
 };
 
 /** The result of sending one event again. */
 export const ResentEvent = Type.Object(outcome, { title: 'ResentEvent' });
 
-/** The body by which one is sent again. */
+/** The body that sends one event again. */
 export const ResendOne = Type.Object({
   content: Type.Optional(
     Type.String({ minLength: 1, description: 'A corrected content; default that which is kept.' }),
   ),
 });
 
-/** The body by which several are sent again. */
+/** The body that sends several events again. */
 export const ResendSeveral = Type.Object({
-  reason: Type.Optional(Type.Enum(kept_reasons, { description: 'Only of this reason.' })),
-  after: Type.Optional(uuid('Only those behind this one: `next_after` of the answer before.')),
+  reason: Type.Optional(Type.Enum(kept_reasons, { description: 'Only events with this reason.' })),
+  after: Type.Optional(uuid('Only events after this one: `next_after` of the answer before.')),
 });
 
 /** The results of sending several events again. */
 export const ResentEvents = Type.Object(
   {
-    stored: Type.Integer({ description: 'So many are stored now.' }),
-    refused: Type.Integer({ description: 'So many are refused again, and stay.' }),
+    stored: Type.Integer({ description: 'Number of events that are stored now.' }),
+    refused: Type.Integer({ description: 'Number of events that were refused again.' }),
     next_after: nullable(uuid('Send this as `after` for the next page; null on the last page.')),
-    results: Type.Array(ResentEvent, { description: 'Each of them, oldest first.' }),
+    results: Type.Array(ResentEvent, { description: 'Results of the events, oldest first.' }),
   },
   { title: 'ResentEvents' },
 );

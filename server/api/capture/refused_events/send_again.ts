@@ -15,9 +15,9 @@ import type { KeptEvent } from './store.ts';
 export type SentAgain = { id: string; outcome: 'stored' | 'refused'; detail: string | null };
 
 /**
- * Sends one again as if it came once more when it came. Guarantee: once it is stored it is not
- * among the refused ones, and however often it is sent, also after a kill in between, it is stored
- * once. Throws what passes: 503 while the store takes nothing.
+ * Sends an event again with the time of its first arrival. Guarantee: the event is stored once,
+ * however often it is sent, also after a kill in between; then it is no longer among the refused
+ * events. Throws temporary errors: 503 while the store refuses writes.
  */
 export async function sendAgain(deps: Deps, kept: KeptEvent): Promise<SentAgain> {
   const { id, team_id, content } = kept;
@@ -37,12 +37,11 @@ export async function sendAgain(deps: Deps, kept: KeptEvent): Promise<SentAgain>
   if (taken.failure !== undefined) throw unavailable();
   const [problem] = taken.problems;
   if (problem !== undefined) return refused(problem.detail);
-  if (message.length === 0) return refused('There is no event in it.');
+  if (message.length === 0) return refused('It contains no event.');
   await deleteRefusedEvent(deps.db, id);
-  if (taken.dropped > 0)
-    return refused('A rule of the project drops it, and it is kept no longer.');
+  if (taken.dropped > 0) return refused('A rule of the project drops it, so it was deleted here.');
   return taken.refused > 0
-    ? refused('It is of a person who was erased, and is kept no longer.')
+    ? refused('It belongs to an erased person, so it was deleted here.')
     : { id, outcome: 'stored', detail: null };
 }
 

@@ -3,7 +3,7 @@ import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { RefusedEventRow } from './schema.ts';
 
-/** One as it is sent again. */
+/** A refused event, as it is sent again. */
 export type KeptEvent = {
   id: string;
   team_id: number;
@@ -15,7 +15,7 @@ export type KeptEvent = {
 const columns = sql`id, received_at, reason, detail, protocol, path, event, distinct_id,
   length(content) AS bytes`;
 
-/** The refused events of a project, newest first. Leans on refused_events_by_project. */
+/** Lists the refused events of a project, newest first. Uses refused_events_by_project. */
 export function listRefusedEvents(team_id: number, reason: string | undefined): List {
   const matching = sql`FROM refused_events WHERE team_id = ${team_id}
     AND (${reason ?? null}::text IS NULL OR reason = ${reason ?? null}::text)`;
@@ -26,7 +26,7 @@ export function listRefusedEvents(team_id: number, reason: string | undefined): 
   };
 }
 
-/** One with its content. */
+/** Returns a refused event with its content. */
 export function findRefusedEvent(
   db: Queryable,
   team_id: number,
@@ -36,7 +36,7 @@ export function findRefusedEvent(
     WHERE team_id = ${team_id} AND id = ${id}`);
 }
 
-/** The oldest so many, behind the one with that id. */
+/** Lists the oldest refused events after an id. */
 export function oldestRefusedEvents(
   db: Queryable,
   team_id: number,
@@ -50,7 +50,7 @@ export function oldestRefusedEvents(
     ORDER BY id LIMIT ${rows_max}`);
 }
 
-/** Removes one that is stored. */
+/** Deletes a refused event that is now stored. */
 export async function deleteRefusedEvent(db: Queryable, id: string): Promise<void> {
   await db.run(sql`DELETE FROM refused_events WHERE id = ${id}`);
 }

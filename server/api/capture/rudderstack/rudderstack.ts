@@ -2,7 +2,7 @@ import { jsonAnswer } from '../protocol.ts';
 import type { Asked, Protocol } from '../protocol.ts';
 import { decodeMessages, messageAlone } from '../segment/segment.ts';
 
-/** The protocol of RudderStack's libraries beside Segment's paths: a beacon, and their settings. */
+/** The protocol of RudderStack's libraries beyond Segment's paths: a beacon, and their settings. */
 export const rudderstack: Protocol = {
   name: 'rudderstack',
   match: [
@@ -26,7 +26,7 @@ export const rudderstack: Protocol = {
 };
 
 function sourceConfig({ key }: Asked) {
-  // Enabled, and with no destination: the library sends to us and to nobody else.
+  // Enabled, without a destination: the library sends only to this server.
   return jsonAnswer({
     source: {
       id: key,

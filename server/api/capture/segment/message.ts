@@ -3,14 +3,14 @@ import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { Draft } from '../protocol.ts';
 
 /**
- * Fields of a call that are properties of its event, under the names that they have. They hold
- * where its properties have the same names, which are reserved: Segment's warehouses do so too.
+ * Fields of a call that become properties of its event, under the same names. They replace
+ * properties with the same names, which are reserved; Segment's warehouses do the same.
  */
 const kept = ['context', 'category', 'groupId', 'userId', 'anonymousId'] as const;
 
 /**
- * The event that one call stands for; `type` is the path's, where the path names one. The reference
- * is the table in docs/sdk_reference.md.
+ * Returns the event of one call; `type` comes from the path, if the path has it. The reference is
+ * the table in docs/sdk_reference.md.
  */
 export function messageDraft(value: unknown, path_type: string | undefined): Draft {
   const message: JsonObject = isJsonObject(value) ? value : {};
@@ -58,12 +58,12 @@ export function messageDraft(value: unknown, path_type: string | undefined): Dra
   }
 }
 
-/** Libraries of some languages send what they do not know as null or an empty text. */
+/** Some libraries send null or an empty text for unknown values. */
 function namedOf(value: unknown): unknown {
   return value === null || value === '' ? undefined : value;
 }
 
-/** `identify` of somebody who was anonymous until now. */
+/** Returns the anonymous id of a person who identifies now. */
 function anonymous(user: unknown, anonymousId: unknown): JsonObject {
   return user === undefined || anonymousId === undefined ? {} : { $anon_distinct_id: anonymousId };
 }

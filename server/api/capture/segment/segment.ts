@@ -8,11 +8,12 @@ import { messageDraft } from './message.ts';
 const types = ['track', 'page', 'screen', 'identify', 'group', 'alias'];
 const letters = ['t', 'p', 's', 'i', 'g', 'a'];
 const batches = ['batch', 'b', 'import'];
-/** The context of a batch is stored with each of its calls. */
+/** The context of a batch is stored with each call; this limits its total. */
 const shared_bytes_max = 256 * 1024 * 1024;
 
 /**
- * The protocol of Segment's libraries, and of those of RudderStack and Jitsu that keep to its form.
+ * The protocol of Segment's libraries, and of libraries of RudderStack and Jitsu with the same
+ * form.
  */
 export const segment: Protocol = {
   name: 'segment',
@@ -51,7 +52,7 @@ export const segment: Protocol = {
   ],
 };
 
-/** The calls of a batch, or the one call that the message is. */
+/** Returns the calls of a batch, or the message as one call. */
 export function decodeMessages(body: unknown, sent: Sent): Decoded | undefined {
   if (!isJsonObject(body)) return undefined;
   const segments = sent.path.split('/').filter((part) => part !== '');
@@ -72,7 +73,7 @@ export function decodeMessages(body: unknown, sent: Sent): Decoded | undefined {
   };
 }
 
-/** The context that holds for all calls of a batch: clients of Go name their library there. */
+/** Returns the context for all calls of a batch; clients in Go name their library there. */
 function contextOf({ context }: JsonObject, calls: number): JsonObject | undefined {
   if (!isJsonObject(context) || Object.keys(context).length === 0) return undefined;
   if (JSON.stringify(context).length * calls > shared_bytes_max)
@@ -82,14 +83,14 @@ function contextOf({ context }: JsonObject, calls: number): JsonObject | undefin
   return context;
 }
 
-/** A call with the context of its batch, before which its own goes. */
+/** Returns a call merged with the context of its batch; its own context takes precedence. */
 function withContext(message: unknown, context: JsonObject | undefined): unknown {
   if (context === undefined || !isJsonObject(message)) return message;
   const own = message['context'] ?? {};
   return isJsonObject(own) ? { ...message, context: { ...context, ...own } } : message;
 }
 
-/** The body with one call of a message. */
+/** Returns a body with one call of a message. */
 export function messageAlone(source: unknown, sentAt: unknown): unknown {
   return { batch: [source], sentAt };
 }

@@ -8,7 +8,7 @@ import { pixelAnswer } from '../protocol.ts';
 import { shownKeys } from '../keys.ts';
 import type { Decoded, Draft, Protocol, Sent } from '../protocol.ts';
 
-/** The protocol of Snowplow's trackers; the write key stands in the app id. */
+/** The protocol of Snowplow's trackers; the write key is the app id. */
 export const snowplow: Protocol = {
   name: 'snowplow',
   match: [
@@ -36,18 +36,18 @@ export const snowplow: Protocol = {
 
 function decoded(list: unknown[], sent: Sent): Decoded {
   const payloads = list.map((one): JsonObject => (isJsonObject(one) ? one : {}));
-  // Whoever shows the key elsewhere has the app id for what it is meant for.
+  // If the key is elsewhere in the request, the app id is free for its own purpose.
   const isShown = shownKeys(sent).length > 0;
   return {
     length: payloads.length,
-    // JSON in a field is read when its event is needed, and released after it.
+    // JSON in a field is parsed when its event is needed, and then released.
     events: payloads.values().map(draftOf),
     keys: isShown ? [] : payloads.map(({ aid }) => aid),
     sent_at: payloads[0]?.['stm'],
   };
 }
 
-/** Fields that are told by the event itself, or are names of the message. */
+/** Fields that the event itself contains, or that name the message. */
 const told = ['eid', 'ue_pr', 'ue_px', 'co', 'cx', 'e', 'stm'];
 
 /** Fields that name the person; trackers of some languages send unknown ones as empty texts. */
@@ -63,7 +63,7 @@ function draftOf(payload: JsonObject): Draft {
   return {
     name,
     distinct_id: who.map((field) => payload[field]).find((one) => one !== undefined && one !== ''),
-    // A tracker may be told to name nobody.
+    // A tracker may be configured to name nobody.
     distinct_id_otherwise: 'uuid',
     uuid: undefined,
     message_id: payload['eid'],
@@ -130,8 +130,8 @@ function describedOf(payload: JsonObject, mended: Mended[]): Content {
 }
 
 /**
- * Reads JSON in a field, as text or as text in base64; undefined if it is none. Mended parts are
- * added to the list.
+ * Reads JSON in a field, as text or base64; undefined if it is none. Repaired parts are added to
+ * the list.
  */
 function jsonOf(text: unknown, packed: unknown, mended: Mended[]): unknown {
   const bytes =

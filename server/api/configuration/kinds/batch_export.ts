@@ -83,7 +83,7 @@ export const batch_export: Kind = {
     const destination = destinationOf(fields);
     if (destination === undefined) return spelled;
     const { type, config } = destination;
-    // Connection and config say together where the data go: one that is not named is taken away.
+    // Connection and config together name the place, so an unnamed connection is removed.
     const { connection = null } = fields;
     return { ...spelled, connection, destination: completed(type, config, hasConnection(fields)) };
   },
@@ -100,8 +100,8 @@ export const batch_export: Kind = {
     mapInTurns(await listExportSettings(reading.db, reading.organization_id), (row) =>
       standingOf(reading, row),
     ),
-  // All fields are given, so that what the files no longer say of the config goes. The zone has no
-  // default: one that they do not say stays.
+  // Sends all fields, so that config keys that are missing in the files are removed. The zone has
+  // no default: without one in the files, it stays.
   change: (home, standing, wanted) => [
     {
       method: 'PUT',
@@ -129,15 +129,15 @@ function hasConnection(fields: Fields): boolean {
   return (fields['connection'] ?? fields['connection_id'] ?? null) !== null;
 }
 
-/** The parts of an offset that are what they are by default, as null. */
+/** Returns null for the parts of an offset that have their default. */
 function plainOffset(fields: Fields): Fields {
   const usual = Object.entries(usual_offset).filter(([name, value]) => fields[name] === value);
   return Object.fromEntries(usual.map(([name]) => [name, null]));
 }
 
 /**
- * A key that is null where null is the default is the same as one that is not there. Those of a
- * connection have no default here.
+ * If null is the default of a key, null equals an absent key. The keys of a connection have no
+ * default here.
  */
 function completed(
   type: string,

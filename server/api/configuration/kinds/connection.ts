@@ -11,7 +11,7 @@ import { listStoredConnections } from '../../batch_exports/connections/store.ts'
 import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind } from './kind.ts';
 
-/** Stored credentials of the organization that exports use by their keys. */
+/** Stored credentials of the organization, which exports reference by key. */
 export const connection: Kind = {
   ...plain_kind,
   name: 'connection',
@@ -45,7 +45,7 @@ export const connection: Kind = {
         secrets: Object.fromEntries(secrets.map(([key, value]) => [`config.${key}`, value])),
       };
     }),
-  // The whole config is given, so that what the files no longer say of it goes.
+  // Sends the whole config, so that keys that are missing in the files are removed.
   change: (home, standing, wanted) => [
     {
       method: 'PUT',
@@ -64,7 +64,7 @@ function secretKeys(type: unknown): readonly string[] {
   return definition?.secrets.filter((key) => isOfConnection(definition, key)) ?? [];
 }
 
-/** A key that is null where null is the default is the same as one that is not there. */
+/** If null is the default of a key, null equals an absent key. */
 function completed(type: unknown, config: unknown): Fields {
   const definition = definitionOf(type);
   const given = isFields(config) ? config : {};

@@ -9,7 +9,7 @@ import type { Kind } from './kind.ts';
 const names = Object.keys(DomainCreate.properties);
 const all = { limit: 10_000, offset: 0 };
 
-/** Domains with their sign-on; the proof is between the owner of the name and the server. */
+/** Domains with their single sign-on. Proving a domain stays outside of configurations. */
 export const domain: Kind = {
   ...plain_kind,
   name: 'domain',

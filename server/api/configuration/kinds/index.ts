@@ -15,8 +15,8 @@ import { schema_column } from './schema_column.ts';
 import { write_key } from './write_key.ts';
 
 /**
- * The kinds that a configuration can describe, one line each, in the order of their creation: a
- * kind that contains others or that others refer to comes before them.
+ * The kinds of objects in a configuration, in the order of their creation: a kind comes after the
+ * kinds that contain it or that it refers to.
  */
 export const kinds: readonly Kind[] = [
   organization,

@@ -10,8 +10,8 @@ const names = Object.keys(NewInvite.properties);
 const all = { limit: 100_000, offset: 0 };
 
 /**
- * Invites. One whose address is that of a member has done its work, and is left out of what is
- * wanted (`look.ts`); one that has expired is sent again.
+ * Invites. An invite of an existing member is complete and left out (`look.ts`); an expired one is
+ * sent again.
  */
 export const invite: Kind = {
   ...plain_kind,
@@ -41,6 +41,6 @@ export const invite: Kind = {
         fields: { ...pick(row, names), target_email: row.target_email.toLowerCase() },
         secrets: {},
       })),
-  // An invite takes the place of the one that its address has.
+  // A new invite replaces the existing one of its address.
   change: (home, _standing, body) => invite.create(home, body),
 };

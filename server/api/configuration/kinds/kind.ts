@@ -5,20 +5,20 @@ import type { Violation } from '../../../platform/http/errors.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { KindName } from '../../managed/schema.ts';
 
-/** A field whose values are keys of other objects where the API has their ids. */
+/** A field with keys of other objects, for which the API has ids. */
 export type Reference = {
   /** Name of the field in files, and in the API. */
   field: string;
   api_field: string;
   kind: KindName;
-  /** The place of the object: beside this one, or in the organization. */
+  /** Place of the object: in the same project or in the organization. */
   within: 'project' | 'organization';
   is_list: boolean;
 };
 
 /**
- * An object as it stands. `fields` are named as in the API, without secrets; those stand beside,
- * whole, by their path in the fields: in memory only.
+ * An existing object. `fields` have the API's names, without secrets. Secrets are separate, by
+ * their path, in memory only.
  */
 export type Standing = {
   id: string;
@@ -29,67 +29,67 @@ export type Standing = {
   secrets: Fields;
 };
 
-/** The server's access to the current state. */
+/** Access to the current state. */
 export type Reading = { deps: Deps; db: Queryable; organization_id: string };
 
 /**
- * A request to a route of the API. In those that create an object, `:id` stands for the id that the
- * first one answered.
+ * A request to a route of the API. When an object is created, `:id` in later requests stands for
+ * the id from the first answer.
  */
 export type Request = { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; body: Fields };
 
 /** The place of an object. */
 export type Home = { organization_id: string; parent_id: string };
 
-/** One kind of object: all that a configuration has to know of it. */
+/** Everything that configurations need to know of one kind of object. */
 export type Kind = {
   name: KindName;
-  /** The key of its section, in the project or beside the projects. */
+  /** The key of its section, in a project or in the organization. */
   section: string;
   parent: 'project' | undefined;
-  /** The noun of the scopes that read and write it. */
+  /** The object of its read and write scopes. */
   right: string;
-  /** True if only one exists, without a key. */
+  /** True if there is only one, without a key. */
   is_single: boolean;
   /** True if it is read only on request. */
   is_people: boolean;
-  /** The fields in files, references included. */
+  /** The fields in files, with references. */
   schema: TObject;
   references: readonly Reference[];
-  /** Kinds that have to be read to judge it, besides those. */
+  /** Other kinds that must be read to check it. */
   needs: readonly KindName[];
-  /** The field of which there is one of each value, by which an object is found too. */
+  /** A field with a unique value, by which an object is also found. */
   identity: string | undefined;
-  /** Fields that stay as they were created. */
+  /** Fields that cannot change after creation. */
   fixed: readonly string[];
-  /** Default of a field; a pull leaves such fields out. */
+  /** Defaults of fields; a pull leaves out such fields. */
   defaults: Fields;
-  /** The paths of the fields that are secret. */
+  /** Returns the paths of secret fields. */
   secretPaths(fields: Fields): string[];
-  /** Returns true if the text of a file may stand at a path that is no secret. */
+  /** Returns true if the text of a file may be at a path that is no secret. */
   takesTextAt(path: string): boolean;
-  /** Returns true if a secret may stand at a path whose field the server does not know yet. */
+  /** Returns true if a path may hold a secret although the server does not know its field yet. */
   maySealAt(path: string): boolean;
-  /** The fields in the spelling in which they are stored, as far as that is known. */
+  /** Returns the fields in their stored spelling, if it is known. */
   spelled(fields: Fields): Fields;
-  /** The fields without what is so anyway, as a pull writes them. */
+  /** Returns the fields without defaults, as a pull writes them. */
   shortened(fields: Fields): Fields;
-  /** All that stand, the oldest first. */
+  /** Lists all existing objects, oldest first. */
   read(reading: Reading): Promise<Standing[]>;
-  /** Returns the URL that lists and creates all of its kind; a record has its id behind it. */
+  /** Returns the URL of the list; the URL of a record appends its id. */
   listUrl(home: Home, fields: Fields): string;
   /**
-   * The requests that create it (none: no configuration can), change it (all wanted fields are
-   * given) and delete it.
+   * Returns the requests that create it (none: no configuration can), change it (with all wanted
+   * fields) and delete it.
    */
   create(home: Home, fields: Fields): Request[];
   change(home: Home, standing: Standing, fields: Fields): Request[];
   remove(home: Home, standing: Standing): Request;
-  /** Returns the faults of the created or changed object beyond those of the routes. */
+  /** Returns the faults of the created or changed object that its routes do not report. */
   faultAfter(db: Queryable, id: string, fields: Fields): Promise<Violation | undefined>;
-  /** Returns the source of a key that nobody has given. */
+  /** Returns the text from which a missing key is made. */
   nameOf(standing: Standing): string;
-  /** Returns the activity log's name for the kind, and for a field of it. */
+  /** Returns the scope in the activity log for the kind, and the name of a field there. */
   activityScope(fields: Fields): string;
   recordedAs(field: string): string;
 };
@@ -105,7 +105,7 @@ export const plain_kind = {
   create(this: Kind, home: Home, body: Fields): Request[] {
     return [{ method: 'POST', url: this.listUrl(home, body), body }];
   },
-  // Fields that stay as they were created are no fields of a change.
+  // A change leaves out the fields that cannot change after creation.
   change(this: Kind, home: Home, standing: Standing, fields: Fields): Request[] {
     const entries = Object.entries(fields).filter(([name]) => !this.fixed.includes(name));
     const body = Object.fromEntries(entries);
@@ -130,12 +130,12 @@ export const plain_kind = {
   nameOf: ({ name, id }: Standing) => name ?? id,
 } satisfies Partial<Kind>;
 
-/** The address of an object that stands. */
+/** Returns the address of an existing object. */
 export function recordUrl(kind: Kind, home: Home, { id, fields }: Standing): string {
   return `${kind.listUrl(home, fields)}${id}/`;
 }
 
-/** The fields of a schema, taken out of a record. */
+/** Returns the named fields of a record. */
 export function pick(record: object, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
 }

@@ -8,7 +8,10 @@ import type { Kind } from './kind.ts';
 
 const all = { limit: 100_000, offset: 0 };
 
-/** Members by their addresses, with their levels. Nobody is made a member: they are invited. */
+/**
+ * Members by their addresses, with their levels. No configuration creates a member: people are
+ * invited.
+ */
 export const member: Kind = {
   ...plain_kind,
   name: 'member',

@@ -10,7 +10,7 @@ import type { Kind } from './kind.ts';
 
 const { team_id: _place, batch_export_ids: _ids, ...properties } = NoticeTargetCreate.properties;
 
-/** Notice targets. The whole address of a webhook is secret, because many hold a token. */
+/** Notice targets. The whole address of a webhook is secret, because many contain a token. */
 export const notice_target: Kind = {
   ...plain_kind,
   name: 'notice_target',

@@ -5,7 +5,7 @@ import type { Kind } from './kind.ts';
 
 const names = Object.keys(OrganizationCreate.properties);
 
-/** The settings of the organization. It is there already, and no configuration deletes it. */
+/** The settings of the organization. It always exists, and no configuration deletes it. */
 export const organization: Kind = {
   ...plain_kind,
   name: 'organization',

@@ -9,7 +9,7 @@ import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind, Reading, Request, Standing } from './kind.ts';
 
 const { name, description, icon, config_schema, tag, is_global, url } = PluginCreate.properties;
-/** Fields of a plugin whose code is written here; a package's plugin.json says them. */
+/** Fields of a plugin whose code is in the configuration; a package's plugin.json defines them. */
 const written_fields = ['name', 'description', 'icon', 'config_schema'];
 const written_types = ['source', 'inline'];
 
@@ -47,7 +47,7 @@ export const plugin: Kind = {
     content_sha256: Type.Optional(
       Type.String({
         pattern: '^[0-9a-f]{64}$',
-        description: 'The SHA-256 of all files: another content is refused.',
+        description: 'The SHA-256 of all files: other content is refused.',
       }),
     ),
   }),
@@ -114,12 +114,12 @@ export const plugin: Kind = {
       detail: `The content has the SHA-256 ${content_sha256 ?? 'of nothing'}: see what changed.`,
     };
   },
-  // The log has the hash of code alone.
+  // The log contains only the hash of the code.
   recordedAs: (field) => (/^source(?:\.|$)/.test(field) ? 'content_sha256' : field),
   activityScope: ({ collection }) => String(collection).replace(/s$/, ''),
 };
 
-/** Returns the fields that the plugin.json of a source sets; none without one. */
+/** Returns the fields that the plugin.json of a source sets; none without the file. */
 function toldBySource({ source }: Fields): Fields {
   try {
     const { 'plugin.json': text = '' } = source as Record<string, string>;
@@ -130,7 +130,7 @@ function toldBySource({ source }: Fields): Fields {
   }
 }
 
-/** The fields in the files win, even if the plugin.json of new code says otherwise. */
+/** The fields in the files take precedence over the plugin.json of new code. */
 function afterSource(own: string, source: unknown, fields: Fields): Request[] {
   const told = toldBySource({ source });
   const other = Object.keys(told).filter((field) => !isDeepStrictEqual(fields[field], told[field]));
@@ -157,7 +157,7 @@ function standingOf({ deps }: Reading, row: PluginSettings): Standing {
     name: row.name,
     fields: {
       ...pick(shown, ['collection', 'tag', 'is_global', ...(isWritten ? written_fields : [])]),
-      // A plugin from the catalogue is the package that its entry names.
+      // A plugin from the catalogue counts as the package of its entry.
       plugin_type: plugin_type === 'repository' ? 'custom' : plugin_type,
       ...(from?.folder === undefined ? {} : { name: from.folder }),
       ...(from?.url === undefined || hasToken(from.url) ? {} : { url: from.url }),

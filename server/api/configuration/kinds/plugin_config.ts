@@ -6,7 +6,7 @@ import { listConfigSettings } from '../../plugin_configs/store.ts';
 import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind } from './kind.ts';
 
-/** Plugin configs of projects. The plugin says which values are secret. */
+/** Plugin configs of projects. The plugin defines which values are secret. */
 export const plugin_config: Kind = {
   ...plain_kind,
   name: 'plugin_config',
@@ -17,7 +17,7 @@ export const plugin_config: Kind = {
   schema: Type.Object({
     plugin: Type.Unsafe<string | number>({
       type: ['string', 'integer'],
-      description: 'The key of a plugin, or the id of one that another organization shares.',
+      description: 'The key of a plugin, or the id of a plugin that another organization shares.',
     }),
     ...PluginConfigPatch.properties,
   }),

@@ -7,7 +7,7 @@ import type { Kind, Request } from './kind.ts';
 const names = Object.keys(ProjectPut.properties);
 const first_names = Object.keys(ProjectCreate.properties);
 
-/** Projects; what lies in them stands in their sections. */
+/** Projects; their content is in their sections. */
 export const project: Kind = {
   ...plain_kind,
   name: 'project',
@@ -35,7 +35,7 @@ export const project: Kind = {
       secrets: {},
     })),
   create: ({ organization_id }, fields) => {
-    // A new project takes few fields; the others are set after it is there.
+    // Creating a project accepts few fields; the others are set afterwards.
     const later = names.filter((name) => name in fields && !first_names.includes(name));
     const body = { ...pick(fields, first_names), organization: organization_id };
     const post: Request = { method: 'POST', url: '/api/projects/', body };

@@ -4,8 +4,8 @@ import { plain_kind } from './kind.ts';
 import type { Kind } from './kind.ts';
 
 /**
- * Columns of a project's schema. One stays as it is: another type is another column, under another
- * key. One that was removed is left out.
+ * Columns of a project's schema. A column never changes: another type is another column, under
+ * another key. Removed columns are left out.
  */
 export const schema_column: Kind = {
   ...plain_kind,

@@ -4,7 +4,7 @@ import { listKeptWriteKeys } from '../../write_keys/store.ts';
 import { plain_kind } from './kind.ts';
 import type { Kind } from './kind.ts';
 
-/** Write keys by their names; their values are the server's. One that was rolled is left out. */
+/** Write keys by their names; the server creates their values. Rotated keys are left out. */
 export const write_key: Kind = {
   ...plain_kind,
   name: 'write_key',

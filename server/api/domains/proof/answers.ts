@@ -13,7 +13,7 @@ export type ShownAnswer = {
 
 /**
  * Returns the answer of each resolver, in the order of the configuration. A resolver in the
- * server's own network appears as its number: its address concerns nobody else.
+ * server's own network appears as a number, because its address is private.
  */
 export function shownAnswers(
   domain: string,
@@ -26,13 +26,13 @@ export function shownAnswers(
     return {
       resolver: publicAddress(server) ?? `resolver ${index + 1} of the server`,
       outcome,
-      detail: isAway ? 'The server does not reach this resolver.' : reason,
+      detail: isAway ? 'The server cannot reach this resolver.' : reason,
       took_ms,
     };
   });
 }
 
-/** The address without its port, where it is one of the public network. */
+/** Returns the address without its port, if it is public. */
 function publicAddress(server: string): string | undefined {
   const address = /^\[(.+)\](?::\d+)?$/.exec(server)?.[1] ?? server.replace(/^([\d.]+):\d+$/, '$1');
   if (!ipaddr.isValid(address)) return undefined;

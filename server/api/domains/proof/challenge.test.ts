@@ -51,8 +51,8 @@ const reasons: [answer: TxtAnswer, outcome: string, reason: string | RegExp][] =
   [
     { outcome: 'found', records: ['', 'google=1'] },
     'missing',
-    `None of the 2 TXT records at ${name} is the challenge; one begins with “google=1”. Add ` +
-      'one whose value is the challenge.',
+    `2 TXT records exist at ${name}, but none is the challenge; one begins with “google=1”. ` +
+      'Add a record whose value is the challenge.',
   ],
   [
     { outcome: 'found', records: [''] },
@@ -62,12 +62,13 @@ const reasons: [answer: TxtAnswer, outcome: string, reason: string | RegExp][] =
   [
     { outcome: 'found', records: [' ', ''] },
     'missing',
-    `None of the 2 TXT records at ${name} is the challenge. Add one whose value is the challenge.`,
+    `2 TXT records exist at ${name}, but none is the challenge. ` +
+      'Add a record whose value is the challenge.',
   ],
   [
     { outcome: 'found', records: [`challenge=${challenge}`] },
     'missing',
-    /more in it than the challenge/,
+    /contains more than the challenge/,
   ],
   [{ outcome: 'no_records' }, 'missing', /has no TXT record\. Add one/],
   [{ outcome: 'no_such_name' }, 'missing', /does not exist\. Add a TXT record/],
@@ -78,7 +79,7 @@ const reasons: [answer: TxtAnswer, outcome: string, reason: string | RegExp][] =
       ['malformed', /cannot be read/],
       ['alias_loop', /CNAME/],
       ['timeout', /in time/],
-      ['unreachable', /reaches no DNS server/],
+      ['unreachable', /cannot reach a DNS server/],
     ] as [UnansweredReason, RegExp][]
   ).map(([reason, sentence]): [TxtAnswer, string, RegExp] => [
     { outcome: 'unanswered', reason },

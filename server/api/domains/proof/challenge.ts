@@ -2,38 +2,38 @@ import { randomBytes } from 'node:crypto';
 import type { TxtAnswer, UnansweredReason } from '../../../platform/dns/txt_answer.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** The result of one look-up: the challenge exists, it does not, or nobody knows. */
+/** The result of a check: the challenge exists, it does not, or the answer is unknown. */
 export type CheckOutcome = 'met' | 'missing' | 'unanswered';
 
-/** Most characters of a stranger's record that are shown. */
+/** Most characters of a foreign record that are shown. */
 const excerpt_length_max = 60;
 
-/** A new challenge: 32 random bytes as 43 characters of base64url. */
+/** Returns a new challenge: 32 random bytes as 43 characters of base64url. */
 export function newChallenge(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** A name in DNS has 253 characters at most (RFC 1035, 2.3.4, as text). */
+/** A name in DNS has at most 253 characters (RFC 1035, 2.3.4, as text). */
 export const name_length_max = 253;
 
-/** The name whose TXT record proves the domain. */
+/** Returns the name whose TXT record proves the domain. */
 export function challengeName(domain: string): string {
   return `_sluice-challenge.${domain}`;
 }
 
 /**
- * True when one of the records is the challenge. Whitespace around it and one pair of double quotes
- * are passed over, because consoles of DNS providers store what was pasted; nothing else is: no
- * other case, no prefix, no part.
+ * Returns true if one of the records is the challenge. Ignores whitespace around it and one pair of
+ * double quotes, because consoles of DNS providers store pasted text. Otherwise the text must match
+ * exactly.
  */
 export function isChallengeMet(records: string[], challenge: string): boolean {
   return records.some((record) => bare(record) === challenge);
 }
 
 /**
- * Judges an answer for the proof, with one or two sentences for the owner of the domain: the result
- * and the next step. Guarantee: never throws, and shows at most 60 characters of a foreign record,
- * without control and formatting characters.
+ * Judges an answer, with one or two sentences for the owner of the domain: the result and the next
+ * step. Guarantee: never throws, and shows at most 60 characters of a foreign record, without
+ * control and formatting characters.
  */
 export function judgeAnswer(
   domain: string,
@@ -67,7 +67,7 @@ export function judgeAnswer(
   }
 }
 
-/** Why a domain can never be proved; undefined when it can. */
+/** Returns why a domain can never be proved; undefined if it can. */
 export function refuseProof(domain: string): string | undefined {
   const name = challengeName(domain);
   return name.length <= name_length_max
@@ -86,17 +86,16 @@ function bare(record: string): string {
 function otherValue(name: string, records: string[], challenge: string): string {
   if (records.some((record) => record.includes(challenge)))
     return (
-      `The TXT record at ${name} has more in it than the challenge. Set it to the challenge ` +
-      'alone.'
+      `The TXT record at ${name} contains more than the challenge. ` +
+      'Set it to the challenge alone.'
     );
   const shown = records.map(excerpt).find((text) => text !== '');
   const begin =
     shown === undefined ? '' : `; ${records.length === 1 ? 'it' : 'one'} begins with “${shown}”`;
   if (records.length > 1)
     return (
-      `None of the ${counted(records.length, 'TXT record')} at ${name} is the ` +
-      `challenge${begin}. Add one ` +
-      'whose value is the challenge.'
+      `${counted(records.length, 'TXT record')} exist at ${name}, but none is the challenge` +
+      `${begin}. Add a record whose value is the challenge.`
     );
   if (shown === undefined) return `The TXT record at ${name} is empty. Set it to the challenge.`;
   return (
@@ -106,8 +105,8 @@ function otherValue(name: string, records: string[], challenge: string): string 
 }
 
 function excerpt(record: string): string {
-  // Enough code units to fill an excerpt and to see that there is more; the expression is kept away
-  // from a record of 64 KiB.
+  // Enough code units for an excerpt and one more character; the pattern must not run over a record
+  // of 64 KiB.
   const readable = [
     ...record
       .slice(0, excerpt_length_max * 4)
@@ -123,8 +122,8 @@ function unanswered(name: string, reason: UnansweredReason): string {
   switch (reason) {
     case 'servfail':
       return (
-        `The name servers of ${name} cannot be asked (SERVFAIL). Check that they answer and ` +
-        'that DNSSEC is valid.'
+        `The name servers of ${name} do not answer (SERVFAIL). Check that they are reachable ` +
+        'and that DNSSEC is valid.'
       );
     case 'refused':
       return (
@@ -135,8 +134,8 @@ function unanswered(name: string, reason: UnansweredReason): string {
       return `The DNS answer for ${name} cannot be read. Check the name servers of the domain.`;
     case 'alias_loop':
       return (
-        `The aliases (CNAME) from ${name} go in a circle or are more than 8. Let the name have ` +
-        'the TXT record itself.'
+        `The aliases (CNAME) from ${name} form a cycle or are more than 8. Give the name the ` +
+        'TXT record itself.'
       );
     case 'timeout':
       return (
@@ -145,8 +144,8 @@ function unanswered(name: string, reason: UnansweredReason): string {
       );
     case 'unreachable':
       return (
-        `This server reaches no DNS server, so ${name} could not be looked up. Tell its ` +
-        'operator.'
+        `This server cannot reach a DNS server, so ${name} could not be checked. ` +
+        'Tell its operator.'
       );
   }
 }

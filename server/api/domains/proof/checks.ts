@@ -1,10 +1,10 @@
 import type { CheckOutcome } from './challenge.ts';
 
 /**
- * The state of a domain's proof. `since_at`: the beginning of the state, for `pending` the
- * creation. `missing_since_at`: for a verified domain, the first consecutive look-up that was
- * answered without the challenge; null in every other case. Instants in ms. A domain is verified
- * only in the state `verified`.
+ * The state of a domain's proof. `since_at`: the start of the state; for `pending`, the creation.
+ * `missing_since_at`: for a verified domain, the first of consecutive checks that were answered
+ * without the challenge; otherwise null. Instants in ms. A domain is verified only in the state
+ * `verified`.
  */
 export type DomainProof = {
   state: 'pending' | 'verified' | 'failed' | 'lapsed';
@@ -21,8 +21,8 @@ const watched_ms = 30 * day_ms;
 /** Time for which a verified domain may lack its record. */
 const lapse_ms = 72 * hour_ms;
 /**
- * After this long without its record a verified domain's people are told: one look-up that saw none
- * may have met a server that was being changed.
+ * Delay before people are told that a record is missing: a single failed check may have met a
+ * server during a change.
  */
 const told_ms = hour_ms;
 const first_pauses_ms = [
@@ -38,17 +38,16 @@ const first_pauses_ms = [
 ];
 const longest_pause_ms = 12 * hour_ms;
 
-/** The proof of a domain that was created at the instant. */
+/** Returns the proof of a domain that is created at the instant. */
 export function newProof(created_at: number): DomainProof {
   return { state: 'pending', since_at: created_at, missing_since_at: null };
 }
 
 /**
- * Returns the state of the proof after a look-up at `now`, by the server or by hand. Guarantees:
- * the challenge verifies from every state; only an answer without the challenge can make a verified
- * domain lapse, and only 72 h after the first of consecutive such answers; a look-up without an
- * answer changes nothing, except that a domain that was never verified fails 30 days after its
- * creation either way.
+ * Returns the state of the proof after a check at `now`, automatic or manual. Guarantees: the
+ * challenge verifies the domain from every state. Only answers without the challenge make a
+ * verified domain lapse, 72 h after the first of consecutive ones. A check without an answer
+ * changes nothing, except that a domain that was never verified fails 30 days after its creation.
  */
 export function afterCheck(proof: DomainProof, outcome: CheckOutcome, now: number): DomainProof {
   if (outcome === 'met')
@@ -67,17 +66,17 @@ export function afterCheck(proof: DomainProof, outcome: CheckOutcome, now: numbe
 }
 
 /**
- * From when on (ms) a look-up without the challenge makes a verified domain lapse whose record has
- * been missing since the instant.
+ * Returns the instant (ms) from which a check without the challenge makes a verified domain lapse,
+ * if its record has been missing since `missing_since_at`.
  */
 export function lapseInstant(missing_since_at: number): number {
   return missing_since_at + lapse_ms;
 }
 
 /**
- * True for the one look-up at `now` after which the owner is told that the record is gone: the
- * first one an hour or more after it was first missing, while the domain is still verified.
- * `last_checked_at` is the look-up before it.
+ * Returns true for the one check at `now` after which the owner is told about the missing record.
+ * That is the first check at least an hour after the record was first missing, while the domain is
+ * still verified. `last_checked_at` is the check before.
  */
 export function isMissingTold(
   proof: DomainProof,
@@ -90,11 +89,10 @@ export function isMissingTold(
 }
 
 /**
- * When the server looks a domain up next, given that the proof stands like this at `now`; null for
- * never again by itself. An instant that has passed is one that was missed: look up at once.
- * Pending: at fixed distances from the creation, so a look-up by hand moves nothing, the last 30
- * days after it. Verified: daily, and hourly while the challenge is missing. Lapsed: daily for 30
- * days.
+ * Returns when the server checks a domain next, for its proof at `now`; null for no further
+ * automatic check. A past instant is a missed check: check at once. Pending: at fixed intervals
+ * from the creation, for 30 days, so a manual check changes no time. Verified: daily, and hourly
+ * while the challenge is missing. Lapsed: daily for 30 days.
  */
 export function nextCheck(proof: DomainProof, now: number): number | null {
   switch (proof.state) {

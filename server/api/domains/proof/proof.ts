@@ -14,12 +14,12 @@ import type { DomainRow } from '../schema.ts';
 import { findDomain } from '../store.ts';
 
 /**
- * The effect of a look-up on a domain: the record before and after it, and the notice to
- * administrators, if any.
+ * The effect of a check on a domain: the record before and after, and the notice to administrators,
+ * if any.
  */
 export type Settled = { before: DomainRow; after: DomainRow; notice: Notice | undefined };
 
-/** The reason of a domain that was never looked up: what its owner has to do. */
+/** Returns the text for a domain that was never checked: what its owner has to do. */
 export function firstReason(domain: string): string {
   return (
     refuseProof(domain) ??
@@ -29,10 +29,10 @@ export function firstReason(domain: string): string {
 }
 
 /**
- * Applies what a look-up at `now` (ms) answered to the domain's proof, in the caller's transaction.
- * Undefined when the organization no longer has the domain, or it has got another name than the one
- * that was looked up: nothing said of the old name proves the new one. The row is locked first, so
- * of look-ups that race each one judges the state that the other left.
+ * Applies the answer of a check at `now` (ms) to the domain's proof, in the caller's transaction.
+ * Undefined if the organization no longer has the domain, or its name has changed: an answer about
+ * the old name does not prove the new one. Locks the row first, so that each of several concurrent
+ * checks judges the state that the one before stored.
  */
 export async function settleAnswer(
   tx: Transaction,
@@ -55,11 +55,11 @@ export async function settleAnswer(
   });
   const after = await findDomain(tx, organization_id, id);
   if (after === undefined)
-    throw new Error('A domain was gone in the transaction that held its lock.');
+    throw new Error('A domain disappeared in the transaction that held its lock.');
   return { before, after, notice: noticeOf(id, stored, proof, reason, now) };
 }
 
-/** Named after the state that a look-up led to, or `checked` when it changed none. */
+/** Returns the entry named after the new state, or `checked` if the state has not changed. */
 export function checkEntry({ before, after }: Settled): Activity {
   const changed = before.verification.state !== after.verification.state;
   return domainEntry(changed ? after.verification.state : 'checked', before, after);
@@ -67,7 +67,7 @@ export function checkEntry({ before, after }: Settled): Activity {
 
 /**
  * Returns the entry of the activity log for a domain that is created, changed or deleted. Only the
- * state of the proof is a change; the other fields say when somebody looked.
+ * state of the proof counts as a change; other fields record the time of checks.
  */
 export function domainEntry(
   activity: string,
@@ -90,12 +90,12 @@ function logged(row: DomainRow | undefined) {
     : { ...row, verification: { state: row.verification.state } };
 }
 
-/** Says the next step, if the state alone does not. */
+/** Returns the next step, if the state does not imply it. */
 function outlook(proof: DomainProof, next_check_at: number | null): string {
   if (proof.missing_since_at !== null)
     return ` Without it the domain lapses at ${isoInstant(lapseInstant(proof.missing_since_at))}.`;
   return next_check_at === null
-    ? ' The server no longer checks by itself: start the check once the record exists.'
+    ? ' The server no longer checks: start the check yourself once the record exists.'
     : '';
 }
 
@@ -121,7 +121,7 @@ function noticeOf(
     };
   }
   if (after.state === 'verified') return { ...named, kind: after.state };
-  // No look-up leads back to it.
+  // No check returns to this state.
   if (after.state === 'pending') return undefined;
   return { ...named, kind: after.state, reason, challenge };
 }

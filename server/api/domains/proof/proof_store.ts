@@ -4,7 +4,7 @@ import type { Queryable, Transaction } from '../../../platform/postgres/database
 import type { ShownAnswer } from './answers.ts';
 import type { DomainProof } from './checks.ts';
 
-/** The proof of a claim as it is stored; instants in ms. */
+/** The stored proof of a claim; instants in ms. */
 export type StoredProof = {
   domain: string;
   verification_challenge: string;
@@ -22,7 +22,10 @@ type Row = Pick<StoredProof, 'domain' | 'verification_challenge'> & {
 const milliseconds = (instant: string | null) => (instant === null ? null : Date.parse(instant));
 const text = (instant: number | null) => (instant === null ? null : isoInstant(instant));
 
-/** The proof of a domain, locked until the transaction ends; undefined when the claim is gone. */
+/**
+ * Returns the proof of a domain, locked until the transaction ends; undefined if the claim does not
+ * exist.
+ */
 export async function lockProof(tx: Transaction, id: string): Promise<StoredProof | undefined> {
   const row = await tx.row<Row>(sql`
     SELECT domain, verification_challenge, state, since_at, missing_since_at, last_checked_at
@@ -39,8 +42,8 @@ export async function lockProof(tx: Transaction, id: string): Promise<StoredProo
 }
 
 /**
- * Stores the result of a look-up at `last_checked_at`; instants in ms. Ends the claim of the
- * process that did it. The caller holds the lock.
+ * Stores the result of a check at `last_checked_at`; instants in ms. Releases the lease of the
+ * checking process. The caller holds the lock.
  */
 export async function saveProof(
   tx: Transaction,
@@ -63,13 +66,13 @@ export async function saveProof(
     WHERE id = ${id}::uuid`);
 }
 
-/** A domain that this process is to look up now. */
+/** A domain that this process has to check now. */
 export type DueDomain = { id: string; organization_id: string; domain: string };
 
 /**
- * Takes the domain that has waited longest for its look-up, until `checking_until` (ms); undefined
- * when none is due. Rows that another process is taking are passed over, so no domain is looked up
- * twice at once; one whose process died is free again afterwards. Leans on domains_by_next_check.
+ * Leases the domain that has waited longest for its check, until `checking_until` (ms); undefined
+ * if none is due. Skips rows that another process has locked, so no domain is checked twice at
+ * once. The lease of a dead process expires. Uses domains_by_next_check.
  */
 export function claimDueDomain(
   db: Queryable,
@@ -85,9 +88,7 @@ export function claimDueDomain(
     RETURNING id, organization_id, domain`);
 }
 
-/**
- * A domain whose people are to be warned: its certificates end at `saml_expires_at` (ISO instant).
- */
+/** A domain whose certificates expire at `saml_expires_at` (ISO instant), which needs a warning. */
 type WarnedDomain = {
   id: string;
   organization_id: string;
@@ -96,10 +97,10 @@ type WarnedDomain = {
 };
 
 /**
- * Takes the verified domain whose identity provider's last certificate ends soonest and for which
- * the warning of 30, 7 or 1 days is due at `now` (ms), and notes that warning as sent; undefined
- * when none is due. Steps that were missed are not made up for. Rows that another process is taking
- * are passed over. Leans on domains_by_saml_expiry.
+ * Returns the verified domain whose provider's last certificate expires soonest, among those whose
+ * warning of 30, 7 or 1 days is due at `now` (ms); undefined if none is due. Records the warning as
+ * sent. Missed warnings are skipped. Skips rows that another process has locked. Uses
+ * domains_by_saml_expiry.
  */
 export function takeCertificateWarning(
   tx: Transaction,

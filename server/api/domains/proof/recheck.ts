@@ -7,16 +7,16 @@ import { checkEntry, settleAnswer } from './proof.ts';
 import { claimDueDomain } from './proof_store.ts';
 import type { DueDomain } from './proof_store.ts';
 
-/** Number of domains that one process looks up at a time. */
+/** Domains that one process checks at a time. */
 const default_concurrency = 8;
-/** Lease of a look-up and its result; afterwards another process repeats it. */
+/** Lease of a check; afterwards another process repeats it. */
 const lease_ms = 60_000;
 
 /**
- * Looks up every domain that is due, the longest waiting first, and gives how many there were.
- * Guarantees: processes that do this at once share the domains; what a look-up changes is in the
- * activity log, done by the server, and administrators are told after the commit; a fault with one
- * domain is logged, and it is tried again a minute later.
+ * Checks every due domain, the longest waiting first, and returns their number. Guarantees:
+ * concurrent processes share the domains. Changes are in the activity log as done by the server,
+ * and administrators are told after the commit. A fault with one domain is logged, and the domain
+ * is tried again a minute later.
  */
 export async function recheckDomains(
   deps: Deps,

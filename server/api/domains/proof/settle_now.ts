@@ -9,8 +9,8 @@ import { settleAnswer } from './proof.ts';
 import type { Settled } from './proof.ts';
 
 /**
- * Applies what a look-up that somebody asked for said, and writes the mail about it. Throws 404
- * where the organization no longer has the domain.
+ * Applies the answer of a requested check, and writes the mail about it. Throws 404 if the
+ * organization no longer has the domain.
  */
 export async function settleNow(
   deps: Deps,

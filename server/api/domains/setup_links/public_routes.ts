@@ -36,8 +36,8 @@ const refusals = {
 };
 
 /**
- * `/api/setup_links/`: what the page behind a setup link asks. The token in the body is the whole
- * authority: a cookie or a key that comes along counts for nothing, so no other page can use one.
+ * Routes of `/api/setup_links/`: the requests of the page behind a setup link. The token in the
+ * body is the only authority: cookies and keys are ignored, so no other page can use them.
  */
 export function publicSetupRoutes(app: FastifyInstance, deps: Deps): void {
   openRoute(app, deps);
@@ -57,7 +57,7 @@ function schemaOf(name: string, summary: string, sent: TSchema, answer: TSchema 
 }
 
 function openRoute(app: FastifyInstance, deps: Deps): void {
-  const summary = 'Show what a setup link is for';
+  const summary = 'Show the domain and settings of a setup link';
   app.post(
     `${base}open/`,
     { config, schema: schemaOf('open', summary, GivenLink) },
@@ -71,7 +71,7 @@ function openRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function verifyRoute(app: FastifyInstance, deps: Deps): void {
-  const summary = 'Look the proof of the domain of a setup link up now';
+  const summary = 'Check the proof of the domain of a setup link now';
   app.post(
     `${base}verify/`,
     { config, schema: schemaOf('verify', summary, GivenLink) },
@@ -141,8 +141,8 @@ type Given = {
 };
 
 /**
- * Changes the domain of the link under its lock, with the link as the actor of the entry, and gives
- * the page's state after it. The link must still open the domain then.
+ * Changes the domain of the link under its lock, with the link as the author of the entry, and
+ * returns the page's new state. The link must still be valid then.
  */
 function change(
   deps: Deps,
@@ -171,7 +171,9 @@ async function present(db: Queryable, link: OpenLink): Promise<DomainRow> {
   return (await findDomain(db, link.organization_id, link.domain_id))!;
 }
 
-/** The part of the domain that the page may show; waiting fields of the provider count. */
+/**
+ * Returns the part of the domain that the page may show, including the provider's waiting fields.
+ */
 function stateOf({ config: { public_url } }: Deps, link: OpenLink, domain: DomainRow): SetupState {
   const { name, expires_at, organization_name, organization_id } = link;
   const { pending_changes: waiting, is_verified, verification_challenge, verification } = domain;

@@ -32,7 +32,8 @@ const reading = {
   scope: 'organization_security:write',
   level: 15,
 } as const;
-// The link lets somebody in who is no member, so an owner decides, as about directories.
+// The link gives access to somebody who is no member, so only an owner creates it, as for
+// directories.
 const changing = { ...reading, recent_factor: true, locks_organization: true } as const;
 const tags = ['setup_links'];
 const links_max = 5;
@@ -40,14 +41,14 @@ const day_ms = 24 * 3_600_000;
 const days_usual = 7;
 const days_max = 30;
 
-/** The setup links of a domain: list, create, revoke. */
+/** Routes of the setup links of a domain: list, create, revoke. */
 export function setupLinkRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     list,
     {
       config: reading,
       schema: {
-        summary: 'List the setup links of a domain that work, newest first',
+        summary: 'List the working setup links of a domain, newest first',
         tags,
         querystring: PageQuery,
         response: { 200: pageOf(SetupLink) },
@@ -136,7 +137,7 @@ function refuseTooMany(live: number): void {
   );
 }
 
-/** The domain that the path names; throws 404 without one. */
+/** Returns the domain of the path; throws 404 if it does not exist. */
 async function domainOf(db: Queryable, request: FastifyRequest, lock?: 'lock'): Promise<DomainRow> {
   const { organization_id } = request.access;
   const id = uuidParameter(request, 'id');

@@ -9,30 +9,29 @@ import { Domain, DomainPatch, ProviderMetadata } from '../schema.ts';
 const record = {
   id: uuid(),
   name: Type.String({
-    description: 'The person who gets the link, as the activity log names them.',
+    description: 'The person who gets the link, as named in the activity log.',
   }),
-  mask_value: Type.String({ description: 'The first and the last four characters of its token.' }),
+  mask_value: Type.String({ description: 'The first and last four characters of its token.' }),
   created_by: nullable(User),
   created_at: instant(),
-  expires_at: instant('From then on it opens nothing.'),
+  expires_at: instant('The link stops working then.'),
   last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
 };
 
-/** A setup link as lists and records show it. Its token is not kept. */
+/** A setup link in lists and records. Its token is not stored. */
 export const SetupLink = Type.Object(record, { title: 'SetupLink' });
 
-/** A setup link's row as SELECT gives it. */
 export type SetupLinkRow = Static<typeof SetupLink>;
 
-/** The answer that created a setup link: the only one that shows it. */
+/** The answer that creates a setup link, the only one that shows it. */
 export const NewSetupLink = Type.Object(
   {
     ...record,
     url: Type.Optional(
       Type.String({
         description:
-          'The link. It is shown in this answer only. Its token stands behind `#`, so browsers ' +
-          'send it to no server. `validate_only` creates none and shows none.',
+          'The link. Only this answer shows it. Its token comes after `#`, so browsers send ' +
+          'it to no server. `validate_only` creates none and shows none.',
       }),
     ),
   },
@@ -55,11 +54,11 @@ const token = {
   token: Type.String({
     minLength: 1,
     maxLength: 100,
-    description: 'The token of the link, which stands behind `#`.',
+    description: 'The token of the link, after the `#`.',
   }),
 };
 
-/** Body of a request of the page behind a link. */
+/** Body of a request from the page behind a link. */
 export const GivenLink = Type.Object(token);
 /** The same with the metadata of a provider. */
 export const GivenMetadata = Type.Object({ ...token, ...ProviderMetadata.properties });
@@ -74,7 +73,7 @@ export const GivenProvider = Type.Object({
   saml_x509_cert: Type.String({ ...textOf(saml_x509_cert), minLength: 1 }),
 });
 
-/** The rules of a text that a domain may be without. */
+/** Returns the rules of an optional text of a domain. */
 function textOf(schema: object): { maxLength?: number; description?: string; trim: true } {
   const { maxLength, description } = schema as { maxLength?: number; description?: string };
   return {
@@ -86,7 +85,7 @@ function textOf(schema: object): { maxLength?: number; description?: string; tri
 
 const of_domain = Domain.properties;
 
-/** The state of the page behind a link: the one domain, and the values that its provider needs. */
+/** The state of the page behind a link: its domain, and the values that the provider needs. */
 export const Setup = Type.Object(
   {
     name: record.name,
@@ -101,14 +100,15 @@ export const Setup = Type.Object(
     saml_x509_cert: of_domain.saml_x509_cert,
     has_saml: Type.Boolean({ description: 'Whether all three fields above are set.' }),
     is_waiting: Type.Boolean({
-      description: 'Whether the fields above wait for an owner, who puts them into effect.',
+      description: "Whether the fields above wait for an owner's confirmation.",
     }),
     service_metadata_url: Type.String({ description: "The address of this server's metadata." }),
     service_entity_id: Type.String({ description: 'The name of this server in SAML.' }),
-    service_acs_url: Type.String({ description: 'Where the provider sends its responses.' }),
+    service_acs_url: Type.String({
+      description: 'The address to which the provider sends its responses.',
+    }),
   },
   { title: 'Setup' },
 );
 
-/** The state of the page behind a link. */
 export type SetupState = Static<typeof Setup>;

@@ -16,7 +16,7 @@ import type { SetupLinkRow } from './schema.ts';
 const pattern = /^sll_[0-9A-Za-z]{43}$/;
 const touch_interval_ms = 60_000;
 
-/** The link that a page was opened with, and the organization whose domain it is. */
+/** The link that opened a page, and the organization of its domain. */
 export type OpenLink = Pick<SetupLinkRow, 'id' | 'name' | 'mask_value' | 'expires_at'> & {
   domain_id: string;
   organization_id: string;
@@ -27,15 +27,15 @@ const columns = sql`l.id, l.name, l.mask_value, l.created_at, l.expires_at, l.la
   (SELECT ${user_json} FROM users u WHERE u.id = l.maker_id) AS created_by`;
 
 /**
- * True if the link `l` opens its domain `d` at the instant: it has not expired, the domain is the
- * one for which it was created, in the same organization, and its maker is still an owner there.
+ * SQL that is true if the link `l` is valid for its domain `d` at the instant. It has not expired,
+ * the domain has the same name and organization, and its creator is still an owner.
  */
 const isLive = (now_ms: number) => sql`l.expires_at > ${isoInstant(now_ms)}::timestamptz
   AND d.organization_id = l.organization_id AND d.domain = l.domain
   AND EXISTS (SELECT 1 FROM members m JOIN users u ON u.id = m.user_id AND u.is_active
     WHERE m.user_id = l.maker_id AND m.organization_id = l.organization_id AND m.level = 15)`;
 
-/** The links that open the domain, newest first (ties by id). Leans on setup_links_by_domain. */
+/** Lists the valid links of the domain, newest first (ties by id). Uses setup_links_by_domain. */
 export function listSetupLinks(domain_id: string, now_ms: number): List {
   const from = sql`setup_links l JOIN domains d ON d.id = l.domain_id
     WHERE l.domain_id = ${domain_id}::uuid AND ${isLive(now_ms)}`;
@@ -46,7 +46,7 @@ export function listSetupLinks(domain_id: string, now_ms: number): List {
   };
 }
 
-/** The link of the domain; with `lock` it stays until the transaction ends. */
+/** Returns the link of the domain; with `lock`, it cannot be deleted until the transaction ends. */
 export function findSetupLink(
   db: Queryable,
   domain_id: string,
@@ -57,7 +57,7 @@ export function findSetupLink(
     WHERE l.domain_id = ${domain_id}::uuid AND l.id = ${id}::uuid ${locking(lock, 'FOR UPDATE')}`);
 }
 
-/** Removes the links of the domain that open nothing, and gives how many are left. */
+/** Deletes the invalid links of the domain, and returns the number of valid ones. */
 export async function countLiveLinks(
   tx: Transaction,
   domain_id: string,
@@ -72,8 +72,8 @@ export async function countLiveLinks(
 }
 
 /**
- * Stores the HMAC of a new token and gives the link with the token: the only time that it can be
- * shown. The caller holds the lock of the domain.
+ * Stores the HMAC of a new token and returns the link with the token, which is never shown again.
+ * The caller holds the lock on the domain.
  */
 export async function insertSetupLink(
   tx: Transaction,
@@ -103,10 +103,10 @@ export async function sweepSetupLinks(db: Queryable, now_ms: number): Promise<vo
 }
 
 /**
- * The link with this token and its domain. Throws the same 404 for a token that is unknown, has
- * expired, was revoked or is of another domain by now, and counts it against the address that it
- * comes from; a link has the limit of requests that a key has. In a transaction, `hold` keeps
- * domain and link as they are until that ends.
+ * Returns the link with this token, and its domain. Throws the same 404 for a token that is
+ * unknown, expired, revoked or for another domain by now, and counts it against the client's
+ * address. A link has the rate limit of a key. In a transaction, `hold` locks domain and link until
+ * the end.
  */
 export async function openLink(
   request: FastifyRequest,
@@ -128,7 +128,7 @@ export async function openLink(
   const found = pattern.test(token) ? await find() : undefined;
   const domain =
     found && (await findDomain(db, found.organization_id, found.domain_id, hold && 'lock'));
-  // It may have been revoked while this waited for the domain.
+  // It may have been revoked while this waited for the domain's lock.
   const link = hold === undefined ? found : domain && (await find('lock'));
   if (link === undefined || domain === undefined) {
     const wait_seconds = server.limiter.takeRefused(ip);
@@ -139,14 +139,14 @@ export async function openLink(
   return { link, domain };
 }
 
-/** Moves `last_used_at` of the link, at most once a minute. */
+/** Updates `last_used_at` of the link, at most once a minute. */
 export async function touchLink(db: Queryable, id: string, now_ms: number): Promise<void> {
   const before = isoInstant(now_ms - touch_interval_ms);
   await db.run(sql`UPDATE setup_links SET last_used_at = ${isoInstant(now_ms)}::timestamptz
     WHERE id = ${id}::uuid AND (last_used_at IS NULL OR last_used_at <= ${before}::timestamptz)`);
 }
 
-/** Keyed apart from other tokens: the hash of a link's token is that of no key. */
+/** Keyed apart from other tokens, so a link's token never has the hash of a key. */
 function hashOf(secrets: Secrets, token: string): Buffer {
   return secrets.hash(`setup link ${token}`);
 }

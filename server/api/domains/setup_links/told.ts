@@ -1,6 +1,6 @@
 import { withoutLinks } from '../../../platform/mail/plain_text.ts';
 
-/** The mail about a link that an owner created; the name is anyone's words. */
+/** Builds the mail about a link that an owner created; anybody can choose the name. */
 export function linkCreated(
   domain: string,
   { name, expires_at }: { name: string; expires_at: string },
@@ -13,7 +13,7 @@ export function linkCreated(
         'enter its identity provider, without an account. Their entries have no effect until an ' +
         'owner confirms them.',
       `The link expires at ${expires_at}. It ends sooner if ${by} is no longer an owner.`,
-      'If this is a surprise, revoke the link on the page of the domain.',
+      'If you do not expect this, revoke the link on the page of the domain.',
     ],
   };
 }

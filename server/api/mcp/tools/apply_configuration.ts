@@ -8,7 +8,7 @@ export const apply_configuration = defineTool({
   title: 'Apply a plan',
   description:
     'Applies a plan of plan_configuration by its hash, completely or not. 409 if something ' +
-    'changed since. Show the plan to the person first and ask them.',
+    'has changed since. Show the plan to the person first and ask them.',
   input: Type.Object({
     organization,
     hash: Type.String({ minLength: 1, maxLength: 200, description: 'hash of the plan.' }),
@@ -26,7 +26,7 @@ export const apply_configuration = defineTool({
     return {
       ...pick(applied, ['hash', 'applied_at', 'summary']),
       objects: entriesOf(applied, 'objects'),
-      // Secrets that the server created: whoever needs one sets one of their own in the console.
+      // Secrets that the server created: a person who needs one enters their own in the console.
       secrets_not_shown: entriesOf(applied, 'shown_once').map(({ path }) => ({ path })),
     };
   },

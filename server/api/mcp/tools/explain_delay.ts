@@ -7,10 +7,10 @@ import { glance_fields } from './list_exports.ts';
 import { run_fields } from './list_runs.ts';
 import { isGap, shownRange } from './list_slots.ts';
 
-/** Number of entries of each kind: the newest tell why. */
+/** Most entries of each kind; the newest explain the state. */
 const shown_max = 5;
 
-/** Everything that says why an export is late or has gaps, in one answer. */
+/** Returns every reason why an export is late or has gaps, in one answer. */
 export const explain_delay = defineTool({
   name: 'explain_delay',
   title: 'Why is it late?',
@@ -44,7 +44,7 @@ export const explain_delay = defineTool({
   },
 });
 
-/** The export as the overview has it. */
+/** Returns the export's entry in the overview. */
 async function glanceOf(
   api: ApiCall,
   project_id: number | undefined,

@@ -36,14 +36,17 @@ export const find_record = defineTool({
   name: 'find_record',
   title: 'Find a record',
   description:
-    'Where an event or person was delivered (run, file or table), or why not, in each export of ' +
-    'the project, and which tools got an event. Give uuid, or distinct_id and day.',
+    'Where an event or person was delivered (run, file or table), or why not, in each export ' +
+    'of the project, and which tools got an event. Send uuid, or distinct_id and day.',
   input: Type.Object({
     project,
     uuid: Type.Optional(uuid('uuid of an event.')),
     distinct_id: Type.Optional(Type.String({ maxLength: 400 })),
     day: Type.Optional(
-      Type.String({ maxLength: 10, description: 'As 2026-01-31, in the zone of the project.' }),
+      Type.String({
+        maxLength: 10,
+        description: 'For example 2026-01-31, in the time zone of the project.',
+      }),
     ),
     export: Type.Optional(uuid('Only in this export.')),
   }),

@@ -24,7 +24,7 @@ const fields = [
   'managed_by',
 ];
 
-/** One export with its destination and query; secrets are not there. */
+/** Returns one export with its destination and query, without secrets. */
 export const get_export = defineTool({
   name: 'get_export',
   title: 'Get an export',
@@ -43,7 +43,7 @@ export const get_export = defineTool({
   },
 });
 
-/** The page of an export in the console. */
+/** Returns the page of an export in the console. */
 export function exportPage(console_url: string, found: ApiRecord): string {
   return `${console_url}/projects/${String(found['team_id'])}/exports/${String(found['id'])}`;
 }

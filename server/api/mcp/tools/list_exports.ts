@@ -28,12 +28,12 @@ export const glance_fields = [
   'latest_run',
 ] as const;
 
-/** The exports of a project or an organization, with their health in words. */
+/** Lists the exports of a project or an organization, with their health in words. */
 export const list_exports = defineTool({
   name: 'list_exports',
   title: 'List exports',
   description:
-    'Batch exports with health in a word and a sentence, how far they delivered, next and latest ' +
+    'Batch exports with health in a word and a sentence, delivery progress, next and latest ' +
     'run. team_id is the project.',
   input: Type.Object({
     project,

@@ -10,8 +10,8 @@ export const list_projects = defineTool({
   name: 'list_projects',
   title: 'List projects',
   description:
-    'What this key may do (scopes), and the organizations and projects that it sees. Start ' +
-    'here: other tools need these ids.',
+    'The rights of this key (scopes), and the organizations and projects that it can read. ' +
+    'Start here: other tools need these ids.',
   input: Type.Object({}),
   scopes: [],
   run: async (_args, { api }) => {
@@ -33,7 +33,7 @@ export const list_projects = defineTool({
   },
 });
 
-/** The list; null when the key lacks the scope for it. */
+/** Returns the list; null if the key lacks its scope. */
 async function listed(
   api: ApiCall,
   path: string,

@@ -29,7 +29,7 @@ export const run_fields = [
   'finished_at',
 ] as const;
 
-/** The runs of an export, newest first, and when the next one is planned. */
+/** Lists the runs of an export, newest first, and when the next one is planned. */
 export const list_runs = defineTool({
   name: 'list_runs',
   title: 'List runs',

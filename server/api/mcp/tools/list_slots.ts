@@ -15,15 +15,15 @@ const range_fields = [
   'last_run',
   'records_completed',
 ] as const;
-/** States of slots in which nothing is missing. */
+/** States of slots without missing rows. */
 const fine_states = new Set(['delivered', 'waiting', 'outside']);
 
-/** True for slots that should have been delivered and are not. */
+/** Returns true for slots that should have been delivered but were not. */
 export function isGap({ state }: ApiRecord): boolean {
   return !fine_states.has(String(state));
 }
 
-/** A range of slots as it is told. */
+/** Returns a range of slots for the answer. */
 export function shownRange(range: ApiRecord): ApiRecord {
   return pick(range, range_fields);
 }
@@ -33,15 +33,15 @@ export const list_slots = defineTool({
   name: 'list_slots',
   title: 'List slots and gaps',
   description:
-    'What became of the intervals of an export, as ranges with state and reason: delivered, ' +
-    'under_way, in_doubt, failed, missing, waiting, outside.',
+    "State of an export's intervals, as ranges with state and reason: delivered, under_way, " +
+    'in_doubt, failed, missing, waiting, outside.',
   input: Type.Object({
     project,
     export: batch_export,
     after: instant('Default: 30 days before `before`.'),
     before: instant('Default: now.'),
     only_gaps: Type.Optional(
-      Type.Boolean({ description: 'Only what should be delivered and is not.' }),
+      Type.Boolean({ description: 'Only intervals that should have been delivered but were not.' }),
     ),
   }),
   scopes: ['batch_export:read'],

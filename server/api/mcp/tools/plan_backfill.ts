@@ -18,7 +18,7 @@ export const plan_backfill = defineTool({
     start_at: instant(),
     end_at: instant(),
     mode: Type.Optional(
-      Type.String({ maxLength: 20, description: 'missing (default) or all: every row once more.' }),
+      Type.String({ maxLength: 20, description: 'missing (default) or all: every row again.' }),
     ),
     by: Type.Optional(
       Type.String({ maxLength: 20, description: 'timestamp (default) or inserted_at.' }),

@@ -7,7 +7,7 @@ import { defineTool, organization, organizationPath } from '../tool.ts';
 import { secretPages } from './secret_pages.ts';
 import { outlineOf, partOf } from './standing_part.ts';
 
-/** The name under which agents' objects are managed, unless they name another one. */
+/** The source name of agents' objects, unless they send another one. */
 const agent_source = 'agent';
 const standing_characters_max = 30_000;
 const value_characters_max = 500;
@@ -19,9 +19,9 @@ export const plan_configuration = defineTool({
   name: 'plan_configuration',
   title: 'Plan a configuration',
   description:
-    'Without `configuration`: the present state, as the JSON to send. With it: the plan (steps ' +
-    'by field, costs, drift, needs) and its hash. It changes nothing. Objects that it does not ' +
-    'name stay. It plans nothing for people (members, invites). For every secret write ' +
+    'Without `configuration`: the current state, as the JSON to send. With it: the plan ' +
+    '(steps by field, costs, drift, needs) and its hash. It changes nothing. Objects that it ' +
+    'does not name are kept. It ignores people (members, invites). For every secret write ' +
     '{"keep": true}, never a value. If a secret is not stored yet, needs has the link `open` ' +
     'where a person enters it.',
   input: Type.Object({
@@ -29,7 +29,7 @@ export const plan_configuration = defineTool({
     configuration: Type.Optional(
       Type.Unsafe<ApiRecord>({
         type: 'object',
-        description: 'Objects by section and key, as in the present state.',
+        description: 'Objects by section and key, as in the current state.',
       }),
     ),
     path: Type.Optional(
@@ -71,13 +71,13 @@ export const plan_configuration = defineTool({
       drift: entriesOf(plan, 'drift').map(shownStep),
       left: entriesOf(plan, 'left').map((one) => pick(one, object_fields)),
       notes: plan['notes'],
-      // Not `left_out`, which says of a cut answer how many entries it lacks.
+      // Renamed, because `left_out` of a shortened answer counts its missing entries.
       sections_left_out: plan['left_out'],
     };
   },
 });
 
-/** Reads the current state, or a part of it; a long one is listed by the paths of its parts. */
+/** Reads the current state, or one part. Lists the paths of the parts if it is too long. */
 async function standing(api: ApiCall, url: string, path = ''): Promise<ApiRecord> {
   const { configuration } = await read(api, url);
   const whole = kept(configuration) as ApiRecord;
@@ -88,7 +88,7 @@ async function standing(api: ApiCall, url: string, path = ''): Promise<ApiRecord
     : { configuration: untrusted(part, standing_characters_max) };
 }
 
-/** The same with `keep` in the place of each variable, which an agent has not. */
+/** Replaces each variable by `keep`, because an agent does not have its value. */
 function kept(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(kept);

@@ -31,7 +31,7 @@ export const read_activity = defineTool({
   input: Type.Object({
     organization,
     scope: Type.Optional(
-      Type.String({ maxLength: 200, description: 'Kind of thing: batch_export, project, ...' }),
+      Type.String({ maxLength: 200, description: 'Kind of object: batch_export, project, ...' }),
     ),
     activity: Type.Optional(
       Type.String({ maxLength: 200, description: 'created, updated, deleted, paused, ...' }),
@@ -70,7 +70,7 @@ function shownEntry(entry: ApiRecord): ApiRecord {
   };
 }
 
-/** A value of any field: people choose what stands in it. */
+/** A field's value is untrusted, because people choose it. */
 function shownValue(value: unknown): unknown {
   return typeof value === 'number' || typeof value === 'boolean'
     ? value

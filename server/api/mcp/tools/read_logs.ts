@@ -13,7 +13,7 @@ import {
 
 const log_fields = ['timestamp', 'level', 'message', 'run'] as const;
 
-/** The log of an export or of one of its runs, newest first. */
+/** Returns the log of an export or of one of its runs, newest first. */
 export const read_logs = defineTool({
   name: 'read_logs',
   title: 'Read logs',
@@ -25,7 +25,9 @@ export const read_logs = defineTool({
     level: Type.Optional(
       Type.String({ maxLength: 100, description: 'With commas: DEBUG, INFO, WARNING, ERROR.' }),
     ),
-    search: Type.Optional(Type.String({ maxLength: 1_000, description: 'Text in the line.' })),
+    search: Type.Optional(
+      Type.String({ maxLength: 1_000, description: 'Text that the line contains.' }),
+    ),
     after: instant('Written after.'),
     before: instant('Written before.'),
     limit,

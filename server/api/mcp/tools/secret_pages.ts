@@ -3,8 +3,8 @@ import { RefusedError, entriesOf, read } from '../api_call.ts';
 import { organizationPath } from '../tool.ts';
 
 /**
- * The page of the console where a person enters what a plan needs, for each of its secrets. An
- * agent gives the link to them and never sees what they enter.
+ * Returns, for each secret that a plan needs, the page of the console where a person enters it. An
+ * agent gives people this link and never sees the secrets.
  */
 export async function secretPages(
   api: ApiCall,
@@ -19,7 +19,7 @@ export async function secretPages(
   return pages;
 }
 
-/** A step of a plan, as far as it is looked at. */
+/** The fields of a plan's step that are read here. */
 type Step = { kind: string; path: string; id: string | null };
 
 async function pageOf(
@@ -48,7 +48,7 @@ async function pageOf(
   return `/projects/${project}/${kind === 'notice_target' ? 'notices' : 'settings'}`;
 }
 
-/** The project of an organization that has one; undefined when it has several. */
+/** Returns the project of an organization with only one; undefined if it has several. */
 async function onlyProject(
   api: ApiCall,
   organization_id: string | undefined,
@@ -58,7 +58,7 @@ async function onlyProject(
   return more.length === 0 ? first?.id : undefined;
 }
 
-/** The project of the export; undefined when the key may not see it. */
+/** Returns the project of the export; undefined if the key may not read it. */
 async function projectOf(
   api: ApiCall,
   organization_id: string | undefined,

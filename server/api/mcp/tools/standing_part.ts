@@ -4,9 +4,8 @@ import type { ApiRecord } from '../api_call.ts';
 const outline_max = 1_000;
 
 /**
- * The part of a configuration that stands at a path with dots, in its place: what lies on the way
- * keeps its own plain fields, so that the part can be sent as it is. Undefined when nothing stands
- * there.
+ * Returns the part of a configuration at a path with dots. Its parents keep their own plain fields,
+ * so that the part can be sent back unchanged. Undefined if the path does not exist.
  */
 export function partOf(configuration: ApiRecord, path: string): ApiRecord | undefined {
   const [step = '', ...rest] = path.split('.');
@@ -18,7 +17,7 @@ export function partOf(configuration: ApiRecord, path: string): ApiRecord | unde
   return { ...Object.fromEntries(plain), [step]: part };
 }
 
-/** The paths of the projects, of the sections and of what stands in them, at most 1,000. */
+/** Returns the paths of the projects, sections and objects, at most 1,000. */
 export function outlineOf(configuration: ApiRecord): string[] {
   const paths: string[] = [];
   const walk = (at: ApiRecord, path: string, depth: number) => {
@@ -26,7 +25,7 @@ export function outlineOf(configuration: ApiRecord): string[] {
       if (!isFields(inner) || paths.length >= outline_max) continue;
       const own = path === '' ? name : `${path}.${name}`;
       paths.push(own);
-      // Below an object of a project are its own fields.
+      // Deeper levels are an object's own fields.
       if (depth < 3) walk(inner, own, depth + 1);
     }
   };

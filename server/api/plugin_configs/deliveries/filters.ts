@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import type { SetAsideFilter } from '../../../engine/plugins/running/sending/set_aside.ts';
 import type { SetAsideFilterBody } from './schema.ts';
 
-/** The filter of a body; what is absent leaves all in. */
+/** Returns the filter of a body; absent fields filter nothing. */
 export function filterOf(sent: SetAsideFilterBody): SetAsideFilter {
   return {
     start_at: inUtc(sent.start_at),
@@ -15,7 +15,7 @@ export function filterOf(sent: SetAsideFilterBody): SetAsideFilter {
   };
 }
 
-/** The instant as stores take it. */
+/** Returns the instant in the stores' format. */
 function inUtc(text: string | null | undefined): string | null {
   return text === null || text === undefined
     ? null

@@ -35,7 +35,7 @@ const reading = { within: 'project', scope: 'plugin:read' } as const;
 const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const;
 const open_max = 5;
 
-/** Registers the routes of events that are sent again. */
+/** Routes of events that are sent again. */
 export function replayRoutes(app: FastifyInstance, deps: Deps): void {
   startRoute(app, deps);
   readingRoutes(app, deps);
@@ -48,11 +48,11 @@ function startRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: changing,
       schema: {
-        summary: 'Send events of the past to a plugin, or those that it did not take',
+        summary: 'Send past events to a plugin, or events that it did not accept',
         description:
-          'It runs beside the events that come in, with its own cursor and rate. Events may ' +
-          'arrive a second time. `dry_run` counts them. A plugin has at most ' +
-          `${open_max} at once, and waits while it is disabled. Needs the plugins access level 3.`,
+          'It runs beside current events, with its own cursor and rate. Events may arrive a ' +
+          `second time. \`dry_run\` counts them. A plugin can have at most ${open_max} in ` +
+          'progress, and they wait while it is disabled. Needs the plugins access level 3.',
         body: NewReplay,
         response: { 200: Replay },
       },
@@ -68,7 +68,7 @@ function startRoute(app: FastifyInstance, deps: Deps): void {
         }
         if ((await countOpenReplays(tx, config.id)) >= open_max)
           throw conflict(
-            `The plugin has ${open_max} of these in progress: cancel one, or wait for its end.`,
+            `The plugin has ${open_max} replays in progress: cancel one, or wait for its end.`,
           );
         await insertReplay(tx, wanted);
         record(entryOf('replay_started', config, { id: wanted.id, ...sent, total: wanted.total }));
@@ -83,7 +83,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'List what was sent again to a plugin, newest first',
+        summary: 'List the replays of a plugin, newest first',
         querystring: PageQuery,
         response: { 200: pageOf(Replay) },
       },
@@ -98,7 +98,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     `${base}:replay_id/`,
     {
       config: reading,
-      schema: { summary: 'Retrieve one of them with its progress', response: { 200: Replay } },
+      schema: { summary: 'Retrieve a replay with its progress', response: { 200: Replay } },
     },
     async (request) => {
       const { id } = await getConfig(db, request);
@@ -125,7 +125,7 @@ function cancelRoute(app: FastifyInstance): void {
         const before = (await findReplay(tx, config.id, id)) ?? missing();
         body(request, NoFields);
         if (!(await cancelReplay(tx, id)))
-          throw conflict(`It is over: its state is ${before.state}.`);
+          throw conflict(`The replay has ended: its state is ${before.state}.`);
         record(entryOf('replay_cancelled', config, { id }));
         return findReplay(tx, config.id, id);
       }),
@@ -142,7 +142,7 @@ function entryOf(activity: string, config: PluginConfigRow, replay: object): Ent
   };
 }
 
-/** Checks the body, and counts what it means. */
+/** Checks the body, and counts the selected events. */
 async function wantedOf(
   deps: Deps,
   tx: Transaction,
@@ -150,7 +150,7 @@ async function wantedOf(
   config: PluginConfigRow,
   sent: NewReplay,
 ): Promise<ReplayWanted> {
-  // Events that were set aside carry the time of the control store.
+  // Events that were set aside have times of the control store.
   const now = isoInstant(await databaseInstant(tx));
   const asked = filterOf(sent);
   const live_at = sent.source === 'events' ? await findLiveStart(tx, config.id) : null;
@@ -185,7 +185,7 @@ function requireRange(
     throw invalid('end_at', 'invalid_input', 'Must not be in the future.');
 }
 
-/** Throws a 400 for a plugin that gets no events, or a filter of another source. */
+/** Throws 400 for a plugin that gets no events, or for a filter of another source. */
 async function requireSource(
   { db, secrets }: Deps,
   config: PluginConfigRow,
@@ -194,11 +194,15 @@ async function requireSource(
   const version = await loadConfigVersion(db, secrets, config.id);
   const takes = ['onEvent', 'exportEvents', 'composeWebhook'];
   if (!takes.some((method) => version.capabilities.methods.includes(method)))
-    throw invalid('source', 'invalid_choice', 'The plugin takes no events.');
+    throw invalid('source', 'invalid_choice', 'The plugin receives no events.');
   if (source === 'set_aside') return;
   for (const [attr, value] of Object.entries({ mapping, status, event_uuid, reason }))
     if (value !== undefined)
-      throw invalid(attr, 'invalid_input', 'Only what was set aside can be chosen by this.');
+      throw invalid(
+        attr,
+        'invalid_input',
+        'Only events that were set aside can be selected by this.',
+      );
 }
 
 function dryRunOf({ source, filter, rate, total }: ReplayWanted): ReplayRow {

@@ -24,8 +24,8 @@ const day_ms = 24 * 3_600_000;
 const points_max = 1_000;
 
 /**
- * Registers the routes of a delivery: its progress and charts, what became of an event, what was
- * set aside, and what is sent again.
+ * Routes of a delivery: its progress and charts, the attempts at an event, events that were set
+ * aside, and replays.
  */
 export function deliveryRoutes(app: FastifyInstance, deps: Deps): void {
   const { db } = deps;
@@ -34,7 +34,7 @@ export function deliveryRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: reading,
       schema: {
-        summary: 'Retrieve how far a plugin has delivered the events of the project',
+        summary: 'Retrieve the delivery progress of a plugin',
         description: 'All fields are null for a config that was never enabled.',
         response: { 200: PluginDelivery },
       },
@@ -87,7 +87,7 @@ function pointsWanted(request: FastifyRequest, now: number) {
     throw invalid(
       'after',
       'invalid_input',
-      'The start must be before the end, which is now if you name none.',
+      'The start must be before the end, which is now by default.',
     );
   const { interval = 'point' as const } = asked;
   return { after: isoInstant(after), before: isoInstant(before), interval };

@@ -9,14 +9,13 @@ import { nullable } from '../../../platform/nullable.ts';
 /** The progress of a plugin's delivery. */
 export const PluginDelivery = Type.Object(
   {
-    delivered_until: nullable(instant('Everything that was stored before is done.')),
-    failures: nullable(Type.Integer({ description: 'Failures in a row.' })),
+    delivered_until: nullable(instant('All events stored before this time were processed.')),
+    failures: nullable(Type.Integer({ description: 'Consecutive failures.' })),
     retry_at: nullable(instant('When it tries again; null: it does not wait.')),
     set_aside: Type.Integer({ description: 'Number of events that were set aside.' }),
   },
   { title: 'PluginDelivery' },
 );
-/** The state of a delivery as SELECT gives it. */
 export type PluginDeliveryRow = Static<typeof PluginDelivery>;
 
 const Body = Type.Object({
@@ -28,7 +27,7 @@ const header_fields = Type.Array(Type.Object({ name: Type.String(), value: Type.
   description: 'The headers; secret values are `********`.',
 });
 
-/** A request of a tool, and the answer to it. */
+/** A request of a tool, and its answer. */
 const Exchange = Type.Object({
   request: Type.Object({
     method: Type.String(),
@@ -38,14 +37,13 @@ const Exchange = Type.Object({
   }),
   answer: nullable(
     Type.Object({
-      status: nullable(Type.Integer({ description: 'Null for a tool that does not speak HTTP.' })),
+      status: nullable(Type.Integer({ description: 'Null for a tool without HTTP.' })),
       header_fields,
       body: Body,
     }),
   ),
   error: nullable(Type.String({ description: 'Why there is no answer.' })),
 });
-/** A request of a tool, and the answer to it. */
 export type Exchange = Static<typeof Exchange>;
 
 const mapping = Type.String({ description: 'The name of the mapping.' });
@@ -65,34 +63,35 @@ const set_aside_fields = {
   set_aside_at: instant(),
 };
 
-/** An event that a tool did not take at one mapping. */
+/** An event that a tool did not accept at one mapping. */
 export const SetAsideEvent = Type.Object(set_aside_fields, { title: 'PluginSetAsideEvent' });
-/** A row of the events that were set aside. */
 export type SetAsideRow = Static<typeof SetAsideEvent>;
 
-/** One of them with the requests and answers of the last attempt. */
+/** Such an event with the requests and answers of the last attempt. */
 export const SetAsideRecord = Type.Object(
   { ...set_aside_fields, exchanges: Type.Array(Exchange) },
   { title: 'PluginSetAsideRecord' },
 );
-/** An event that was set aside, with requests and answers. */
 export type SetAsideRecordRow = Static<typeof SetAsideRecord>;
 
 const text = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 1_000, description }));
 const wanted_status = Type.Optional(
-  Type.Integer({ minimum: 100, maximum: 599, description: "Only with this status of the tool's." }),
+  Type.Integer({
+    minimum: 100,
+    maximum: 599,
+    description: "Only events with this status of the tool's answer.",
+  }),
 );
 const wanted_event = 'Only this event.';
-const wanted_mapping = text('Only at the mapping of this name.');
-const wanted_reason = text('Only with a reason that contains this text, in any case.');
+const wanted_mapping = text('Only events at the mapping with this name.');
+const wanted_reason = text('Only events whose reason contains this text, in any case.');
 
-/** The query of `set_aside/`. */
 export const SetAsideQuery = Type.Object({
   ...PageQuery.properties,
-  after: Type.Optional(queryInstant('Only those that were set aside at or after this instant.')),
-  before: Type.Optional(queryInstant('Only those that were set aside before this instant.')),
-  event: text('Only events of this name.'),
+  after: Type.Optional(queryInstant('Only events that were set aside at or after this instant.')),
+  before: Type.Optional(queryInstant('Only events that were set aside before this instant.')),
+  event: text('Only events with this name.'),
   mapping: wanted_mapping,
   status: wanted_status,
   event_uuid: Type.Optional(uuid(wanted_event)),
@@ -133,7 +132,6 @@ export const SetAsideFilterBody = Type.Object({
   ...filter,
   dry_run: Type.Optional(Type.Boolean({ description: 'Only count them.' })),
 });
-/** The body of `set_aside/discard/`. */
 export type SetAsideFilterBody = Static<typeof SetAsideFilterBody>;
 
 /** The answer of `set_aside/discard/`. */
@@ -142,15 +140,16 @@ export const Discarded = Type.Object(
   { title: 'DiscardedEvents' },
 );
 
-/** Events a second of a replay that names no rate. */
+/** Default events per second of a replay. */
 export const rate_default = 50;
 
 /** The body of `replays/`. */
 export const NewReplay = Type.Object({
   source: Type.Enum(['events', 'set_aside'], {
     description:
-      '`events`: what the project has stored, by the time of storing. `set_aside`: what the tool ' +
-      'did not take. `mapping`, `status`, `event_uuid` and `reason` are for these alone.',
+      '`events`: stored events of the project, by their time of storage. `set_aside`: events ' +
+      'that the tool did not accept. `mapping`, `status`, `event_uuid` and `reason` are only ' +
+      'valid with `set_aside`.',
   }),
   ...filter,
   rate: Type.Optional(
@@ -160,9 +159,8 @@ export const NewReplay = Type.Object({
       description: `At most so many events a second; default ${rate_default}.`,
     }),
   ),
-  dry_run: Type.Optional(Type.Boolean({ description: 'Only count what would be sent.' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Only count the events.' })),
 });
-/** The body of `replays/`. */
 export type NewReplay = Static<typeof NewReplay>;
 
 const replay_states = ['DryRun', 'Running', 'Waiting', 'Completed', 'Cancelled', 'Failed'] as const;
@@ -173,7 +171,7 @@ export const Replay = Type.Object(
     id: nullable(uuid('Null for a dry run.')),
     source: Type.Enum(['events', 'set_aside']),
     state: Type.Enum([...replay_states], {
-      description: '`Waiting`: until `retry_at`, or for what `detail` says.',
+      description: '`Waiting`: until `retry_at`, or for the reason in `detail`.',
     }),
     start_at: nullable(instant('Null: from the beginning.')),
     end_at: instant(),
@@ -182,32 +180,30 @@ export const Replay = Type.Object(
     status: nullable(Type.Integer()),
     event_uuid: nullable(uuid()),
     reason: nullable(Type.String()),
-    rate: Type.Integer({ description: 'At most so many events a second.' }),
-    total: Type.Integer({ description: 'Number of events, counted when it began.' }),
-    done: Type.Integer({ description: 'Number of events that had their turn.' }),
+    rate: Type.Integer({ description: 'Most events per second.' }),
+    total: Type.Integer({ description: 'Number of events, counted at its start.' }),
+    done: Type.Integer({ description: 'Number of processed events.' }),
     detail: nullable(Type.String({ description: 'What it waits for, or why it failed.' })),
-    retry_at: nullable(instant('When it tries again.')),
+    retry_at: nullable(instant('Time of the next attempt.')),
     created_at: nullable(instant('Null for a dry run.')),
     finished_at: nullable(instant()),
   },
   { title: 'PluginReplay' },
 );
-/** A replay's row as SELECT gives it. */
 export type ReplayRow = Static<typeof Replay>;
 
-/** The query of `sends/`. */
 export const SendsQuery = Type.Object({ event_uuid: uuid('The event.') });
 
-/** The answer of `sends/`: what became of an event at a tool. */
+/** The answer of `sends/`: the attempts of a tool at an event. */
 export const PluginSends = Type.Object(
   {
-    is_stored: Type.Boolean({ description: 'The project has this event.' }),
+    is_stored: Type.Boolean({ description: 'True if the project has this event.' }),
     results: Type.Array(
       Type.Object({
         mapping,
         outcome: Type.Enum([...send_outcomes]),
         status,
-        reason: nullable(Type.String({ description: 'Why the tool did not take it.' })),
+        reason: nullable(Type.String({ description: 'Why the tool did not accept it.' })),
         is_again: Type.Boolean({
           description:
             'The answer to an earlier attempt was lost: the tool may have the event twice.',
@@ -216,12 +212,11 @@ export const PluginSends = Type.Object(
         at: instant(),
         exchanges: nullable(
           Type.Array(Exchange, {
-            description:
-              'Null: they were removed, by an erasure of another event of the same request.',
+            description: 'Null: an erasure of another event in the same request removed them.',
           }),
         ),
       }),
-      { description: 'Newest first. Events that no mapping wants have none.' },
+      { description: 'Newest first. Empty for events that no mapping selects.' },
     ),
   },
   { title: 'PluginSends' },
@@ -230,7 +225,6 @@ export const PluginSends = Type.Object(
 /** Units of a point of `delivery/metrics/`. */
 export const point_lengths = ['point', 'hour', 'day'] as const;
 
-/** The query of `delivery/metrics/`. */
 export const DeliveryMetricsQuery = Type.Object({
   after: Type.Optional(
     queryInstant('Only points at or after this instant; default a day before `before`.'),
@@ -247,10 +241,10 @@ export const DeliveryMetricsQuery = Type.Object({
 export const DeliveryPoint = Type.Object(
   {
     start_at: instant(),
-    delivered: Type.Integer({ description: 'Events by the mappings that sent them.' }),
-    retried: Type.Integer({ description: 'Attempts after which another one follows.' }),
+    delivered: Type.Integer({ description: 'Events by the mapping that sent them.' }),
+    retried: Type.Integer({ description: 'Attempts that were followed by another one.' }),
     set_aside: Type.Integer(),
-    per_second: Type.Number({ description: '`delivered` for each second of the point.' }),
+    per_second: Type.Number({ description: '`delivered` per second of the point.' }),
     delay_seconds: nullable(
       Type.Number({
         description:
@@ -262,13 +256,12 @@ export const DeliveryPoint = Type.Object(
   },
   { title: 'PluginDeliveryPoint' },
 );
-/** A point of a delivery's charts. */
 export type DeliveryPoint = Static<typeof DeliveryPoint>;
 
 /** The answer of `delivery/metrics/`. */
 export const DeliveryMetrics = Type.Object(
   {
-    after: instant('The range that the points are of.'),
+    after: instant('The range of the points.'),
     before: instant('Its end (exclusive).'),
     interval: Type.Enum([...point_lengths]),
     results: Type.Array(DeliveryPoint, {

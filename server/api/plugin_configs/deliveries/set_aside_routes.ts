@@ -22,7 +22,7 @@ import { countSetAside, discardSetAside, findSetAside, listSetAside } from './st
 const base = '/api/projects/:project_id/plugin_configs/:id/set_aside/';
 const reading = { within: 'project', scope: 'plugin:read' } as const;
 
-/** Registers the routes of the events that a tool did not take. */
+/** Routes of the events that a tool did not accept. */
 export function setAsideRoutes(app: FastifyInstance, { db }: Deps): void {
   readingRoutes(app, db);
   discardRoute(app);
@@ -34,7 +34,7 @@ function readingRoutes(app: FastifyInstance, db: Deps['db']): void {
     {
       config: reading,
       schema: {
-        summary: 'List the events that a tool did not take, newest first',
+        summary: 'List the events that a tool did not accept, newest first',
         description:
           'The mappings of a tool are its own; those of code are its methods that take events. ' +
           'An event that it refuses does not stop the others: it is set aside, once for each ' +

@@ -12,7 +12,7 @@ import type {
   point_lengths,
 } from './schema.ts';
 
-/** The progress of a config, with the number of events that were set aside. */
+/** Returns the progress of a config, with the number of events that were set aside. */
 export async function findDelivery(db: Queryable, id: number): Promise<PluginDeliveryRow> {
   return (await db.row<PluginDeliveryRow>(sql`
     SELECT wire_instant(k.inserted_at) AS delivered_until,
@@ -26,8 +26,8 @@ export async function findDelivery(db: Queryable, id: number): Promise<PluginDel
 }
 
 /**
- * The instant from which on a config gets events live, on to now or to where the server stopped it;
- * null: it is off, or nobody noted it.
+ * Returns the instant from which a config gets live events, until now or until the server stopped
+ * it. Null: it is off, or the start is unknown.
  */
 export async function findLiveStart(tx: Transaction, id: number): Promise<string | null> {
   const row = await tx.row<{ started_at: string | null }>(sql`
@@ -40,7 +40,7 @@ export async function findLiveStart(tx: Transaction, id: number): Promise<string
 const aside_columns = sql`s.id, s.event_uuid, s.event, s.distinct_id, s.mapping, s.status,
   s.reason, s.attempts, s.set_aside_at`;
 
-/** The events that were set aside, newest first. */
+/** Lists the events that were set aside, newest first. */
 export function listSetAside(id: number, filter: SetAsideFilter): List {
   const where = isMeant(id, filter);
   return {
@@ -50,7 +50,7 @@ export function listSetAside(id: number, filter: SetAsideFilter): List {
   };
 }
 
-/** One of them with its requests and answers. */
+/** Returns one of them with its requests and answers. */
 export function findSetAside(
   db: Queryable,
   config_id: number,
@@ -60,7 +60,7 @@ export function findSetAside(
     FROM plugin_set_aside s WHERE s.plugin_config_id = ${config_id} AND s.id = ${id}`);
 }
 
-/** Counts those that are meant. */
+/** Counts the matching events. */
 export async function countSetAside(
   db: Queryable,
   config_id: number,
@@ -71,7 +71,7 @@ export async function countSetAside(
   return row!.count;
 }
 
-/** Removes those that are meant, and says how many. */
+/** Deletes the matching events, and returns their number. */
 export function discardSetAside(
   tx: Transaction,
   config_id: number,
@@ -93,7 +93,7 @@ const selectReplays = sql`
     r.created_at, r.finished_at
   FROM plugin_replays r JOIN plugin_configs c ON c.id = r.plugin_config_id`;
 
-/** The replays of a config, newest first. Leans on plugin_replays_by_config. */
+/** Lists the replays of a config, newest first. Uses plugin_replays_by_config. */
 export function listReplays(config_id: number): List {
   return {
     rows: (page) => sql`${selectReplays} WHERE r.plugin_config_id = ${config_id}
@@ -103,7 +103,7 @@ export function listReplays(config_id: number): List {
   };
 }
 
-/** One of them. */
+/** Returns a replay. */
 export function findReplay(
   db: Queryable,
   config_id: number,
@@ -113,7 +113,7 @@ export function findReplay(
     AND r.id = ${id}::uuid`);
 }
 
-/** Counts the replays of a config that are not over. The caller holds the config's lock. */
+/** Counts the open replays of a config. The caller holds the config's lock. */
 export async function countOpenReplays(tx: Transaction, config_id: number): Promise<number> {
   const row = await tx.row<{ count: number }>(sql`SELECT count(*)::integer AS count
     FROM plugin_replays WHERE plugin_config_id = ${config_id} AND finished_at IS NULL`);
@@ -131,7 +131,7 @@ export type ReplayWanted = {
   created_by: number | null;
 };
 
-/** Stores a replay; one of nothing is over at once. */
+/** Stores a replay; a replay without events ends at once. */
 export async function insertReplay(tx: Transaction, wanted: ReplayWanted): Promise<void> {
   const { filter } = wanted;
   await tx.run(sql`
@@ -144,7 +144,7 @@ export async function insertReplay(tx: Transaction, wanted: ReplayWanted): Promi
       CASE WHEN ${wanted.total === 0}::boolean THEN now() END)`);
 }
 
-/** Ends a replay where it stands; false: it is over. */
+/** Ends a replay at its position; returns false if it had ended. */
 export async function cancelReplay(tx: Transaction, id: string): Promise<boolean> {
   const cancelled = await tx.run(sql`
     UPDATE plugin_replays SET finished_at = now(), ended_by = 'person'
@@ -158,7 +158,7 @@ const units: Record<(typeof point_lengths)[number], { start: Sql; seconds: numbe
   day: { start: sql`date_trunc('day', p.start_at, 'UTC')`, seconds: 86_400 },
 };
 
-/** The points of a config's charts, oldest first. */
+/** Returns the points of a config's charts, oldest first. */
 export function listPoints(
   db: Queryable,
   config_id: number,

@@ -22,7 +22,10 @@ import type { OauthRequest } from './store.ts';
 
 const page = ['text/html'];
 
-/** Where the vendor sends the browser back: answered with pages, limited by address. */
+/**
+ * The address to which the vendor returns the browser: it answers with pages, and is rate-limited
+ * by client address.
+ */
 const browser_route = {
   ...hiddenRoute({ 303: [], 400: page, 401: page, 403: page, 404: page, 429: page, 502: page }),
   exposeHeadRoute: false,
@@ -37,7 +40,10 @@ const browser_route = {
   },
 } satisfies RouteShorthandOptions;
 
-/** Ends an authorization at the vendor of a tool: the code becomes the tokens of the config. */
+/**
+ * Completes an authorization at the vendor of a tool: exchanges the code for the tokens of the
+ * config.
+ */
 export function completeRoute(app: FastifyInstance, deps: Deps): void {
   app.get(`${complete_path}:tool/`, browser_route, async (request, reply) => {
     const { tool = '' } = request.params as { tool?: string };
@@ -46,7 +52,8 @@ export function completeRoute(app: FastifyInstance, deps: Deps): void {
     const query = new URL(request.url, deps.config.public_url).searchParams;
     const state = query.get('state') ?? '';
     const caller = await app.findCaller(request);
-    // The state is used up before the vendor is asked: of several requests one redeems the code.
+    // The state is used up before the vendor is called, so that only one of several requests
+    // exchanges the code.
     const begun =
       typeof caller?.session_id === 'string'
         ? await useRequest(deps.db, deps.secrets, { state, session_id: caller.session_id, tool })
@@ -78,10 +85,10 @@ export function completeRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 const unknown_request =
-  'This browser did not begin to connect the tool, or that was used, has expired, or is no ' +
-  'longer allowed. Open the page of the tool and connect it there.';
+  'This browser has not started to connect the tool, or the attempt was used, has expired, ' +
+  'or is no longer allowed. Open the page of the tool and connect it there.';
 
-/** Returns the secrets of an authorization, made from its state and the server's key. */
+/** Returns the secrets of an authorization, derived from its state and the server's key. */
 export function secretsOf({ secrets }: Pick<Deps, 'secrets'>, state: string): OauthSecrets {
   const verifier = secrets.hash(`tool authorization verifier ${state}`).toString('base64url');
   return { state, verifier };

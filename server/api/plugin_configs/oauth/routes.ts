@@ -22,7 +22,7 @@ import { findShownConnection, insertRequest } from './store.ts';
 
 const base = '/api/projects/:project_id/plugin_configs/:id/oauth/';
 
-/** Registers the routes that connect a tool with an account at its vendor. */
+/** Routes that connect a tool with an account at its vendor. */
 export function oauthRoutes(app: FastifyInstance, deps: Deps): void {
   statusRoute(app, deps);
   connectRoute(app, deps);
@@ -32,7 +32,7 @@ export function oauthRoutes(app: FastifyInstance, deps: Deps): void {
 
 type OauthTool = { config: PluginConfigRow; tool: string; vendor: OauthVendor };
 
-/** The tool of the path, with what is known of its vendor. Throws 404 for one without OAuth. */
+/** Returns the tool of the path, with its OAuth definition. Throws 404 for a tool without OAuth. */
 async function getTool(db: Queryable, request: FastifyRequest): Promise<OauthTool> {
   const config = await getConfig(db, request);
   const tool = findTool(config.plugin_info.url ?? '')?.directory ?? missing();
@@ -79,9 +79,9 @@ function connectRoute(app: FastifyInstance, deps: Deps): void {
         no_store: true,
       },
       schema: {
-        summary: 'Begin to connect a tool with an account at its vendor',
+        summary: 'Start to connect a tool with an account at its vendor',
         description:
-          'Needs a session: only its browser can come back, once, within 10 minutes, to ' +
+          'Needs a session: only its browser can return, once, within 10 minutes, to ' +
           '`<public url>/complete/tool/<tool>/`. 409 without an OAuth application. Needs the ' +
           'plugins access level 3.',
         response: { 200: OauthConnect },
@@ -91,7 +91,9 @@ function connectRoute(app: FastifyInstance, deps: Deps): void {
       write(request, reply, 200, async (tx, record) => {
         const { config, tool, vendor } = await getTool(tx, request);
         if (vendor.way === 'settings')
-          throw conflict('The tool gets its tokens with its settings: nothing is to be connected.');
+          throw conflict(
+            'The tool gets its tokens with its settings, so there is nothing to connect.',
+          );
         const application = await findApplication(tx, deps.secrets, config.id, tool);
         if (application === undefined)
           throw conflict('Register an OAuth application for this tool first.');

@@ -12,7 +12,9 @@ const Connection = Type.Object(
     expires_at: nullable(
       instant('When the access token expires; Sluice refreshes it before. Null: unknown.'),
     ),
-    connected_by: nullable(Type.String({ description: 'Who connected it, by address.' })),
+    connected_by: nullable(
+      Type.String({ description: 'Email address of the person who connected it.' }),
+    ),
     connected_at: instant(),
     refused: nullable(
       Type.Object(
@@ -30,8 +32,8 @@ export const PluginOauth = Type.Object(
     tool: Type.String({ description: 'The tool: its folder in the package of tools.' }),
     way: Type.Enum(['people', 'settings'], {
       description:
-        '`people`: somebody connects the tool at the vendor. `settings`: the tool gets its ' +
-        'tokens with credentials among its settings, and nothing is to be connected.',
+        '`people`: a person connects the tool at the vendor. `settings`: the tool gets its ' +
+        'tokens with credentials in its settings, so there is nothing to connect.',
     }),
     redirect_uri: Type.String({ description: 'The redirect address for the application.' }),
     register_at: nullable(
@@ -56,12 +58,15 @@ export const PluginOauth = Type.Object(
   },
   { title: 'PluginOauth' },
 );
-/** The OAuth of a tool as every answer shows it. */
 export type PluginOauth = Static<typeof PluginOauth>;
 
 /** The answer of `oauth/connect/`. */
 export const OauthConnect = Type.Object(
-  { authorize_url: Type.String({ description: 'Send the browser of this session there.' }) },
+  {
+    authorize_url: Type.String({
+      description: 'Open this address in the browser of this session.',
+    }),
+  },
   { title: 'PluginOauthConnect' },
 );
 
@@ -69,7 +74,7 @@ export const OauthConnect = Type.Object(
 export const OauthDisconnect = Type.Object(
   {
     is_revoked: Type.Boolean({ description: 'Whether the vendor has revoked the tokens.' }),
-    detail: nullable(Type.String({ description: 'Why it has not.' })),
+    detail: nullable(Type.String({ description: 'Why the vendor has not.' })),
   },
   { title: 'PluginOauthDisconnect' },
 );

@@ -4,7 +4,7 @@ import type { Queryable, Transaction } from '../../../platform/postgres/database
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { PluginOauth } from './schema.ts';
 
-/** The connection of a config as it is on the wire. */
+/** Returns the connection of a config in its wire form. */
 export async function findShownConnection(
   db: Queryable,
   config_id: number,
@@ -23,7 +23,7 @@ export async function findShownConnection(
   return row ?? null;
 }
 
-/** An authorization that begins. */
+/** A new authorization. */
 type NewRequest = {
   state: string;
   session_id: string;
@@ -31,10 +31,10 @@ type NewRequest = {
   application: { id: string; version: number };
 };
 
-/** A person has this long at the vendor: 10 minutes. */
+/** Time that a person has at the vendor: 10 minutes. */
 const lifetime_seconds = 600;
 
-/** Keeps an authorization that begins now, and removes those that have expired. */
+/** Stores a new authorization, and deletes expired ones. */
 export async function insertRequest(
   tx: Transaction,
   secrets: Pick<Secrets, 'hash'>,
@@ -49,7 +49,7 @@ export async function insertRequest(
       now() + make_interval(secs => ${lifetime_seconds}))`);
 }
 
-/** An authorization in progress, with what it is for as of now. */
+/** An authorization in progress, with its purpose as of now. */
 export type OauthRequest = {
   config_id: number;
   plugin_id: number;
@@ -59,9 +59,9 @@ export type OauthRequest = {
 };
 
 /**
- * Uses an authorization up; undefined if this session has none with this state for the tool that is
- * neither used nor expired, if the person may no longer change plugins there, or if the application
- * is another one now. Of concurrent uses one succeeds.
+ * Uses up an authorization. Undefined if this session has no valid one with this state for the
+ * tool, if the person may no longer change plugins there, or if the application has changed. Of
+ * concurrent uses, one succeeds.
  */
 export function useRequest(
   db: Queryable,

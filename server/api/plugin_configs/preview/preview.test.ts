@@ -117,6 +117,12 @@ test('An address is judged as when it is sent to', async () => {
     assert.deepEqual(await judged(plugin, 'https://acme.com/'), ['sent', null]);
     const [outcome, reason] = await judged(plugin, 'https://acme.com:25/', ['acme.com']);
     assert.deepEqual([outcome, /Port 25 is reserved/.test(reason)], ['invalid', true]);
+    for (const inside of ['169.254.169.254', '10.0.0.7']) {
+      const refused = await judged(plugin, `http://${inside}/`, [inside]);
+      assert.equal(refused[0], 'invalid');
+      assert.match(refused[1], /not globally reachable .*Sluice refuses to connect/);
+    }
+    assert.deepEqual(await judged(plugin, 'http://127.0.0.1/', ['127.0.0.1']), ['sent', null]);
   }
   const hidden = { '@template': 'https://{{secret}}/x' };
   assert.deepEqual(await judged(http, hidden, []), ['sent', null], 'the host is a secret');

@@ -11,19 +11,19 @@ import { findVisiblePlugin, requirePluginsLevel } from '../../plugins/store.ts';
 import { wantedEvent } from '../try_out/wanted_event.ts';
 import { MappingPreviewBody, MappingPreviews } from './schema.ts';
 
-/** Registers the route that maps an event by mappings which are not stored yet. */
+/** Route that maps an event by mappings which are not stored yet. */
 export function previewRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/projects/:project_id/plugin_configs/preview/',
     {
       config: { within: 'project', scope: 'plugin:write', level: 8, no_store: true },
       schema: {
-        summary: 'Preview what mappings of a destination would send of an event',
+        summary: "Preview the requests of a destination's mappings for an event",
         description:
-          'Nothing is sent or stored, and no code of the tool runs: each mapping is checked, and ' +
-          'resolved for the event. A destination of code has one action, `event`, without ' +
-          'fields: it shows whether an `event_choice` takes the event. Needs the plugins ' +
-          'access level 3.',
+          'Nothing is sent or stored, and no code of the tool runs: each mapping is checked, ' +
+          'and resolved for the event. A destination with its own code has one action, ' +
+          '`event`, without fields: it shows whether an `event_choice` selects the event. ' +
+          'Needs the plugins access level 3.',
         body: MappingPreviewBody,
         response: { 200: MappingPreviews },
       },
@@ -37,12 +37,13 @@ export function previewRoute(app: FastifyInstance, deps: Deps): void {
         allowed_hosts,
         ...wanted
       } = body(request, MappingPreviewBody);
-      const definition = await readTool(deps, request, plugin);
+      const { definition } = await readTool(deps, request, plugin);
       const event = await wantedEvent(deps, request.access.team_id!, wanted);
       const now_ms = deps.clock.now();
-      const { event: called, results } = previewMappings(definition, mappings, event, {
+      const { event: called, results } = await previewMappings(definition, mappings, event, {
         sends_dollar,
         allowed_hosts,
+        outbound: deps.outbound,
         now_ms,
       });
       const text = (fields: object | null) => fields && JSON.stringify(fields);
@@ -54,7 +55,7 @@ export function previewRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** Stands for a destination of code, which gets events as they are. */
+/** Stands for a destination with its own code, which gets events unchanged. */
 const of_code: ToolDefinition = {
   directory: '',
   version: '',
@@ -65,16 +66,19 @@ const of_code: ToolDefinition = {
   templates: [],
 };
 
-/** Throws 400 for what is no destination that the organization sees. */
-async function readTool(
+/** Returns the destination and its settings. Throws 400 unless the organization can use it. */
+export async function readTool(
   { db, secrets }: Deps,
   request: FastifyRequest,
   plugin: number,
-): Promise<ToolDefinition> {
+): Promise<{ definition: ToolDefinition; config_schema: unknown }> {
   const found = await findVisiblePlugin(db, request.access.organization_id, plugin);
   try {
     if (found?.collection === 'pipeline_destinations')
-      return toolOf((await loadVersion(db, secrets, plugin)).files) ?? of_code;
+      return {
+        definition: toolOf((await loadVersion(db, secrets, plugin)).files) ?? of_code,
+        config_schema: found.config_schema,
+      };
   } catch (error) {
     if (!(error instanceof PluginError)) throw error;
   }

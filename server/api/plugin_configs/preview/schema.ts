@@ -9,7 +9,7 @@ import { PluginTryOut, anything } from '../try_out/schema.ts';
 export type Filter = filters.Filter;
 /** A condition on one value of an event. */
 export type FilterCondition = filters.FilterCondition;
-/** The filter of a mapping: conditions of which all have to hold, or any. */
+/** The filter of a mapping: conditions that must all be true, or any of them. */
 export type FilterGroup = filters.FilterGroup;
 /** The comparison of a condition. */
 export type FilterOperator = filters.FilterOperator;
@@ -19,14 +19,16 @@ const { event_uuid, event } = PluginTryOut.properties;
 /** Body of `preview/`. */
 export const MappingPreviewBody = Type.Object({
   plugin: Type.Integer({ description: 'The tool, a plugin of the catalogue.' }),
-  mappings: Type.Array(anything('A mapping as the setting `mappings` has it.'), { maxItems: 200 }),
+  mappings: Type.Array(anything('A mapping in the form of the setting `mappings`.'), {
+    maxItems: 200,
+  }),
   sends_dollar: Type.Optional(
-    Type.Boolean({ description: 'True: names that begin with `$` are sent, too.' }),
+    Type.Boolean({ description: 'True: names that begin with `$` are also sent.' }),
   ),
   allowed_hosts: Type.Optional(
     Type.Array(lineOfText({ minLength: 1, maxLength: 253 }), {
       maxItems: 100,
-      description: 'The hosts that the tool may reach. Without them no host is judged.',
+      description: 'The hosts that the tool may reach. Without them, hosts are not checked.',
     }),
   ),
   event_uuid,
@@ -34,7 +36,7 @@ export const MappingPreviewBody = Type.Object({
 });
 export type MappingPreviewBody = Static<typeof MappingPreviewBody>;
 
-/** A tuple of the library is none in OpenAPI 3.1. */
+/** OpenAPI 3.1 does not understand the library's tuples. */
 const pair = Type.Unsafe<[string, string]>({
   type: 'array',
   items: { type: 'string' },
@@ -46,9 +48,9 @@ const MappingPreview = Type.Object(
   {
     outcome: Type.Enum(['sent', 'waits', 'filtered', 'invalid'], {
       description:
-        '`waits`: the host of its address is not allowed. `filtered`: filter, consent or sample ' +
-        'keep the event out. `invalid`: the mapping is wrong, or has no value for what the tool ' +
-        'requires.',
+        '`waits`: the host of its address is not allowed. `filtered`: filter, consent or ' +
+        'sample exclude the event. `invalid`: the mapping is invalid, has no value for a ' +
+        'required field, or leads to an address that Sluice refuses.',
     }),
     reason: nullable(Type.String({ description: 'Why it would not be sent.' })),
     filter: nullable(
@@ -56,13 +58,13 @@ const MappingPreview = Type.Object(
         type: 'object',
         additionalProperties: true,
         description:
-          'The filter: `match` (all, any) and `filters`, each of them such a group, or `path`, ' +
-          '`operator` and `value`. Null: it cannot be read.',
+          'The filter: `match` (all, any) and `filters`, each of them another group, or ' +
+          '`path`, `operator` and `value`. Null: it is invalid.',
       }),
     ),
-    filter_fault: nullable(Type.String({ description: 'What is wrong with the filter.' })),
+    filter_fault: nullable(Type.String({ description: 'The fault of the filter.' })),
     fields: nullable(
-      Type.String({ description: 'The fields as the code of the tool gets them, as JSON text.' }),
+      Type.String({ description: "The fields that the tool's code gets, as JSON text." }),
     ),
     request: nullable(
       Type.Object(
@@ -74,8 +76,8 @@ const MappingPreview = Type.Object(
         },
         {
           description:
-            'The request of the tool "HTTP request", without its signature, and with SECRET in ' +
-            'the place of the secret.',
+            'The request of the tool "HTTP request", without its signature, and with SECRET ' +
+            'instead of the secret.',
         },
       ),
     ),
@@ -87,11 +89,10 @@ const MappingPreview = Type.Object(
 export const MappingPreviews = Type.Object(
   {
     event: Type.String({
-      description: 'The event as the mappings see it, as JSON text: paths begin here.',
+      description: 'The event in the form that mappings read, as JSON text; paths start here.',
     }),
-    results: Type.Array(MappingPreview, { description: 'One for each mapping, in their order.' }),
+    results: Type.Array(MappingPreview, { description: 'One result for each mapping, in order.' }),
   },
   { title: 'PluginMappingPreviews' },
 );
-/** The answer of `preview/`. */
 export type MappingPreviews = Static<typeof MappingPreviews>;

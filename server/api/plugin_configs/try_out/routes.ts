@@ -27,7 +27,7 @@ const description =
   'running code is in `calls`. With `validate_only` the files are compiled and checked, and ' +
   'nothing runs. Needs the plugins access level 6.';
 
-/** Registers the route that runs code which is not stored, once and without effects. */
+/** Route that runs code that is not stored, once and without effects. */
 export function tryOutRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/projects/:project_id/plugin_configs/try_out/',

@@ -17,7 +17,9 @@ const { config, allowed_hosts } = PluginConfigPatch.properties;
 
 /** Body of `try_out/`. */
 export const PluginTryOut = Type.Object({
-  collection: Type.Enum([...plugin_collections], { description: 'Decides what the code must do.' }),
+  collection: Type.Enum([...plugin_collections], {
+    description: 'The kind of plugin, which decides what the code must do.',
+  }),
   source: Type.Unsafe<Record<string, string>>({
     type: 'object',
     additionalProperties: { type: 'string' },
@@ -41,7 +43,7 @@ export const PluginTryOut = Type.Object({
           }),
         ),
       },
-      { description: 'The event that the plugin gets, if it is no stored one.' },
+      { description: 'The event that the plugin gets, unless it is a stored one.' },
     ),
   ),
   task: Type.Optional(
@@ -54,8 +56,8 @@ export const PluginTryOut = Type.Object({
   sends: Type.Optional(
     Type.Boolean({
       description:
-        'True: requests of the plugin are sent. Default false: each is shown, and answered with ' +
-        '200 and `{}`.',
+        'True: requests of the plugin are sent. Default false: each request is shown, and ' +
+        'answered with 200 and `{}`.',
     }),
   ),
 });
@@ -66,7 +68,7 @@ const headers = Type.Unsafe<Record<string, string>>({
   additionalProperties: { type: 'string' },
 });
 const content = Type.Object({
-  text: nullable(Type.String({ description: 'Null: it is no text in UTF-8.' })),
+  text: nullable(Type.String({ description: 'Null: it is not UTF-8 text.' })),
   size_bytes: Type.Integer(),
 });
 
@@ -75,11 +77,11 @@ const TryOutCall = Type.Object(
   {
     method: Type.String(),
     milliseconds: Type.Integer(),
-    result: nullable(Type.String({ description: 'What it returned, as JSON text.' })),
+    result: nullable(Type.String({ description: 'Its return value, as JSON text.' })),
     error: nullable(
       Type.Object({
         message: Type.String(),
-        is_retry: Type.Boolean({ description: 'A running plugin is called again later.' }),
+        is_retry: Type.Boolean({ description: 'Whether a running plugin would be called again.' }),
         file: nullable(Type.String()),
         line: nullable(Type.Integer()),
         column: nullable(Type.Integer()),
@@ -117,7 +119,7 @@ export const PluginTryOutResult = Type.Object(
     calls: Type.Array(TryOutCall, { description: 'In their order; the last one may have failed.' }),
     requests: Type.Array(TryOutRequest),
     refused_hosts: Type.Array(Type.String(), {
-      description: 'Hosts that it asked for, and that are not among the `allowed_hosts`.',
+      description: 'Hosts that it called and that are not among the `allowed_hosts`.',
     }),
     effects: Type.Array(
       Type.Object({
@@ -125,7 +127,7 @@ export const PluginTryOutResult = Type.Object(
         name: Type.String(),
         value: nullable(Type.String({ description: 'JSON text.' })),
       }),
-      { description: 'What the plugin asked of Sluice. Nothing of it is kept.' },
+      { description: 'Effects of the plugin in Sluice. None of them is stored.' },
     ),
     logs: Type.Array(
       Type.Object({
@@ -134,10 +136,9 @@ export const PluginTryOutResult = Type.Object(
       }),
     ),
     omitted: Type.Integer({
-      description: 'Requests, effects and lines that are not listed: there were too many.',
+      description: 'Number of requests, effects and lines beyond the listed ones.',
     }),
   },
   { title: 'PluginTryOutResult' },
 );
-/** The answer of `try_out/`. */
 export type PluginTryOutResult = Static<typeof PluginTryOutResult>;

@@ -7,7 +7,10 @@ import { invalid } from '../../../platform/http/errors.ts';
 import { whileWaiting } from '../../../platform/http/while_waiting.ts';
 import type { PluginTryOut } from './schema.ts';
 
-/** The event that a body names or has. Throws 400 without one, and for one that is not stored. */
+/**
+ * Returns the event in a body, or the stored event that it names. Throws 400 if there is none, or
+ * if it is not stored.
+ */
 export async function wantedEvent(
   deps: Deps,
   team_id: number,
@@ -34,7 +37,7 @@ async function storedEvent(
   return event;
 }
 
-/** The sent event as a plugin gets a stored one. */
+/** Returns the sent event in the form of a stored one. */
 function eventOf(
   { clock }: Deps,
   team_id: number,

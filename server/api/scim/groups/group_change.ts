@@ -5,7 +5,9 @@ import { ScimRefused, invalidValue } from '../refusal.ts';
 import { externalIdOf, textOf } from '../sent.ts';
 import type { Operation } from '../sent.ts';
 
-/** The fields of a group that a request sets. With `is_whole` its members are exactly `added`. */
+/**
+ * The fields of a group that a request sets. With `is_whole`, its members become exactly `added`.
+ */
 export type GroupChange = {
   display_name?: string;
   external_id?: string | null;
@@ -15,11 +17,11 @@ export type GroupChange = {
 };
 
 const name_length_max = 255;
-/** With `places_max`, what a list of all groups with their people is at most: some 20 MB. */
+/** With `places_max`, limits a list of all groups with their people to some 20 MB. */
 const groups_max = 1_000;
 const places_max = 200_000;
 
-/** Returns the combined effect of the operations, in their order. */
+/** Returns the combined effect of the operations, in order. */
 export function readGroupChange(operations: Operation[]): GroupChange {
   const change: GroupChange = { is_whole: false, added: new Set(), removed: new Set() };
   for (const operation of operations) {
@@ -36,7 +38,7 @@ function displayNameOf(operation: Operation): string {
     throw new ScimRefused(400, 'mutability', 'displayName cannot be removed, only replaced.');
   const name = oneLine(textOf(operation) ?? '');
   if (name !== '' && name.length <= name_length_max) return name;
-  throw invalidValue(`displayName has to be a text of 1 to ${name_length_max} characters.`);
+  throw invalidValue(`displayName must be a text of 1 to ${name_length_max} characters.`);
 }
 
 function changeMembers(change: GroupChange, { kind, path, value }: Operation): void {
@@ -69,16 +71,16 @@ function listOf(value: unknown): unknown[] {
 function uuidsOf(values: readonly unknown[]): string[] {
   return values.map((value) => {
     if (typeof value === 'string' && isUuid(value)) return value.toLowerCase();
-    throw invalidValue('A member of a group is named by the id of a User, as its value.');
+    throw invalidValue("The value of a group's member must be the id of a User.");
   });
 }
 
-/** Throws 400 where a directory has more groups, or more people in them, than one may have. */
+/** Throws 400 if a directory has too many groups, or too many people in them. */
 export function refuseTooMany({ groups, places }: { groups: number; places: number }): void {
   const told = (most: number, what: string) =>
     invalidValue(
-      `A directory has ${most.toLocaleString('en')} ${what} at most: push only the groups that ` +
-        'decide about levels here.',
+      `A directory has at most ${most.toLocaleString('en')} ${what}: push only the groups ` +
+        'that set levels here.',
     );
   if (groups > groups_max) throw told(groups_max, 'groups');
   if (places > places_max) throw told(places_max, 'members in all of its groups together');

@@ -9,7 +9,7 @@ import { peopleOf } from '../store.ts';
 import type { DomainPlace } from '../store.ts';
 import { conditionOf } from '../users/user_store.ts';
 
-/** A group as its directory is answered; `members` where they are asked for. */
+/** A group as its directory gets it; `members` only if requested. */
 export type DirectoryGroup = {
   id: string;
   display_name: string;
@@ -20,8 +20,8 @@ export type DirectoryGroup = {
 };
 
 /**
- * The groups of a relation, with their people where these are wanted: all in one join, because one
- * for each group would read the people of the whole organization as often.
+ * Selects groups with their people, if requested. One join reads all of them, because a query per
+ * group would read the people of the whole organization each time.
  */
 function withMembers(place: DomainPlace, page: Sql, has_members: boolean): Sql {
   const columns = sql`g.id, g.display_name, g.external_id, g.created_at, g.updated_at`;
@@ -39,7 +39,7 @@ function withMembers(place: DomainPlace, page: Sql, has_members: boolean): Sql {
     FROM page g LEFT JOIN people ON people.group_id = g.id ORDER BY lower(g.display_name)`;
 }
 
-/** The groups of a page that fit the filter, in the order of their names, and how many do. */
+/** Returns the groups of a page that match the filter, by name, and their total number. */
 export async function listGroups(
   db: Queryable,
   place: DomainPlace,
@@ -76,7 +76,7 @@ function groupTerm({ attribute, value }: Comparison): Sql | undefined {
   }
 }
 
-/** The group with the id, of this directory. */
+/** Returns the group of this directory with the id. */
 export async function findGroup(
   db: Queryable,
   place: DomainPlace,
@@ -101,7 +101,7 @@ export async function countGroups(
   return row!;
 }
 
-/** Creates a group without members; undefined when the directory has one of this name. */
+/** Creates a group without members; undefined if the directory has one with this name. */
 export async function insertGroup(
   tx: Transaction,
   { domain_id }: DomainPlace,
@@ -114,14 +114,16 @@ export async function insertGroup(
   return row?.id;
 }
 
-/** Sets what the group is called and known by; false when another one has the name. */
+/**
+ * Sets the names and the directory's id of a group; returns false if another group has the name.
+ */
 export async function updateGroup(
   tx: Transaction,
   { domain_id }: DomainPlace,
   id: string,
   { display_name, external_id }: Pick<DirectoryGroup, 'display_name' | 'external_id'>,
 ): Promise<boolean> {
-  // The organization's lock is held, so nobody creates one between this look and the change.
+  // The organization's lock is held, so nobody creates a group between this check and the change.
   const updated = await tx.run(sql`
     UPDATE scim_groups g SET display_name = ${display_name}, external_id = ${external_id},
       updated_at = now()
@@ -136,7 +138,7 @@ export async function deleteGroup(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM scim_groups WHERE id = ${id}::uuid`);
 }
 
-/** The uuids among these that name nobody whom the directory sees; the first few. */
+/** Returns those uuids (the first few) whose people the directory does not see. */
 export async function listStrangers(
   tx: Transaction,
   place: DomainPlace,
@@ -149,7 +151,9 @@ export async function listStrangers(
   return rows.map(({ uuid }) => uuid);
 }
 
-/** Puts people into the group, and into the directory's hands; gives who was not in it. */
+/**
+ * Adds people to the group, whom the directory then manages; returns the people who were not in it.
+ */
 export async function addMembers(
   tx: Transaction,
   { domain_id }: DomainPlace,
@@ -170,7 +174,9 @@ export async function addMembers(
   return rows.map(({ email }) => email);
 }
 
-/** Takes people out of the group: those named, or all but those; gives who was in it. */
+/**
+ * Removes people from the group: the named ones, or all others; returns the people who were in it.
+ */
 export async function removeMembers(
   tx: Transaction,
   id: string,

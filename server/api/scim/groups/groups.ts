@@ -26,7 +26,7 @@ export const group_schema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 const list = '/scim/v2/:domain_id/Groups';
 const one = `${list}/:id`;
 
-/** The groups that a directory pushes: list, create, retrieve, replace, change, delete. */
+/** Routes of a directory's groups: list, create, retrieve, replace, change, delete. */
 export function groupRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
   app.post(list, scimDoor, async (request, reply) => {
@@ -47,7 +47,7 @@ export function groupRoutes(app: FastifyInstance, deps: Deps): void {
       return shown(deps, request, await getNamed(place, !isLeftOut(request.query, 'members')));
     });
   });
-  // No body: Entra asks for none, and a group may have ten thousand members.
+  // No body: Entra does not need one, and a group may have ten thousand members.
   app.patch(one, scimDoor, async (request, reply) => {
     const sent = readGroupChange(operationsOfPatch(objectBody(request)));
     return change(deps, { request, reply }, 204, (place) => changeGroup(place, sent));
@@ -82,7 +82,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-/** A page of the groups of the directory of the request. */
+/** Returns a page of the groups of the request's directory. */
 export async function listedGroups(
   deps: Deps,
   request: FastifyRequest,
@@ -133,7 +133,7 @@ async function changeGroup(place: Place, sent: GroupChange): Promise<undefined> 
   record(entryOf(place, 'updated', before, [...changesOf(factsOf(before), facts), ...members]));
 }
 
-/** Throws 400 for ids of people whom the directory does not see: they are none of its business. */
+/** Throws 400 for ids of people whom the directory does not see. */
 async function changeMembers(place: Place, id: string, sent: GroupChange): Promise<Change[]> {
   const { tx, directory } = place;
   const [added, removed] = [[...sent.added], [...sent.removed]];
@@ -181,7 +181,7 @@ function nameTaken(display_name: string): ScimRefused {
   return new ScimRefused(
     409,
     'uniqueness',
-    `The directory has a group ${display_name} already: change that one, or take another name.`,
+    `The directory already has a group ${display_name}: change that one, or choose another name.`,
   );
 }
 

@@ -8,9 +8,9 @@ import { takeEndedToken, takeTokenWarning } from './store.ts';
 import type { ToldToken } from './store.ts';
 
 /**
- * Deletes the tokens whose maker is no active owner any more, with an entry in the activity log and
- * a mail to the owners; once for each, whatever number of processes does this. They were refused
- * since the maker lost the right. Gives how many there were.
+ * Deletes the tokens whose creator is no longer an active owner, with an entry in the activity log
+ * and a mail to the owners. With any number of processes, this happens once for each token. The
+ * server has refused them since the creator lost the right. Returns their number.
  */
 export function endTokens(deps: Deps, signal?: AbortSignal): Promise<number> {
   return tellOfTokens(deps, signal, takeEndedToken, 'ended', ({ domain, maker, ...token }) =>
@@ -19,8 +19,8 @@ export function endTokens(deps: Deps, signal?: AbortSignal): Promise<number> {
 }
 
 /**
- * Warns the owners of every token 14 days and 1 day before it expires, by an entry in the activity
- * log and a mail; once for each of the two. Gives how many warnings there were.
+ * Warns the owners 14 days and 1 day before a token expires, by an entry in the activity log and a
+ * mail, once each. Returns the number of warnings.
  */
 export function warnOfTokens(deps: Deps, signal?: AbortSignal): Promise<number> {
   const take = (tx: Transaction) => takeTokenWarning(tx, deps.clock.now());

@@ -3,8 +3,8 @@ import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../../platform/clock.ts';
 
 /**
- * True if the maker of the token `t` is an active owner of the organization. The makers of old
- * tokens are unknown, so nobody takes those tokens along.
+ * SQL that is true if the creator of the token `t` is an active owner of the organization. It is
+ * also true for old tokens, whose creators are unknown.
  */
 export function hasRight(organization_id: Sql): Sql {
   return sql`(NOT t.has_maker OR EXISTS (SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
@@ -12,7 +12,7 @@ export function hasRight(organization_id: Sql): Sql {
       AND u.is_active))`;
 }
 
-/** True if the token `t` of a directory of the organization works. */
+/** SQL that is true if the token `t` of a directory of the organization is valid. */
 export function isLive(organization_id: Sql, now_ms: number): Sql {
   return sql`(t.expires_at > ${isoInstant(now_ms)}::timestamptz AND ${hasRight(organization_id)})`;
 }

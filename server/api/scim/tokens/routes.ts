@@ -27,13 +27,13 @@ import { countLiveTokens, deleteToken, findToken, insertToken, listTokens } from
 
 const list = `${directory_url}tokens/`;
 const one = `${list}:token_id/`;
-/** Two, so that the directory gets the next one while the present one works. */
+/** Two, so that the directory can get a new token while the current one works. */
 const tokens_max = 2;
 const day_ms = 24 * 3_600_000;
 const days_usual = 365;
 const days_max = 731;
 
-/** The tokens of a directory: list, create, retrieve, revoke. */
+/** Routes of a directory's tokens: list, create, retrieve, revoke. */
 export function tokenRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
   createRoute(app, deps);
@@ -67,7 +67,7 @@ function readRoutes(app: FastifyInstance, { db }: Deps): void {
       config: reading,
       schema: {
         summary: 'List the tokens of a directory, newest first',
-        description: 'With those that have expired, until the next one is created.',
+        description: 'Includes expired tokens, until the next one is created.',
         querystring: PageQuery,
         response: { 200: pageOf(Token) },
       },
@@ -95,9 +95,9 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Create a token of a directory, which switches the directory on',
         description:
-          'The token is shown once. Two tokens work at a time, so you can replace one without ' +
-          'a gap. A token ends when you are no longer an owner. 400 `verification_required` ' +
-          'for a domain that is not verified.',
+          'The token is shown once. Two tokens work at a time, so you can replace one ' +
+          'without a gap. A token ends when you are no longer an owner. 400 ' +
+          '`verification_required` for a domain that is not verified.',
         body: TokenCreate,
         response: { 201: NewToken },
       },
@@ -144,8 +144,8 @@ function refuseUnproved({ is_verified }: ManagedPlace): void {
   throw invalid(
     null,
     'verification_required',
-    'The directory speaks for the addresses of the domain, so the domain has to be ' +
-      'verified first: have its TXT record looked up.',
+    'The directory manages the addresses of the domain, so the domain must be verified ' +
+      'first: start the check of its TXT record.',
   );
 }
 
@@ -154,12 +154,12 @@ function refuseTooMany(live: number): void {
   throw invalid(
     null,
     'max_items',
-    `The directory has ${live} tokens that work, and ${tokens_max} is the most: revoke the one ` +
-      'that it no longer uses, then try again.',
+    `The directory has ${live} tokens that work, and ${tokens_max} is the most: revoke the ` +
+      'one that it no longer uses, then try again.',
   );
 }
 
-/** The token that the path names; throws 404 without one. */
+/** Returns the token of the path; throws 404 if it does not exist. */
 async function tokenOf(
   db: Queryable,
   request: FastifyRequest,

@@ -9,10 +9,10 @@ import { hasRight, isLive } from './live.ts';
 import type { TokenRow } from '../schema.ts';
 import type { DomainPlace } from '../store.ts';
 
-/** The directory that a request comes from, by its token. */
+/** The directory of a request, identified by its token. */
 export type CallingDirectory = DomainPlace & {
   is_verified: boolean;
-  /** Did an owner allow it, and does the token have a maker whose right that is? */
+  /** True if an owner allowed it, and the token has a creator with this right. */
   may_manage_owners: boolean;
   token_id: string;
   token_hash: Buffer;
@@ -20,8 +20,8 @@ export type CallingDirectory = DomainPlace & {
 };
 
 /**
- * The directory of the domain, when this is the hash of a token of it that works at `now_ms`. Leans
- * on scim_tokens_token_unique.
+ * Returns the directory of the domain if the hash belongs to one of its tokens, valid at `now_ms`.
+ * Uses scim_tokens_token_unique.
  */
 export function findCalling(
   db: Queryable,
@@ -40,9 +40,9 @@ export function findCalling(
 }
 
 /**
- * Holds the organization's members and the domain as they are until the transaction ends, and gives
- * the directory as it is then; undefined when its token has ended meanwhile. Locks go from the
- * organization to the domain.
+ * Locks the organization's members and the domain until the transaction ends, and returns the
+ * directory as of then; undefined if its token has ended meanwhile. Locks the organization before
+ * the domain.
  */
 export async function holdCalling(
   tx: Transaction,
@@ -55,7 +55,9 @@ export async function holdCalling(
   return findCalling(tx, domain_id, token_hash, now_ms);
 }
 
-/** Moves `last_used_at` of the token and its directory, unless it was moved after `before_ms`. */
+/**
+ * Updates `last_used_at` of the token and its directory, unless it was updated after `before_ms`.
+ */
 export async function touchToken(
   db: Queryable,
   token_id: string,
@@ -76,8 +78,8 @@ const columns = sql`t.id, t.name, t.mask_value, (SELECT ${user_json} FROM users 
   WHERE u.id = t.maker_id) AS created_by, t.created_at, t.expires_at, t.last_used_at`;
 
 /**
- * The tokens of the domain's directory, newest first (ties by id), with those that have expired.
- * One that has ended with its maker's right is none any more. Leans on scim_tokens_by_domain.
+ * Lists the tokens of the domain's directory, newest first (ties by id), including expired ones.
+ * Tokens that ended with their creator's right are left out. Uses scim_tokens_by_domain.
  */
 export function listTokens(domain_id: string, organization_id: string): List {
   const from = sql`scim_tokens t WHERE t.domain_id = ${domain_id}::uuid
@@ -89,7 +91,10 @@ export function listTokens(domain_id: string, organization_id: string): List {
   };
 }
 
-/** The token of the domain's directory; with `lock` it stays until the transaction ends. */
+/**
+ * Returns the token of the domain's directory; with `lock`, it cannot be deleted until the
+ * transaction ends.
+ */
 export function findToken(
   db: Queryable,
   { domain_id, organization }: DomainPlace,
@@ -101,7 +106,7 @@ export function findToken(
       AND ${hasRight(sql`${organization.id}::uuid`)} ${locking(lock, 'FOR UPDATE OF t')}`);
 }
 
-/** Takes away the tokens that have ended at `now_ms`, and gives how many are left. */
+/** Deletes the tokens that have ended at `now_ms`, and returns the number of the others. */
 export async function countLiveTokens(
   tx: Transaction,
   { domain_id, organization }: DomainPlace,
@@ -136,7 +141,7 @@ export async function deleteToken(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM scim_tokens WHERE id = ${id}::uuid`);
 }
 
-/** A token that its owners are told about. */
+/** A token that owners are told about. */
 export type ToldToken = {
   id: string;
   name: string;
@@ -144,7 +149,7 @@ export type ToldToken = {
   expires_at: string;
   domain: string;
   organization_id: string;
-  /** Null: their account is deleted, or the token had none. */
+  /** Null: their account was deleted, or the token had none. */
   maker: string | null;
 };
 
@@ -152,8 +157,8 @@ const told = sql`t.id, t.name, t.mask_value, t.expires_at, d.domain, d.organizat
   (SELECT u.email FROM users u WHERE u.id = t.maker_id) AS maker`;
 
 /**
- * Deletes a token whose maker is no active owner any more, and gives it; undefined when there is
- * none. Rows that another process is taking are passed over.
+ * Deletes and returns a token whose creator is no longer an active owner; undefined if there is
+ * none. Skips rows that another process has locked.
  */
 export function takeEndedToken(tx: Transaction): Promise<ToldToken | undefined> {
   return tx.row<ToldToken>(sql`
@@ -164,9 +169,9 @@ export function takeEndedToken(tx: Transaction): Promise<ToldToken | undefined> 
 }
 
 /**
- * Takes the token that ends soonest and for which the mail of 14 days or 1 day before is due at
- * `now_ms`, and notes that mail as written; undefined when none is due. Steps that were missed are
- * not made up for. Rows that another process is taking are passed over.
+ * Returns the token that expires soonest and whose mail of 14 days or 1 day is due at `now_ms`;
+ * undefined if none is due. Records the mail as written. Missed mails are skipped. Skips rows that
+ * another process has locked.
  */
 export function takeTokenWarning(tx: Transaction, now_ms: number): Promise<ToldToken | undefined> {
   const now = sql`${isoInstant(now_ms)}::timestamptz`;

@@ -2,12 +2,12 @@ import { randomBase62 } from '../../../platform/http/caller/api_key.ts';
 
 const pattern = /^slc_[0-9A-Za-z]{43}$/;
 
-/** A new token of a directory: `slc_` and 256 random bits as 43 base-62 characters. */
+/** Returns a new token of a directory: `slc_` and 256 random bits as 43 base-62 characters. */
 export function createToken(): string {
   return `slc_${randomBase62()}`;
 }
 
-/** True for text of the form of such a token; needs no database. */
+/** Returns true for a text in the form of such a token; needs no database. */
 export function isToken(text: string): boolean {
   return pattern.test(text);
 }

@@ -179,7 +179,7 @@ test('a token ends with the right of its maker (P-02 c)', async () => {
     assert.equal(counts[0] + counts[1], 1, how);
     assert.deepEqual(await own.entries(1), ['ended scim_token Of the second owner'], how);
     const [told] = await world.mailed(own.user.email, 'has ended', 1);
-    const who = how === 'deleted' ? 'The person who made it' : maker.user.email;
+    const who = how === 'deleted' ? 'The person who created it' : maker.user.email;
     assert.match(told!.content.text!, new RegExp(`${who} is no longer an active owner`), how);
     // Whoever is an owner again finds it gone.
     await harness.deps.db.run(sql`UPDATE members SET level = 15 WHERE user_id = ${maker.user.id}`);
@@ -259,5 +259,5 @@ test('a token of before works, is named so, and never manages owners', async () 
   assert.deepEqual([row, await works(own, old)], [{ token_hash: null }, false]);
   const done = await own.scim('DELETE', `/Users/${user.uuid}`, undefined, next.body.token);
   assert.equal(done.status, 204, done.text);
-  await world.mailed(`boss@${own.domain.domain}`, 'took out an owner', 1);
+  await world.mailed(`boss@${own.domain.domain}`, 'removed an owner', 1);
 });

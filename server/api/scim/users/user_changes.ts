@@ -15,8 +15,8 @@ import type { DirectoryNote, PersonRow } from './user_store.ts';
 import type { UserChange } from './user_resource.ts';
 
 /**
- * Makes of a person what the directory says, and gives them as they are then, with the entry of
- * the log; one without changes where they were so before. The caller holds the organization's lock.
+ * Applies the directory's values to a person; returns the person afterwards, with the activity
+ * entry, which has no changes if nothing differs. The caller holds the organization's lock.
  */
 export async function changePerson(
   place: Place,
@@ -24,7 +24,7 @@ export async function changePerson(
   sent: UserChange,
 ): Promise<{ after: PersonRow; entry: Entry }> {
   const { tx, directory } = place;
-  // Whoever leaves is taken out, whatever else is sent: Entra renames the accounts that it closes.
+  // A deactivation ignores the other fields, because Entra renames the accounts that it closes.
   const named = sent.is_active === false ? {} : await changeAccount(place, before, sent);
   const known = 'external_id' in sent ? { external_id: sent.external_id ?? null } : {};
   await keepPerson(tx, directory, before.user_id, { ...known, ...named });
@@ -33,22 +33,26 @@ export async function changePerson(
   return settled(place, before);
 }
 
-/** The person behind a change, with the level of their groups, and what the log says of it. */
+/**
+ * Returns the person after a change, with the level of their groups and the lines of the activity
+ * entry.
+ */
 async function settled(place: Place, before: PersonRow) {
   const { tx, directory } = place;
   const is_joined = before.member_id === null;
   const now = await getPerson(place, before.uuid);
   const is_new = !before.is_in_hand || (is_joined && now.member_id !== null);
-  // Others whose level was changed by hand keep it until their groups change.
+  // Other people whose level was changed by hand keep it until their groups change.
   if (is_new) await settleLevels(tx, directory, false, before.user_id);
   const after = await getPerson(place, before.uuid);
   return { after, entry: entryOf(place, before, after) };
 }
 
-/** The person who was there before in the same transaction. */
+/** Returns a person who existed before in the same transaction. */
 export async function getPerson({ tx, directory }: Place, uuid: string): Promise<PersonRow> {
   const person = await findPerson(tx, directory, uuid);
-  if (person === undefined) throw new Error('A person was gone while the organization was locked.');
+  if (person === undefined)
+    throw new Error('A person disappeared while the organization was locked.');
   return person;
 }
 
@@ -75,14 +79,14 @@ function entryOf({ directory }: Place, before: PersonRow, after: PersonRow): Ent
   };
 }
 
-/** Returns the extra changes of every entry about a directory's action. */
+/** Returns the extra lines of every entry about a directory's action. */
 export function bySayOf({ domain }: { domain: string }) {
   return changesOf(undefined, { method: 'scim', domain });
 }
 
 /**
- * Names and address, which belong to the account: only where its address is one of the domain.
- * Gives what the directory calls the person.
+ * Changes name and address, which belong to the account, if its address is in the domain. Returns
+ * the directory's name for the person.
  */
 async function changeAccount(
   place: Place,
@@ -103,7 +107,7 @@ async function changeAccount(
   return { user_name };
 }
 
-/** Throws 409 where the directory calls somebody else by the name. */
+/** Throws 409 if the directory has another person with the name. */
 export async function refuseNamesake(
   { tx, directory }: Place,
   user_name: string,
@@ -111,13 +115,13 @@ export async function refuseNamesake(
 ): Promise<void> {
   const other = await findNamesake(tx, directory, user_name, user_id);
   if (other === undefined) return;
-  const detail = `The User ${other.uuid} is called ${user_name}: change that one instead.`;
+  const detail = `The User ${other.uuid} has the name ${user_name}: change that one instead.`;
   throw new ScimRefused(409, 'uniqueness', detail);
 }
 
 /**
- * Whoever reads the new mailbox can have a new password sent there. So a directory moves only
- * accounts that give nothing which it could not take and give itself.
+ * The reader of the new mailbox can request a new password. So a directory can only change the
+ * address of accounts with no access beyond its own control.
  */
 async function changeAddress(place: Place, person: PersonRow, email: string): Promise<void> {
   const { tx, deps, afterwards, directory } = place;
@@ -132,19 +136,19 @@ async function changeAddress(place: Place, person: PersonRow, email: string): Pr
   const other = await findUserByEmail(tx, email);
   if (other !== undefined && other.id !== person.user_id) throw taken(email);
   if (await isInvited(tx, email))
-    throw refused(`An invite waits for ${email}: have it taken back or accepted first.`);
+    throw refused(`An invite for ${email} is open: delete it, or let it be accepted first.`);
   await updateUser(tx, person.user_id, { email });
   await endMailedLinks(tx, person.user_id);
   const message = movedMail(person.email, email, organization.name);
   await deps.outbox.post({ tx, afterwards }, [{ message }]);
 }
 
-/** 409: another account has the address. */
+/** Returns the 409 for an address of another account. */
 export function taken(email: string): ScimRefused {
   return new ScimRefused(
     409,
     'uniqueness',
-    `Another account has the address ${email}: take it off that one first.`,
+    `Another account has the address ${email}: change that one first.`,
   );
 }
 
@@ -163,7 +167,7 @@ async function activate(place: Place, person: PersonRow): Promise<void> {
   if (account === undefined) throw inactiveAccount(email);
   await keepPerson(tx, directory, user_id, { deactivated_level: null });
   if (member_id !== null) return;
-  // The address may have another owner by now, who is not to share the account with the one before.
+  // The address may have a new owner, who must not share the account with the former one.
   if (person.is_in_domain && !(await isElsewhere(tx, directory, user_id)))
     await handOver(tx, deps.secrets, actorOf(request, undefined), account);
   const level = levelBack(place, person);
@@ -171,7 +175,7 @@ async function activate(place: Place, person: PersonRow): Promise<void> {
   if (level === 15) await tellOfOwner(place, email, true);
 }
 
-/** 409: the operator of the server has closed the account. */
+/** Returns the 409 for an account that the operator has deactivated. */
 export function inactiveAccount(email: string): ScimRefused {
   return new ScimRefused(
     409,

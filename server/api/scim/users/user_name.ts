@@ -3,19 +3,21 @@ import { oneLine } from '../../../platform/mail/plain_text.ts';
 import { invalidValue } from '../refusal.ts';
 import type { ScimRefused } from '../refusal.ts';
 
-/** The names of a person in a request: `emails` with the primary one first. */
+/** The names of a person in a request; `emails` starts with the primary one. */
 export type SentName = { user_name?: string; emails?: string[] };
-/** The account's address, and what else the directory calls the person; null: by that address. */
+/**
+ * The account's address, and the directory's own name for the person; null if it uses the address.
+ */
 export type Known = { email: string; user_name: string | null };
 
 const user_name_length_max = 255;
 const address_length_max = 254;
 
 /**
- * Returns the directory's name for a new person. A `userName` that is an address of the domain is
- * the account's address. Any other name stands beside it, and `emails` has the address, as Okta
- * sends "jdoe" and Entra a userPrincipalName of another domain. Throws 400 without an address of
- * the domain.
+ * Reads the directory's name for a new person. A `userName` that is an address of the domain is the
+ * account's address. Any other name is stored in addition, and `emails` has the address, as Okta
+ * sends "jdoe" and Entra a userPrincipalName of another domain. Throws 400 if no address is in the
+ * domain.
  */
 export function newName(directory: { domain: string }, { user_name, emails }: SentName): Known {
   const named = user_name ?? emails?.[0];
@@ -29,9 +31,9 @@ export function newName(directory: { domain: string }, { user_name, emails }: Se
 }
 
 /**
- * Returns the directory's name for a person from now on. A person with another name keeps the
- * address, which no request replaces; `emails` alone never moves a person named by the address,
- * because directories send other addresses of theirs there.
+ * Returns the directory's new name for a person. A person with another name keeps their address,
+ * which no request replaces. `emails` alone never changes the address of a person named by it,
+ * because directories send other addresses there.
  */
 export function changedName(
   directory: { domain: string },
@@ -49,7 +51,7 @@ export function changedName(
   return { email, user_name: userNameOf(named) };
 }
 
-/** The form in which addresses are compared. */
+/** Returns the form in which addresses are compared. */
 export function comparable(address: string): string {
   return address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
@@ -59,8 +61,8 @@ function firstIn(directory: { domain: string }, emails: string[] = []): string |
 }
 
 /**
- * The address of the directory's domain that a text is. Plain ASCII, so that no letters look, or
- * compare, like those of somebody else.
+ * Returns a text as an address in the directory's domain, if it is one. Only plain ASCII, so that
+ * no letters look like, or compare equal to, those in another person's address.
  */
 function addressIn({ domain }: { domain: string }, text: string): string | undefined {
   const address = withPlainDomain(text.trim());
@@ -72,15 +74,15 @@ function userNameOf(text: string): string {
   const name = text.trim();
   if (name !== '' && name === oneLine(name) && name.length <= user_name_length_max) return name;
   throw invalidValue(
-    `userName has to be one line of 1 to ${user_name_length_max} characters, all of them visible.`,
+    `userName must be one line of 1 to ${user_name_length_max} visible characters.`,
   );
 }
 
 function noAddress({ domain }: { domain: string }, named: string): ScimRefused {
   return invalidValue(
-    `Neither userName (${named.slice(0, 100)}) nor emails has an address of ${domain} in ASCII, ` +
-      'for which alone this directory speaks: send the address of the person as userName or in ' +
-      'emails. If it belongs to another domain, claim that one and give it a directory of its ' +
-      'own, or invite the person.',
+    `Neither userName (${named.slice(0, 100)}) nor emails has an address in ${domain} in ` +
+      'ASCII, the only domain that this directory manages: send the address of the person as ' +
+      'userName or in emails. If it belongs to another domain, claim that domain and give it ' +
+      'its own directory, or invite the person.',
   );
 }

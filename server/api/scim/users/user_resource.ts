@@ -22,7 +22,7 @@ export const user_schema = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
 const name_length_max = 150;
 
-/** The sum of all operations; attributes that are not kept here are passed over. */
+/** Returns the combined effect of all operations; ignores attributes that are not stored. */
 export function readUserChange(operations: Operation[]): UserChange {
   const change: UserChange = {};
   for (const operation of operations) {
@@ -40,14 +40,14 @@ export function readUserChange(operations: Operation[]): UserChange {
   return change;
 }
 
-/** A whole resource: without a `userName` the primary address stands for it. */
+/** Reads a whole resource: without a `userName`, the primary address replaces it. */
 export function readWholeUser(operations: Operation[]): UserChange {
   const { emails, ...change } = readUserChange(operations);
   if (emails === undefined) return change;
   return { user_name: emails[0]!, ...change, emails };
 }
 
-/** The addresses that are sent, the primary one first; undefined for none. */
+/** Returns the sent addresses, the primary one first; undefined if there are none. */
 function addressesOf({ value }: Operation): string[] | undefined {
   const sent = (Array.isArray(value) ? value : [value]) as unknown[];
   const primary = (one: unknown) => isFields(one) && one['primary'] === true;
@@ -61,7 +61,7 @@ function requiredOf(operation: Operation): string {
   return textOf(kept(operation)) ?? '';
 }
 
-/** Throws 400 for the removal of what nobody is without. */
+/** Throws 400 for the removal of a required attribute. */
 function kept(operation: Operation): Operation {
   if (operation.kind !== 'remove') return operation;
   throw new ScimRefused(400, 'mutability', 'userName and active cannot be removed, only replaced.');
@@ -73,7 +73,7 @@ function nameOf(operation: Operation): string {
     .toWellFormed();
 }
 
-/** A person as a directory is answered. */
+/** Returns a person in the form that a directory gets. */
 export function userResource(
   config: Deps['config'],
   { domain_id }: CallingDirectory,

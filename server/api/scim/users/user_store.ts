@@ -10,7 +10,7 @@ import { ScimRefused } from '../refusal.ts';
 import { peopleOf } from '../store.ts';
 import type { DomainPlace } from '../store.ts';
 
-/** A person whom a directory sees. Without `member_id` it has deactivated them. */
+/** A person whom a directory sees. Without `member_id`, it has deactivated them. */
 export type PersonRow = {
   user_id: number;
   uuid: string;
@@ -18,9 +18,9 @@ export type PersonRow = {
   first_name: string;
   last_name: string;
   is_account_active: boolean;
-  /** Is the address one of the directory's domain, over which it has a say? */
+  /** True if the address is in the directory's domain. */
   is_in_domain: boolean;
-  /** Has the directory said something of them before? */
+  /** True if the directory has managed them before. */
   is_in_hand: boolean;
   member_id: string | null;
   level: Level | null;
@@ -28,7 +28,7 @@ export type PersonRow = {
   /** Their userName in the directory; null: their address. */
   user_name: string | null;
   deactivated_level: 1 | 8 | null;
-  /** For a deactivated person: their ownership before. */
+  /** For a deactivated person: whether they were an owner. */
   was_owner: boolean;
   groups: { value: string; display: string; type: 'direct' }[];
   created_at: string;
@@ -41,7 +41,10 @@ const columns = ({ domain_id }: DomainPlace) => sql`p.*, (
     JOIN scim_groups g ON g.id = gm.group_id
     WHERE gm.user_id = p.user_id AND g.domain_id = ${domain_id}::uuid) AS groups`;
 
-/** The people of a page who fit the filter, in the order of their accounts, and how many do. */
+/**
+ * Returns the people of a page who match the filter, in the order of their accounts, and their
+ * total number.
+ */
 export async function listPeople(
   db: Queryable,
   place: DomainPlace,
@@ -58,7 +61,7 @@ export async function listPeople(
   return { total: row!.total, people: rows };
 }
 
-/** Throws 400 `invalidFilter` where `termOf` knows an attribute not. */
+/** Throws 400 `invalidFilter` if `termOf` does not know an attribute. */
 export function conditionOf(
   filter: Comparison[],
   termOf: (comparison: Comparison) => Sql | undefined,
@@ -69,15 +72,15 @@ export function conditionOf(
     throw new ScimRefused(
       400,
       'invalidFilter',
-      `Nobody can be looked for by ${comparison.attribute}: compare userName, emails.value, ` +
-        'externalId, id, active and displayName of people, displayName, externalId, id and ' +
-        'members of groups.',
+      `${comparison.attribute} cannot be compared: use userName, emails.value, externalId, ` +
+        'id, active and displayName for people, displayName, externalId, id and members for ' +
+        'groups.',
     );
   });
   return terms.length === 0 ? sql`true` : join(terms, ' AND ');
 }
 
-/** Leans on users_email_unique and scim_users_by_external_id where one person is asked for. */
+/** Uses users_email_unique and scim_users_by_external_id for a single person. */
 function personTerm(place: DomainPlace, { attribute, value }: Comparison): Sql | undefined {
   const text = typeof value === 'string' ? value : undefined;
   switch (attribute) {
@@ -108,7 +111,7 @@ function personTerm(place: DomainPlace, { attribute, value }: Comparison): Sql |
   }
 }
 
-/** Candidates come from the indexes, so that nobody else of the organization is looked at. */
+/** Indexes select the candidates, so that no other person of the organization is read. */
 function isCalled({ domain_id }: DomainPlace, user_name: string): Sql {
   const by_address = (email: Sql) =>
     sql`comparable_address(${email}) = comparable_address(${withPlainDomain(user_name)})`;
@@ -120,7 +123,7 @@ function isCalled({ domain_id }: DomainPlace, user_name: string): Sql {
       ELSE ${by_name(sql`p.user_name`)} END`;
 }
 
-/** Somebody else than the user whom the directory calls by the name. */
+/** Returns another user for whom the directory has the name. */
 export async function findNamesake(
   tx: Transaction,
   place: DomainPlace,
@@ -133,8 +136,8 @@ export async function findNamesake(
 }
 
 /**
- * The person with the uuid, as far as the directory sees them. With `lock` their account stays as
- * it is until the transaction ends; the caller holds the organization's lock.
+ * Returns the person with the uuid, if the directory sees them. With `lock`, their account cannot
+ * change until the transaction ends; the caller holds the organization's lock.
  */
 export async function findPerson(
   db: Queryable,
@@ -143,7 +146,7 @@ export async function findPerson(
   lock?: 'lock',
 ): Promise<PersonRow | undefined> {
   if (!isUuid(uuid)) return undefined;
-  // Only whom the directory sees: it neither waits for, nor holds, the accounts of others.
+  // Only people whom the directory sees: it neither waits for nor locks accounts of others.
   if (lock !== undefined)
     await db.row(sql`SELECT 1 FROM users WHERE id = (SELECT p.user_id FROM ${peopleOf(place)} p
       WHERE p.uuid = ${uuid}::uuid) FOR NO KEY UPDATE`);
@@ -152,12 +155,12 @@ export async function findPerson(
   );
 }
 
-/** The directory's knowledge of a person beside their account. */
+/** The directory's data about a person, beyond their account. */
 export type DirectoryNote = Partial<
   Pick<PersonRow, 'external_id' | 'user_name' | 'deactivated_level' | 'was_owner'>
 >;
 
-/** Takes the person in hand, and notes what is given of what the directory knows of them. */
+/** Starts managing the person, and stores the given data of the directory about them. */
 export async function keepPerson(
   tx: Transaction,
   { domain_id }: DomainPlace,
@@ -181,7 +184,7 @@ export async function keepPerson(
     ON CONFLICT (domain_id, user_id) DO UPDATE SET ${update}`);
 }
 
-/** Forgets the person: what the directory knows of them, and their groups. */
+/** Deletes the directory's data about the person, and their group memberships. */
 export async function forgetPerson(
   tx: Transaction,
   { domain_id }: DomainPlace,
@@ -193,7 +196,7 @@ export async function forgetPerson(
     AND user_id = ${user_id}`);
 }
 
-/** The address is somebody's again, by the word of the directory itself. */
+/** The directory itself gives the address to a person again. */
 export async function takeAddress(
   tx: Transaction,
   { domain_id }: DomainPlace,
@@ -204,8 +207,8 @@ export async function takeAddress(
 }
 
 /**
- * Is the account a member of another organization, where this directory decides nothing, or may
- * the directory of one make it a member again?
+ * Returns true if the account is a member of another organization, which this directory does not
+ * manage, or if the directory of another may make it a member again.
  */
 export async function isElsewhere(
   tx: Transaction,
@@ -220,7 +223,10 @@ export async function isElsewhere(
   return row !== undefined;
 }
 
-/** Waits an invite of any organization for the address? Whoever had the address could take it. */
+/**
+ * Returns true if the address has an open invite of any organization. Any holder of the address
+ * could accept it.
+ */
 export async function isInvited(tx: Transaction, email: string): Promise<boolean> {
   const row = await tx.row(sql`SELECT 1 FROM invites
     WHERE comparable_address(target_email) = comparable_address(${email}) LIMIT 1`);

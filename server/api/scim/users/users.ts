@@ -40,7 +40,7 @@ import type { PersonRow } from './user_store.ts';
 const list = '/scim/v2/:domain_id/Users';
 const one = `${list}/:id`;
 
-/** The people whom a directory sees: list, create, retrieve, replace, change, delete. */
+/** Routes of the people whom a directory sees: list, create, retrieve, replace, change, delete. */
 export function userRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(list, scimDoor, async (request, reply) => {
     const query = request.query as Fields;
@@ -68,7 +68,7 @@ export function userRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** A page of the people whom the directory of the request sees. */
+/** Returns a page of the people whom the request's directory sees. */
 export async function listedPeople(
   { db, config }: Deps,
   { directory }: FastifyRequest,
@@ -88,7 +88,10 @@ function shown({ config }: Deps, { directory, query }: FastifyRequest, person: P
   return shownOf(query, userResource(config, directory, person));
 }
 
-/** The person whom the path names, held until the transaction ends; throws 404 without one. */
+/**
+ * Returns the person of the path, locked until the transaction ends; throws 404 if they do not
+ * exist.
+ */
 async function getNamed({ tx, directory, request }: Place): Promise<PersonRow> {
   const id = idOf(request);
   const person = await findPerson(tx, directory, id, 'lock');
@@ -112,7 +115,7 @@ async function changed(
       return shown(deps, request, after);
     });
   } catch (error) {
-    // Somebody else took the address at the same time.
+    // Another request took the address at the same time.
     if (isDatabaseError(error) && error.constraint === 'users_email_unique')
       throw taken(sent.user_name ?? sent.emails?.[0] ?? '');
     throw error;
@@ -150,14 +153,14 @@ async function createPerson(deps: Deps, request: FastifyRequest, reply: FastifyR
     return await attempt();
   } catch (error) {
     if (!isDatabaseError(error) || error.constraint !== 'users_email_unique') throw error;
-    // Somebody created an account with this address at the same time; now it is there.
+    // Another request created an account with this address at the same time, so it exists now.
     return attempt();
   }
 }
 
 /**
- * Creates the person, or takes a member in hand whom the directory could not find by a name of its
- * own; throws 409 for everybody else who is there.
+ * Creates the person, or starts managing a member whom the directory could not find by its own
+ * name; throws 409 for every other existing person.
  */
 async function provision(place: Place, known: Known, sent: UserChange): Promise<PersonRow> {
   const { tx, directory, record } = place;
@@ -175,9 +178,9 @@ async function provision(place: Place, known: Known, sent: UserChange): Promise<
 }
 
 /**
- * Creates the account where there is none, and makes it a member unless it comes deactivated.
- * Nobody is mailed of it: of the first run over a company each of its people would get as many
- * mails as there are.
+ * Creates the account if there is none, and makes it a member unless it is sent as deactivated.
+ * Sends no mails about joining: after the first synchronization of a company, everybody would get
+ * one for each person.
  */
 async function create(
   place: Place,
@@ -192,7 +195,7 @@ async function create(
     { organization_id: directory.organization.id, user_id, email },
     deps.clock.now(),
   );
-  // An owner's invite makes an owner of whoever accepts it; here nobody has.
+  // An owner's invite makes the person who accepts it an owner; here nobody has accepted it.
   const level = standing.invite_level === 15 ? 8 : (standing.invite_level ?? 1);
   const deactivated_level = is_active ? null : 1;
   await keepPerson(tx, directory, user_id, { external_id, user_name, deactivated_level });
@@ -217,10 +220,10 @@ async function create(
 }
 
 /**
- * Finds the account with the address, or creates one; the domain's proof vouches for it. Anyone who
- * gave an account this address without proof, or had it before, may still know its password: so an
- * account that belongs nowhere else goes to the person without its former ways in. Its ways in
- * elsewhere stay with the owner of the address, unless the domain forbids them.
+ * Finds the account with the address, or creates one; the domain's proof verifies the address. An
+ * earlier user of the address may still know the account's password. So an account without other
+ * organizations is given to the person without its former ways to sign in. With other
+ * organizations, its ways to sign in stay, unless the domain forbids them.
  */
 async function findAccount(place: Place, email: string, sent: UserChange) {
   const { tx, directory, deps, request } = place;
@@ -232,7 +235,7 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
     return { user_id: id, uuid, is_new: true };
   }
   const account = await findIdentityById(tx, known.id, 'lock');
-  // While we waited for its lock, the account may have been given another address.
+  // While this waited for its lock, the account may have got another address.
   if (account === undefined || account.email !== known.email) throw inactiveAccount(email);
   const domain = await findVerifiedDomain(tx, deps.config, email);
   const { is_email_verified } = account;
@@ -242,17 +245,17 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
     throw new ScimRefused(
       409,
       'uniqueness',
-      `The address of the account ${email} was never verified, so it may belong to somebody ` +
-        'else. Let the person choose a new password with “Forgot your password?”, which proves ' +
-        'the address and signs everybody else out. Then provision them again.',
+      `The address of the account ${email} was never verified, so the account may belong to ` +
+        'another person. Ask the person to choose a new password with “Forgot your password?”, ' +
+        'which verifies the address and ends all other sessions. Then provision them again.',
     );
-  // A person's own name elsewhere stays until the directory changes it.
+  // A person's name from elsewhere stays until the directory changes it.
   return { user_id: account.id, uuid: account.uuid, is_new: false };
 }
 
 /**
- * Has nobody a way to prove the address, because the domain lets nobody in by password? A second
- * factor stays all the same: what the account has elsewhere hangs on it.
+ * Returns true if nobody can verify the address, because the domain allows no password. The second
+ * factor stays in any case, because it protects the account's access elsewhere.
  */
 function isOnlyWay(
   domain: VerifiedDomain | undefined,

@@ -20,21 +20,21 @@ import type { OpenidPerson } from './person.ts';
 import { SignInRefused } from '../refusal.ts';
 
 /**
- * The secrets that tie the way back to the way there. Only the nonce leaves the server, in the
- * request, and the verifier, to the provider.
+ * The secrets that bind the callback to the request. Only the nonce leaves the server in the
+ * request, and the verifier goes to the provider.
  */
 export type OpenidSecrets = { state: string; nonce: string; verifier: string };
 
 /** This server as a client of one provider. */
 export type OpenidClient = {
   /**
-   * The address to send the browser to: an authorization request with PKCE (S256), state and, but
-   * for GitHub, nonce.
+   * Returns the address for the browser: an authorization request with PKCE (S256), state and,
+   * except for GitHub, nonce.
    */
   begin(secrets: OpenidSecrets, login_hint: string | undefined): Promise<URL>;
   /**
-   * Redeems the code in the query with which the provider sent the browser back, checks what comes
-   * for it, and gives whom the provider vouches for.
+   * Exchanges the code in the callback's query, verifies the answer, and returns the person whom
+   * the provider vouches for.
    */
   finish(secrets: OpenidSecrets, query: string): Promise<OpenidPerson>;
 };
@@ -58,10 +58,9 @@ const scopes: Record<OpenidProvider, string> = {
 };
 
 /**
- * Opens the client of a provider that is configured. Everything that it asks the provider goes
- * through the outbound guard and takes 10 seconds at most; what the provider publishes about itself
- * is kept for an hour. Throws `SignInRefused`: `provider_unavailable`, `provider_refused`,
- * `provider_answer`.
+ * Opens the client of a configured provider. All its requests go through the outbound guard and
+ * take at most 10 seconds; the provider's metadata is cached for an hour. Throws `SignInRefused`:
+ * `provider_unavailable`, `provider_refused`, `provider_answer`.
  */
 export function openOpenidClient(deps: Needed, provider: OpenidProvider): OpenidClient {
   const redirect_uri = `${deps.config.public_url}/complete/${provider}/`;
@@ -113,7 +112,7 @@ async function openConfiguration(
     openid: [config.openid_client_id, config.openid_client_secret],
   };
   const [id = '', secret = ''] = credentials[provider];
-  // undici's own types and those of Node's globals name the same things.
+  // undici's own types and the types of Node's globals describe the same objects.
   const guarded = ((url: string, options: object) =>
     outbound.fetch(url, options)) as unknown as CustomFetch;
   if (provider === 'github') {
@@ -139,7 +138,7 @@ async function openConfiguration(
   });
 }
 
-/** Keeps the result of `open` for an hour; a fault is not kept. */
+/** Caches the result of `open` for an hour; errors are not cached. */
 function kept<Opened>(
   { clock }: Pick<Needed, 'clock'>,
   open: () => Promise<Opened>,
@@ -158,8 +157,8 @@ function kept<Opened>(
 }
 
 /**
- * Turns the library's errors into refusals. Their messages are the library's own words; what a
- * provider wrote stands in their causes, which are left out but for its error codes.
+ * Turns the library's errors into refusals. Their messages are the library's own words. Their
+ * causes have the provider's text; only error codes are kept.
  */
 async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
@@ -178,7 +177,7 @@ function refusalOf(error: Error): SignInRefused {
   if (error instanceof ResponseBodyError)
     return new SignInRefused(
       'provider_answer',
-      `The provider did not redeem the code: ${printable(error.error)}.`,
+      `The provider did not accept the code: ${printable(error.error)}.`,
     );
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   const isAnswer =
@@ -189,7 +188,7 @@ function refusalOf(error: Error): SignInRefused {
   if (isAnswer)
     return new SignInRefused(
       'provider_answer',
-      `The provider's answer was not taken: ${error.message} (${code}).`,
+      `The provider's answer was refused: ${error.message} (${code}).`,
     );
   const detail = isSayable(cause)
     ? cause.message

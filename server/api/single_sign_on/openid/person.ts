@@ -12,8 +12,8 @@ import type { Shape } from '../../../platform/shape.ts';
 import { SignInRefused } from '../refusal.ts';
 
 /**
- * The person whom a provider vouches for: the id there, and their addresses by its word, at least
- * one, lower-case ASCII, the main one first.
+ * The person whom a provider vouches for: their id there, and their verified addresses, at least
+ * one, in lower-case ASCII, the main one first.
  */
 export type OpenidPerson = {
   subject: string;
@@ -49,9 +49,9 @@ const github_emails = shapeOf(
 );
 
 /**
- * The person of a verified ID token, as the provider's userinfo describes them. Google vouches for
- * an address only where it hosts it: gmail.com, or a Workspace (`hd`); for all others it once saw
- * that somebody read mail there. Throws `SignInRefused`.
+ * Returns the person of a verified ID token, as the provider's userinfo describes them. Google only
+ * vouches for addresses that it hosts: gmail.com, or a Workspace (`hd`). For others it only knows
+ * that somebody once read mail there. Throws `SignInRefused`.
  */
 export async function readOpenidPerson(
   configuration: Configuration,
@@ -75,7 +75,7 @@ export async function readOpenidPerson(
 }
 
 /**
- * The person whom GitHub's API describes, with all addresses that GitHub has verified. Throws
+ * Returns the person from GitHub's API, with all addresses that GitHub has verified. Throws
  * `SignInRefused`.
  */
 export async function readGithubPerson(
@@ -118,7 +118,7 @@ function personOf(subject: string, given: string[], first_name = '', last_name =
   if (addresses.length === 0)
     throw new SignInRefused(
       'email_missing',
-      'The provider vouches for no e-mail address of the person that can be used.',
+      'The provider vouches for no usable e-mail address of the person.',
     );
   return {
     subject,
@@ -128,7 +128,10 @@ function personOf(subject: string, given: string[], first_name = '', last_name =
   };
 }
 
-/** ASCII only: other letters fold to these, and the address decides whose account it is. */
+/**
+ * Only ASCII: other letters compare equal to ASCII letters, and the address decides which account
+ * is opened.
+ */
 function isPlainAddress(text: string): boolean {
   return (
     text.length <= address_characters_max && /^[\u0021-\u007e]+$/.test(text) && isAddress(text)
@@ -146,7 +149,7 @@ function matching<Answer>(shape: Shape<Answer>, answer: unknown): Answer {
   if (!shape.is(answer))
     throw new SignInRefused(
       'provider_answer',
-      'The provider described the person in a form that is not documented.',
+      'The provider described the person in an undocumented form.',
     );
   return answer;
 }

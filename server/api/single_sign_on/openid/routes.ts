@@ -20,17 +20,17 @@ import type { OpenidPerson } from './person.ts';
 import { SignInRefused } from '../refusal.ts';
 import { insertRequest, useOpenidRequest } from '../store.ts';
 
-/** `email` is a hint for the provider's page: which account there is meant. */
+/** `email` is a hint for the provider's page: the account to sign in with. */
 const Login = Type.Object({
   email: Type.Optional(Type.String()),
   next: Type.Optional(Type.String()),
 });
-/** The provider may add more; the library gets all of it. */
+/** The provider may add more parameters; the library gets all of them. */
 const Completion = Type.Object({ state: Type.Optional(Type.String()) });
 
 /**
- * Sign-in through the OpenID providers that the operator has configured: `/login/<provider>/` leads
- * there, and the provider leads back to `/complete/<provider>/`.
+ * Routes of sign-ins through the operator's OpenID providers: `/login/<provider>/` redirects to the
+ * provider, and the provider redirects to `/complete/<provider>/`.
  */
 export function openidRoutes(app: FastifyInstance, deps: Deps): void {
   const configured = configuredProviders(deps.config);
@@ -77,8 +77,8 @@ async function begin(
 }
 
 /**
- * The state is used up before anything is asked of the provider, so of several requests with one
- * code only one redeems it.
+ * Uses up the state before it calls the provider, so that only one of several requests with one
+ * code exchanges it.
  */
 async function complete(
   deps: Deps,
@@ -113,7 +113,9 @@ async function complete(
   return reply.redirect(`${basePath(deps)}${begun.next}`, 303);
 }
 
-/** Made of the state, so that nothing has to be kept; without the server's key nobody can. */
+/**
+ * Derived from the state, so it needs no storage; nobody can derive it without the server's key.
+ */
 function secretsOf({ secrets }: Deps, state: string): OpenidSecrets {
   const derived = (purpose: string) =>
     secrets.hash(`openid ${purpose} ${state}`).toString('base64url');
@@ -121,8 +123,8 @@ function secretsOf({ secrets }: Deps, state: string): OpenidSecrets {
 }
 
 /**
- * Chooses among the person's addresses: the first with an account, else the first in a verified
- * domain, else the main one.
+ * Chooses among the person's addresses: the first with an account, or the first in a verified
+ * domain, or the main one.
  */
 async function chooseAddress({ db, config }: Deps, { addresses }: OpenidPerson): Promise<string> {
   for (const address of addresses)

@@ -5,12 +5,12 @@ import type { Provider, Service } from '../../../platform/saml/parties.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { VerifiedDomain } from '../../domains/store.ts';
 
-/** A domain's identity provider, and this server as it knows it. */
+/** A domain's identity provider, and this server as its service provider. */
 export type SamlParties = { provider: Provider; service: Service; certificates: Certificate[] };
 
 /**
- * The identity provider of a verified domain; undefined where it has none, or where the domain asks
- * for sign-ins through another provider. Only addresses of this domain are taken from it.
+ * Returns the identity provider of a verified domain; undefined if it has none, or requires
+ * sign-ins through another provider. It can only sign in addresses of this domain.
  */
 export function findSamlParties(
   config: Deps['config'],
@@ -33,8 +33,8 @@ export function findSamlParties(
 }
 
 /**
- * This server as the identity providers of an organization know it: each organization has an entity
- * id of its own, so that an assertion for one is none for another.
+ * Returns this server as a service provider for an organization's identity providers. Each
+ * organization has its own entity id, so an assertion for one is invalid for another.
  */
 export function samlService(
   { public_url }: Pick<Deps['config'], 'public_url'>,
@@ -46,7 +46,7 @@ export function samlService(
   };
 }
 
-/** An HMAC that changes with every change of the domain's provider. */
+/** Returns an HMAC that changes with every change of the domain's provider. */
 export function samlSettingsHash(
   secrets: Secrets,
   { saml_entity_id, saml_acs_url, saml_x509_cert }: VerifiedDomain,

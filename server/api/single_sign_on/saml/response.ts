@@ -14,18 +14,18 @@ import type { SamlRequest } from '../store.ts';
 const skew_ms = 180_000;
 
 /**
- * Some providers let an assertion last until the end of the year 9999, and with the skew that is no
- * instant of PostgreSQL's input any more.
+ * Some providers let an assertion last until the end of the year 9999; with the tolerance,
+ * PostgreSQL could not read the instant.
  */
 const latest_ms = Date.parse('9999-12-31T00:00:00Z');
 
-/** The judgement on a response; `assertion` has to be used up with it, its end in ms. */
+/** The judgement on a response; the caller has to use up `assertion`, whose end is in ms. */
 export type Judged = { outcome: Outcome; assertion?: { id: string; until_ms: number } };
 
 /**
- * Reads the response to a sign-in that is under way. Guarantee of an outcome that is no refusal:
- * the domain is verified and its provider is the one that was asked, with the same settings; all
- * rules of the gate hold. Nothing is kept or used up yet.
+ * Verifies the response to a sign-in in progress. Guarantees for a result without refusal: the
+ * domain is verified, its provider is the one of the request with unchanged settings, and all rules
+ * of verification are met. Stores and uses up nothing yet.
  */
 export async function judgeResponse(
   deps: Deps,
@@ -80,8 +80,8 @@ export async function judgeResponse(
 }
 
 /**
- * Keeps what a response said for the browser to fetch, and uses request and assertion up; of
- * responses that race one is kept. Throws `SignInRefused` for the others.
+ * Stores the result of a response for the browser to fetch, and uses up request and assertion; of
+ * concurrent responses, one is stored. Throws `SignInRefused` for the others.
  */
 export async function keepJudged(
   deps: Deps,
@@ -90,19 +90,19 @@ export async function keepJudged(
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
     if (!(await keepOutcome(tx, request.id, outcome)))
-      throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
+      throw new SignInRefused('request_used', 'A response to this sign-in was already received.');
     if (
       assertion !== undefined &&
       !(await useAssertion(tx, deps, request.domain_id, assertion.id, assertion.until_ms))
     )
       throw new SignInRefused(
         'assertion_used',
-        'The assertion was used in another sign-in before.',
+        'The assertion was already used in another sign-in.',
       );
   });
 }
 
-/** Returns the log's sentence for provider settings that changed during a sign-in. */
+/** Returns the log's sentence about provider settings that changed during a sign-in. */
 export function changed(domain: string): string {
   return `The settings of the identity provider of ${domain} were changed during the sign-in.`;
 }
@@ -112,7 +112,7 @@ function refused(reason: Extract<Outcome, { refused: string }>['refused'], detai
 }
 
 /**
- * Finds the certificate that verifies the response; of several for one key the one that is valid
+ * Returns the certificate that verifies the response; of several for one key, the one that is valid
  * longest.
  */
 async function findSigner(

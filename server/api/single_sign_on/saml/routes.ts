@@ -24,12 +24,12 @@ import { changed, judgeResponse, keepJudged } from './response.ts';
 import { findSamlRequest, insertRequest, useAnsweredRequest } from '../store.ts';
 import { openTestToken, testPage } from '../test_sign_in.ts';
 
-/** The decoded response may have 256 KiB; base64 and the form's escapes make it larger. */
+/** The decoded response may have 256 KiB; base64 and the form's escapes enlarge it. */
 const form_size_bytes_max = 512 * 1024;
 const acs = '/complete/saml/';
 /**
- * Anybody can begin a sign-in and answer it, and to refuse a large answer under several
- * certificates takes the processor up to seconds.
+ * Anybody can start a sign-in and answer it, and refusing a large answer under several certificates
+ * takes up to seconds of processor time.
  */
 const responses_of_address: AttemptPolicy = {
   free: 50,
@@ -38,7 +38,7 @@ const responses_of_address: AttemptPolicy = {
 };
 const unreadable = new Set(['not_base64', 'not_xml', 'not_a_response', 'markup', 'too_large']);
 
-/** `test` stands in place of `email`: it begins the test that an administrator asked for. */
+/** `test` replaces `email`: it starts the test that an administrator requested. */
 const Login = Type.Object({
   email: Type.Optional(Type.String()),
   next: Type.Optional(Type.String()),
@@ -47,9 +47,9 @@ const Login = Type.Object({
 const Completion = Type.Object({ id: Type.Optional(Type.String()) });
 
 /**
- * Sign-in through a domain's own SAML provider. `/login/saml/` leads there; a form of the
- * provider's page posts the response to `/complete/saml/`, where it is verified and kept; the
- * browser that began fetches the session there with GET.
+ * Routes of sign-ins through a domain's own SAML provider. `/login/saml/` redirects to the
+ * provider. A form of the provider's page posts the response to `/complete/saml/`, which verifies
+ * and stores it. Then the browser that started fetches the session there with GET.
  */
 export function samlRoutes(app: FastifyInstance, deps: Deps): void {
   app.get('/login/saml/', browserRoute('saml'), (request, reply) =>
@@ -91,7 +91,7 @@ async function beginSignIn(
 }
 
 /**
- * Returns true if a page of another site, or of another host of this one, leads the browser here.
+ * Returns true if a page of another site, or of another host of this one, sent the browser here.
  */
 function isLedHere({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
@@ -99,8 +99,8 @@ function isLedHere({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * The provider may be a stranger's, who answers for everybody at once and as themselves: a link of
- * theirs would leave people in their account without their noticing.
+ * The provider may belong to an attacker, who signs every person in as the attacker: after a link
+ * from them, people would use the attacker's account unnoticed.
  */
 function askFirst(domain: string, email: string, next = '/'): Page {
   return {
@@ -127,8 +127,8 @@ const nowhere = {
 };
 
 /**
- * The form comes from the provider's site, so a browser sends it without our cookies: whose browser
- * it is shows in the next step.
+ * The provider's site posts the form, so a browser sends it without our cookies; the next step
+ * identifies the browser.
  */
 async function takeResponse(
   deps: Deps,
@@ -150,7 +150,7 @@ async function takeResponse(
     throw new SignInRefused('request_unknown', 'The response answers no sign-in in progress.');
   request.concerned = { organization_id: begun.organization_id };
   if (begun.is_answered)
-    throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
+    throw new SignInRefused('request_used', 'A response to this sign-in was already received.');
   const accepted = await countResponse(deps, request);
   const judged = await judgeResponse(deps, begun, { SAMLResponse }, peeked.request_id);
   const { outcome } = judged;
@@ -164,8 +164,8 @@ async function takeResponse(
 }
 
 /**
- * Counts a response before it is verified, and gives what is to be called when it was in order.
- * Throws 429 when too many from the address were not.
+ * Counts a response before it is verified, and returns the function to call if it was valid. Throws
+ * 429 after too many invalid ones from the address.
  */
 async function countResponse(deps: Deps, { ip }: FastifyRequest): Promise<() => Promise<void>> {
   const subject = `saml response from ${addressOf(ip)}`;

@@ -10,13 +10,13 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 
 const codes = 10;
 const group_length = 5;
-// Base 32 (RFC 4648): no 0, 1 and 8, which are taken for letters.
+// Base 32 (RFC 4648) without 0, 1 and 8, which look like letters.
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /**
- * Gives the user ten fresh recovery codes (`ABCDE-FGHIJ`, 50 random bits each) in place of those
- * before. Only their argon2id is kept: this is the one time that they can be shown. Takes about a
- * tenth of a second.
+ * Gives the user ten new recovery codes (`ABCDE-FGHIJ`, 50 random bits each) in place of the old
+ * ones. Only their argon2id is stored, so they can be shown only now. Takes about a tenth of a
+ * second.
  */
 export async function replaceRecoveryCodes(
   tx: Transaction,
@@ -27,7 +27,7 @@ export async function replaceRecoveryCodes(
   while (created.size < codes) {
     const groups = [randomGroup(), randomGroup()];
     const mac = recoveryCodeMac(secrets, user_id, groups.join(''));
-    // No two share the byte by which a code is found.
+    // All codes differ in the byte by which a code is found.
     if (!created.has(mac[0]!)) created.set(mac[0]!, { shown: groups.join('-'), mac });
   }
   const all = [...created.values()];
@@ -42,9 +42,9 @@ export async function replaceRecoveryCodes(
 }
 
 /**
- * Uses a recovery code up, which is given without its hyphen. False when the user has no such code
- * or it was used before; the row's lock lets one of several win. A try takes one argon2id, whether
- * there is such a code or not; codes from before they were kept so take none beside it.
+ * Uses up a recovery code, given without its hyphen. Returns false if the user has no such code or
+ * it was used before; the row's lock lets one of several succeed. A try computes one argon2id,
+ * whether the code exists or not. Codes from before argon2id need none.
  */
 export async function useRecoveryCode(
   tx: Transaction,
@@ -73,7 +73,7 @@ export async function useRecoveryCode(
 }
 
 /**
- * The stored form of a recovery code: without the server's key nobody can begin to try codes, and
+ * Returns the stored form of a recovery code: without the server's key nobody can try codes, and
  * with it each try takes an argon2id.
  */
 function recoveryCodeMac(secrets: Secrets, user_id: number, code: string): Buffer {

@@ -8,14 +8,14 @@ import { UserError } from '../../user_error.ts';
 import type { BackupPlace } from './place.ts';
 import { isWrittenName, written_folders } from './written_names.ts';
 
-/** Ending of a file in progress; a kill may leave one, which `tidy` removes. */
+/** Ending of a file in progress; a kill may leave one, which `tidy` deletes. */
 const draft_ending = '.draft';
 
-/** A folder. Throws a `UserError` where it is none, and where it cannot be read or written. */
+/** Opens a folder. Throws a `UserError` if it is no folder, or cannot be read or written. */
 export function openFolderPlace(address: string): BackupPlace {
   const root = resolve(address);
   const found = lookAtFolder(root);
-  // Also what lies below a file; whether it can be written matters to who writes.
+  // Also refuses a path below a file; only a write needs write access.
   if (found.is_no_folder === true) throw new UserError(`${found.problem}.`);
   const pathOf = (name: string) => join(root, ...name.split('/'));
   return {
@@ -41,7 +41,7 @@ export function openFolderPlace(address: string): BackupPlace {
     },
     remove: async (name) => {
       await rm(pathOf(name), { force: true });
-      // The folder of a copy goes with its last file.
+      // The folder of a copy is deleted with its last file.
       if (dirname(pathOf(name)) !== root) await rmdir(dirname(pathOf(name))).catch(() => {});
     },
     tidy: async () => {
@@ -62,7 +62,7 @@ async function namesBelow(root: string, folder: string): Promise<string[]> {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'));
 }
 
-/** A full disk of a store that is read is another one. */
+/** Only a full disk of the place counts, not one of a store. */
 function isFullFolder(error: unknown): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall !== undefined && (code === 'ENOSPC' || code === 'EDQUOT');
@@ -77,7 +77,7 @@ function fullPlace(root: string): UserError {
 
 async function writeDurably(path: string, bytes: Readable): Promise<void> {
   try {
-    // `flush`: it is on the disk before it gets its name.
+    // `flush`: it is on disk before it gets its name.
     await pipeline(bytes, createWriteStream(path, { flush: true, mode: 0o600 }));
   } catch (error) {
     await rm(path, { force: true });

@@ -5,15 +5,14 @@ import { openS3Place } from './s3_place.ts';
 import { WrongUsageError } from '../../user_error.ts';
 
 /**
- * Opens a folder, or a bucket that is named as `s3://bucket/prefix`, which is reached through the
- * operator's proxies. Throws a `UserError` for an
- * empty address, and for one of anything else.
+ * Opens a folder, or a bucket named as `s3://bucket/prefix`, which is reached through the
+ * operator's proxies. Throws a `UserError` for an empty address and for any other scheme.
  */
 export function openPlace(address: string, proxies = no_proxies): BackupPlace {
-  // An empty one would be the folder in which the command runs.
+  // An empty address would be the current folder.
   if (address.trim() === '')
     throw new WrongUsageError('The place is empty: name a folder, or s3://bucket/prefix.');
-  // Else a slip in `s3://` would be a folder, and nothing would ever reach the bucket.
+  // Otherwise a mistyped `s3://` would be a folder, and no backup would reach the bucket.
   const scheme = /^([a-z][a-z\d+.-]+):/i.exec(address)?.[0];
   if (scheme !== undefined && !address.startsWith('s3://'))
     throw new WrongUsageError(

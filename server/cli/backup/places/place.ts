@@ -2,26 +2,26 @@ import type { Readable } from 'node:stream';
 
 /** A place for backups. Names have `/` between folders. */
 export type BackupPlace = {
-  /** As the person named it, without secrets. */
+  /** The name from the command line, without secrets. */
   name: string;
-  /** Writes what the stream gives: it is there whole, also after a kill, or not at all. */
+  /** Writes the stream atomically: the file is complete, also after a kill, or does not exist. */
   write(name: string, bytes: Readable): Promise<void>;
-  /** The content, or undefined when there is nothing of this name. */
+  /** Returns the content, or undefined if the name does not exist. */
   read(name: string): Promise<Readable | undefined>;
-  /** The size in bytes, or undefined when there is nothing of this name. */
+  /** Returns the size in bytes, or undefined if the name does not exist. */
   size(name: string): Promise<number | undefined>;
-  /** Names that begin with the folder, in any order. */
+  /** Lists the names that start with the folder, in any order. */
   list(folder: string): AsyncIterable<string>;
-  /** Harmless when there is nothing of this name. */
+  /** Does nothing if the name does not exist. */
   remove(name: string): Promise<void>;
-  /** Ends what killed writes have left half-written. No backup may be under way. */
+  /** Deletes the partial files of killed writes. No backup may be in progress. */
   tidy(): Promise<void>;
 };
 
 /** Number of concurrent requests to a bucket. */
 const at_once = 16;
 
-/** The names of those files that are there with the bytes that they must have. */
+/** Returns the names of those files that exist with the right size. */
 export async function presentFiles(
   place: BackupPlace,
   files: { name: string; bytes: number }[],

@@ -16,9 +16,8 @@ import { isWrittenName } from './written_names.ts';
 const end_milliseconds = 10_000;
 
 /**
- * A bucket as `s3://bucket/prefix?region=eu-central-1&endpoint=https://...`. Whoever runs the
- * command has the credentials in the environment, as the AWS tools take them, and says where to
- * connect to: no address is refused.
+ * Opens a bucket as `s3://bucket/prefix?region=eu-central-1&endpoint=https://...`. The environment
+ * has the credentials, as for AWS tools. Every address is allowed, because the operator chooses it.
  */
 export function openS3Place(address: string, proxies: ProxySettings): BackupPlace {
   const { bucket_name, prefix, region, endpoint_url } = readAddress(address);
@@ -50,8 +49,8 @@ export function openS3Place(address: string, proxies: ProxySettings): BackupPlac
     },
     remove: (name) => ask(() => store.remove(keyOf(name))),
     tidy: async () => {
-      // Their parts are paid for, and in no list of files. A store that cannot list them, or lets
-      // nobody do so, keeps no backup from being created.
+      // Parts of unfinished uploads cost money, but no list shows them as files. If the store
+      // cannot list them, or forbids it, the backup is created all the same.
       await endUploads(store, prefix).catch(() => {});
     },
   };
@@ -74,14 +73,14 @@ const names: [RegExp, string][] = [
   [/The config has no access key, and this server finds none/, 'There is no access key'],
 ];
 
-/** By the code of the fault, what a backup wants beside what an export does. */
+/** By error code: rights that a backup needs and an export does not. */
 const further: Record<string, string> = {
   authentication_failed: ' The other sources of the AWS tools work too.',
   permission_denied:
-    ' A backup needs s3:DeleteObject too, a restore s3:GetObject and s3:ListBucket alone.',
+    ' A backup also needs s3:DeleteObject; a restore only needs s3:GetObject and s3:ListBucket.',
 };
 
-/** A fault of the bucket, for the person at the terminal. */
+/** Returns an error of the bucket for the person at the terminal. */
 function toldFault(error: unknown, bucket: string): unknown {
   if (!(error instanceof KnownError)) return error;
   const text = names.reduce((told, [key, name]) => told.replace(key, name), error.message);
@@ -93,16 +92,18 @@ const options = ['region', 'endpoint'];
 function readAddress(address: string) {
   const url = URL.parse(address);
   if (url === null || url.hostname === '')
-    throw new WrongUsageError(`"${address}" is no address of a bucket: write s3://bucket/prefix.`);
+    throw new WrongUsageError(
+      `"${address}" is not the address of a bucket: write s3://bucket/prefix.`,
+    );
   const unknown = [...url.searchParams.keys()].find((name) => !options.includes(name));
   if (unknown !== undefined)
     throw new WrongUsageError(
-      `An address of a bucket takes "region" and "endpoint" behind "?", and no "${unknown}".`,
+      `An address of a bucket allows "region" and "endpoint" after "?", but not "${unknown}".`,
     );
   if (url.username !== '' || url.port !== '' || url.hash !== '')
     throw new WrongUsageError(
       `"${withoutUser(address)}" has more than a bucket and a prefix. Write the endpoint ` +
-        'behind "?" as "endpoint", and set the keys in AWS_ACCESS_KEY_ID and ' +
+        'after "?" as "endpoint", and set the keys in AWS_ACCESS_KEY_ID and ' +
         'AWS_SECRET_ACCESS_KEY.',
     );
   const place = {
@@ -123,7 +124,7 @@ function readAddress(address: string) {
   }
 }
 
-/** Somebody may have written their keys there. */
+/** People may have written their keys there. */
 function withoutUser(address: string): string {
   return address.replace(/\/\/[^/?#]*@/, '//');
 }

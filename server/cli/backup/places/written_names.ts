@@ -1,6 +1,6 @@
 import { row_tables } from '../../../engine/model/removals/delete_rows.ts';
 
-/** The folders of what backups write, below which a folder may have drafts. */
+/** The folders of backup files, in which `tidy` may find drafts. */
 export const written_folders = ['analytics/', 'control/', 'backups/'];
 
 const written = new RegExp(
@@ -10,8 +10,8 @@ const written = new RegExp(
 );
 
 /**
- * Returns true if a backup gives files such a name. A place may be a whole bucket or disk, in which
- * a folder named `analytics` belongs to somebody else: files with other names are never removed.
+ * Returns true if backups use such file names. A place may be a whole bucket or disk, where a
+ * folder named `analytics` may belong to somebody else: files with other names are never deleted.
  */
 export function isWrittenName(name: string): boolean {
   return written.test(name);

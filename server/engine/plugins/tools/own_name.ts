@@ -43,10 +43,10 @@ function signedFields(fields: Record<string, ToolField>): Record<string, ToolFie
 const acting = /\bSegment(?= (?:will|can|should|must|sends|uses|does)\b)/g;
 
 function signedField(told: ToolField): ToolField {
-  const field =
-    told.description === undefined
-      ? told
-      : { ...told, description: told.description.replaceAll(acting, 'Sluice') };
+  const field = { ...told };
+  if (told.description !== undefined)
+    field.description = told.description.replaceAll(acting, 'Sluice');
+  if (told.properties !== undefined) field.properties = signedFields(told.properties);
   const { default: given, ...rest } = field;
   if (given === undefined || isChoice(field, given)) return field;
   const own = signed(given);

@@ -9,6 +9,7 @@ import { composeRequest } from './http_request/compose.ts';
 import type { ComposedRequest } from './http_request/compose.ts';
 import { isHttpRequest } from './http_request/definition.ts';
 import { address_fields, judgeAddress, shown_secret } from './judge_address.ts';
+import type { Reaching } from './judge_address.ts';
 import { mappingFault, missingFields, shownField } from './mappings.ts';
 import { MappingFault, resolveMapping } from './resolve.ts';
 import type { ToolDefinition, ToolMapping } from './tool.ts';
@@ -35,22 +36,17 @@ export type MappingPreview = {
 /** The preview does not read a config's secrets. */
 const shown_secrets = { secret: shown_secret, signing_secret: '' };
 
-type PreviewOptions = {
-  sends_dollar: boolean;
-  /** Hosts that the tool may reach; undefined: they are not judged. */
-  allowed_hosts: string[] | undefined;
-  now_ms: number;
-};
+type PreviewOptions = Reaching & { sends_dollar: boolean; now_ms: number };
 
 /** Maps the event by each mapping, even if others are invalid. Sends nothing. */
-export function previewMappings(
+export async function previewMappings(
   definition: ToolDefinition,
   mappings: unknown[],
   event: PluginEvent,
   options: PreviewOptions,
-): { event: ToolEvent; results: MappingPreview[] } {
+): Promise<{ event: ToolEvent; results: MappingPreview[] }> {
   const called = toolEvent(event, options.sends_dollar);
-  const results = mappings.map((mapping): MappingPreview => {
+  const preview = async (mapping: unknown): Promise<MappingPreview> => {
     const text = (mapping as Partial<ToolMapping> | null)?.subscribe;
     const filter = typeof text === 'string' ? readFilter(text) : '';
     const filter_fault = typeof text === 'string' ? filterFault(text) : undefined;
@@ -66,26 +62,26 @@ export function previewMappings(
     if (filter_fault !== undefined) return { ...common, outcome: 'invalid', reason: filter_fault };
     const one = mapping as ToolMapping;
     const unwanted = unwantedReason(one, event);
-    const mapped = mapEvent(definition, one, called, options);
+    const mapped = await mapEvent(definition, one, called, options);
     if (unwanted === undefined) return { ...common, ...mapped };
     return { ...common, ...mapped, outcome: 'filtered', reason: unwanted };
-  });
-  return { event: called, results };
+  };
+  return { event: called, results: await Promise.all(mappings.map(preview)) };
 }
 
-function mapEvent(
+async function mapEvent(
   definition: ToolDefinition,
   { partnerAction, mapping }: ToolMapping,
   event: ToolEvent,
-  { allowed_hosts, now_ms }: PreviewOptions,
-): Pick<MappingPreview, 'outcome' | 'reason' | 'fields' | 'request'> {
+  { now_ms, ...reaching }: PreviewOptions,
+): Promise<Pick<MappingPreview, 'outcome' | 'reason' | 'fields' | 'request'>> {
   const invalid = (reason: string, fields: Fields | null = null) =>
     ({ outcome: 'invalid', reason, fields, request: null }) as const;
   const none = { outcome: 'sent', reason: null, fields: null, request: null } as const;
   try {
     if (isHttpRequest(definition)) {
       const request = composeRequest(event, mapping, shown_secrets, now_ms);
-      return { ...none, request, ...judgeAddress(request.url, allowed_hosts) };
+      return { ...none, request, ...(await judgeAddress(request.url, reaching)) };
     }
     // The library omits empty texts.
     const fields = Object.fromEntries(
@@ -98,7 +94,7 @@ function mapEvent(
     if (missing.length > 0)
       return invalid(`The event has no value for ${missing.join(', ')}.`, fields);
     const address = fields[address_fields[definition.directory] ?? ''];
-    return { ...none, fields, ...judgeAddress(address, allowed_hosts) };
+    return { ...none, fields, ...(await judgeAddress(address, reaching)) };
   } catch (error) {
     if (error instanceof MappingFault) return invalid(error.message);
     throw error;

@@ -15,6 +15,10 @@ export type ToolField = {
   multiple?: boolean;
   choices?: (string | { value: string; label: string })[];
   default?: unknown;
+  /** True: the tool gives choices; of an object for its keys. */
+  dynamic?: boolean;
+  /** The parts of an object. */
+  properties?: Record<string, ToolField>;
   /** True for a field that people cannot use. */
   unsafe_hidden?: boolean;
   depends_on?: { match?: 'any' | 'all'; conditions: ToolCondition[] };

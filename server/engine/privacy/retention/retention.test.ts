@@ -194,7 +194,7 @@ test('a backfill or retry over removed rows is refused, or says so', async () =>
   const lines = JSON.stringify((await get('logs/?limit=100')).body.results);
   assert.equal(lines.match(/Retention has removed rows/g)?.length, 2);
   const found = await request(home, 'GET', `find/?uuid=${crypto.randomUUID()}`);
-  assert.match(found.body.detail, /Or it is gone: Retention has removed rows/);
+  assert.match(found.body.detail, /Or it no longer exists: Retention has removed rows/);
 });
 
 test('persons keep their latest version and whom they belong to', async () => {

@@ -4,6 +4,10 @@ import type { Seen, WayOut } from './way_out.ts';
 import type { ToolExchange, ToolOutcome } from '../tool_outcome.ts';
 import { outcomeOfVerdict } from './answers.ts';
 import type { KnownAnswers, Verdict } from './answers.ts';
+import { askChoices } from './choices.ts';
+import type { Asking } from './choices.ts';
+import { actionsOf, describe } from './definition.ts';
+import type { Definition } from './definition.ts';
 import { deletionOf } from './deletion.ts';
 import { batchesOf, outcomesOfBatch, togetherOf } from './batch.ts';
 import type { Bounds, Member } from './batch.ts';
@@ -22,13 +26,6 @@ type SendingBatch = Given & { events: object[]; batch: Bounds };
 /** A person whom the destination must delete, by one of their ids. */
 type Forgetting = { person: object; settings: object };
 
-type Definition = {
-  name: string;
-  slug?: string;
-  authentication?: object;
-  onDelete?: unknown;
-  actions: Record<string, Action>;
-} & Record<string, unknown>;
 type Destination = {
   responses: unknown[];
   onEvent(event: object, settings: object, options: Options): Promise<unknown>;
@@ -36,6 +33,7 @@ type Destination = {
   onDelete?(person: object, settings: object): Promise<unknown>;
   testAuthentication(settings: object): Promise<void>;
   refreshAccessToken(settings: object, credentials: object): Promise<Refreshed | undefined>;
+  executeDynamicField: Parameters<typeof askChoices>[0]['executeDynamicField'];
 };
 type Options = { features?: Record<string, boolean> };
 type Refreshed = { accessToken?: string };
@@ -60,6 +58,7 @@ export function openTool(folder: string, directory: string, way_out: WayOut): To
     ...named,
     ...withoutRefresh(definition),
     ...deletionOf(definition),
+    actions: actionsOf(definition),
   });
   const known = Object.hasOwn(known_answers, directory) ? known_answers[directory] : undefined;
   const sender: Sender = { definition, destination, core, way_out, known };
@@ -74,6 +73,10 @@ export function openTool(folder: string, directory: string, way_out: WayOut): To
         await destination.testAuthentication(settings);
         return { kind: 'sent' };
       }),
+    choices: (asking: Asking) =>
+      runOne(sender, (seen) =>
+        askChoices(destination, asking, seen, optionsOf(sender).features ?? {}),
+      ),
     send: (sending: Sending) => sendOne(sender, sending),
     send_batch: (sending: SendingBatch) => sendBatches(sender, sending),
   };
@@ -245,39 +248,3 @@ function judged(
   const refused = { kind: 'refused', status: null, reason: refusal, retry_after: null } as const;
   return { outcome: refused, refusal, exchanges };
 }
-
-/** Returns the destination as data, without functions. */
-function describe({ authentication, audienceConfig, ...definition }: Definition): unknown {
-  const { scheme, fields } = (authentication ?? {}) as { scheme?: string; fields?: object };
-  const actions = Object.entries(definition.actions);
-  return {
-    name: definition.name,
-    slug: definition.slug,
-    description: definition['description'],
-    scheme: scheme ?? null,
-    is_audience: audienceConfig !== undefined,
-    settings: fields ?? {},
-    actions: Object.fromEntries(
-      actions.map(([key, action]) => [
-        key,
-        {
-          title: action.title,
-          description: action.description,
-          subscribe: action.defaultSubscription,
-          sync_mode: action.syncMode?.default,
-          fields: action.fields,
-        },
-      ]),
-    ),
-    presets: definition['presets'] ?? [],
-  };
-}
-
-type Action = {
-  title?: string;
-  description?: string;
-  defaultSubscription?: string;
-  syncMode?: { default?: string };
-  fields: object;
-  performBatch?: unknown;
-};

@@ -1,11 +1,11 @@
 import { NativeSelect, TextInput, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { Linked } from '../../page/text/linked.tsx';
+import { Linked } from '../../../page/text/linked.tsx';
 import { choicesOf } from './field_rules.ts';
 import type { ActionField } from './field_rules.ts';
-import { readValue, shownValue } from './mapping_text.ts';
+import { readValue, shownValue } from '../mapping_text.ts';
 
-/** The value of a field: one of its choices, or a text that holds half a JSON as it is typed. */
+/** The value of a field: one of its choices, or a text that may be incomplete JSON while typing. */
 export function ValueInput({
   label,
   field,
@@ -16,7 +16,7 @@ export function ValueInput({
   label: string;
   field: ActionField;
   value: unknown;
-  /** The list of paths of the event, each with `$.` before it. */
+  /** The list of the event's paths, each with a `$.` before it. */
   paths_id: string;
   change: (value: unknown) => void;
 }) {
