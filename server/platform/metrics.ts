@@ -62,7 +62,8 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     }),
     planner_lag_seconds: new Gauge({
       name: 'sluice_planner_lag_seconds',
-      help: 'Delay of the oldest due export; API processes also measure it, although they ' +
+      help:
+        'Delay of the oldest due export; API processes also measure it, although they ' +
         'schedule none.',
       registers,
     }),
@@ -250,7 +251,8 @@ function migrationGauges(registers: Registry[]) {
   return {
     background_migration_ratio: new Gauge({
       name: 'sluice_background_migration_ratio',
-      help: 'Completed share of a background migration, by bytes; no value after the last ' +
+      help:
+        'Completed share of a background migration, by bytes; no value after the last ' +
         'migration.',
       labelNames: ['name'],
       registers,

@@ -139,7 +139,10 @@ function checkStorable(exported: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(exported)) {
     const fault = storableFault(value);
     if (fault !== undefined)
-      throw new PluginError('invalid', `The exports of the code cannot be stored: ${name} ${fault}.`);
+      throw new PluginError(
+        'invalid',
+        `The exports of the code cannot be stored: ${name} ${fault}.`,
+      );
   }
 }
 

@@ -62,7 +62,7 @@ async function goOn(work: BackgroundWork, signal: AbortSignal): Promise<boolean>
       if (work.disk.isFull()) {
         const detail =
           'Waits for free space on the disk, because a rewritten partition needs space of ' +
-            'its own.';
+          'its own.';
         await tell(tx, migration, detail);
         return false;
       }

@@ -53,7 +53,10 @@ const by_name: Record<string, Fault> = {
     'locked',
     'Another program holds a lease on an object of this delivery; end the lease.',
   ),
-  InvalidBlockList: passing('slice_lost', 'The store lost blocks of an upload. Sluice uploads it again.'),
+  InvalidBlockList: passing(
+    'slice_lost',
+    'The store lost blocks of an upload. Sluice uploads it again.',
+  ),
   BlockCountExceedsLimit: lasting(
     'request_refused',
     'Too many blocks of attempts that failed wait at Azure; it discards them within a week. ' +

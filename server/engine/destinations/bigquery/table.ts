@@ -43,9 +43,7 @@ export function bigQueryColumnFaults(columns: Column[]): string[] {
         `BigQuery reserves names that begin like \`${name}\`. Give the column another alias.`,
       );
     if (names.has(name.toLowerCase()))
-      faults.push(
-        `BigQuery ignores case in names: give the column \`${name}\` another alias.`,
-      );
+      faults.push(`BigQuery ignores case in names: give the column \`${name}\` another alias.`);
     names.add(name.toLowerCase());
   }
   return columns.length > columns_max

@@ -71,7 +71,10 @@ const faults: Record<string, Fault> = {
     'conflict',
     'The table was altered during the delivery; it is delivered again.',
   ),
-  TABLE_IS_READ_ONLY: passing('read_only', 'The server accepts no writes to the table at the moment.'),
+  TABLE_IS_READ_ONLY: passing(
+    'read_only',
+    'The server accepts no writes to the table at the moment.',
+  ),
   VIOLATED_CONSTRAINT: server_faults.constraint,
   CANNOT_PARSE_TEXT: value,
   CANNOT_PARSE_QUOTED_STRING: value,

@@ -85,7 +85,7 @@ export const placed_file_keys = {
         default: [],
         description:
           'Writes a file for each day, each event, or each event of each day, into folders ' +
-            'as `dt=2026-11-29/event=%24pageview` below the prefix. Empty: no partitions.',
+          'as `dt=2026-11-29/event=%24pageview` below the prefix. Empty: no partitions.',
       },
     ),
   ),

@@ -64,7 +64,10 @@ const by_name: Record<string, Fault> = {
     'An upload ended before Sluice could complete it. Sluice uploads it again. A rule of ' +
       'the bucket may end open uploads too early.',
   ),
-  InvalidPart: passing('slice_lost', 'The store lost a part of an upload. Sluice uploads it again.'),
+  InvalidPart: passing(
+    'slice_lost',
+    'The store lost a part of an upload. Sluice uploads it again.',
+  ),
   rateLimitExceeded: throttled,
   userRateLimitExceeded: throttled,
   SlowDown: throttled,

@@ -128,7 +128,7 @@ export function vendedKeys(config: Config, table: Loaded | undefined): Config {
       table === undefined
         ? 'The catalog has no such table, so it issues no credentials for its files.'
         : 'The catalog issues no credentials for the files of the table. Give ' +
-          'aws_access_key_id and aws_secret_access_key.',
+            'aws_access_key_id and aws_secret_access_key.',
     );
   const endpoint = config['endpoint_url'] ?? given['s3.endpoint'];
   return {

@@ -16,7 +16,7 @@ export function hiddenRows({ deletes = [] }: ListedFile): string | undefined {
   return first === undefined
     ? undefined
     : `Another writer has deleted rows of it with ${counted(deletes.length, 'delete file')} ` +
-      `such as ${first}, so readers see fewer rows.`;
+        `such as ${first}, so readers see fewer rows.`;
 }
 
 /** Names the data files of deliveries that the table does not name exactly once and unchanged. */

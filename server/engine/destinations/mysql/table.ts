@@ -77,9 +77,7 @@ export function mySqlColumnFaults(columns: Column[]): string[] {
           `column \`${name}\` another alias.`,
       );
     if (names.has(name.toLowerCase()))
-      faults.push(
-        `MySQL ignores case in names: give the column \`${name}\` another alias.`,
-      );
+      faults.push(`MySQL ignores case in names: give the column \`${name}\` another alias.`);
     names.add(name.toLowerCase());
   }
   return columns.length > columns_max

@@ -91,8 +91,14 @@ const faults: Record<string, Fault> = {
     'An upload ended before Sluice could complete it. Sluice uploads it again. A rule of ' +
       'the bucket may end open uploads too early.',
   ),
-  InvalidPart: passing('slice_lost', 'The store lost a part of an upload. Sluice uploads it again.'),
-  EntityTooSmall: passing('slice_lost', 'The store refused a part as too small. Sluice uploads it again.'),
+  InvalidPart: passing(
+    'slice_lost',
+    'The store lost a part of an upload. Sluice uploads it again.',
+  ),
+  EntityTooSmall: passing(
+    'slice_lost',
+    'The store refused a part as too small. Sluice uploads it again.',
+  ),
   BadDigest: damaged,
   IncompleteBody: damaged,
   XAmzContentSHA256Mismatch: damaged,

@@ -63,9 +63,7 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
     if (system_columns.has(folded))
       faults.push(`Redshift keeps the name \`${name}\` to itself: give the column another alias.`);
     if (names.has(folded))
-      faults.push(
-        `Redshift ignores case in names: give the column \`${name}\` another alias.`,
-      );
+      faults.push(`Redshift ignores case in names: give the column \`${name}\` another alias.`);
     names.add(folded);
   }
   return columns.length > columns_max

@@ -63,8 +63,8 @@ export function checkSnowflake(
         await writeRow(session.connection, row, found, { scratch, like });
         return (
           'A row with a value in every column was uploaded to a stage, and copied from ' +
-            'there into a scratch ' +
-            `table${like === undefined ? '' : ` like ${session.target.name}`}.`
+          'there into a scratch ' +
+          `table${like === undefined ? '' : ` like ${session.target.name}`}.`
         );
       },
       own: tryDeletes<Session>(deps, {

@@ -24,7 +24,7 @@ export function narrowed(
   if (losses.length === 0) return undefined;
   return (
     `The table ${table} keeps less than the export sends: the column ` +
-      `${losses.join('; the column ')}. Widen the columns, or export to another table.`
+    `${losses.join('; the column ')}. Widen the columns, or export to another table.`
   );
 }
 

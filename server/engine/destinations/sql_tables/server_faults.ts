@@ -16,7 +16,10 @@ export const server_faults = {
       'require_tls to false.',
   ),
   host_unknown: lasting('host_not_found', 'There is no host of this name; check the key host.'),
-  lookup_failed: passing('connection_failed', 'The host name could not be looked up at the moment.'),
+  lookup_failed: passing(
+    'connection_failed',
+    'The host name could not be looked up at the moment.',
+  ),
   unreachable: passing(
     'connection_failed',
     'The server does not answer at this host and port. Check both, and that its firewall lets ' +

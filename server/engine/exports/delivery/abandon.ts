@@ -61,7 +61,7 @@ async function leaveParts(
   const reason = isTold ? error.message : "The server's log has the reason.";
   const message =
     'Unfinished and invisible remains of this run at the destination could not be removed. ' +
-      `${reason} A retry of the run uses or removes them.`;
+    `${reason} A retry of the run uses or removes them.`;
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 

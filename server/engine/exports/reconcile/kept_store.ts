@@ -37,7 +37,7 @@ export async function removeAgain(
   return byFilter.map(
     ({ id, team_id }) =>
       `Erasure ${id} of project ${team_id} removed events by a filter after the backup. ` +
-        'The restore lost the filter: request the erasure again.',
+      'The restore lost the filter: request the erasure again.',
   );
 }
 
@@ -109,8 +109,8 @@ export async function keepClear(engine: Engine): Promise<{ latest: string; said:
     said: strange.map(
       (id) =>
         `Project ${id} was created after the backup, so the restored database lacks it. ` +
-          'Its events and persons stay in ClickHouse, but nobody can read them. No other ' +
-          'project gets its number.',
+        'Its events and persons stay in ClickHouse, but nobody can read them. No other ' +
+        'project gets its number.',
     ),
   };
 }

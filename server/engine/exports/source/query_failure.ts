@@ -81,7 +81,7 @@ function tooExpensive(sentence: string, cause: unknown): NonRetryableError {
 function takesTooLong({ execution_seconds }: QueryLimits): string {
   return (
     `The query exceeds its limit of ${execution_seconds} seconds: narrow it, or have the ` +
-      'operator raise SLUICE_QUERY_SECONDS_MAX.'
+    'operator raise SLUICE_QUERY_SECONDS_MAX.'
   );
 }
 
@@ -94,14 +94,14 @@ function limitReached(limits: QueryLimits, error: EngineError): string | undefin
     case 'TOO_MANY_ROWS_OR_BYTES':
       return (
         `The query reads or returns more rows than its limit of ${limits.rows_to_read}: ` +
-          'narrow it, or have the operator raise SLUICE_QUERY_ROWS_MAX.'
+        'narrow it, or have the operator raise SLUICE_QUERY_ROWS_MAX.'
       );
     case 'MEMORY_LIMIT_EXCEEDED':
       // The same error name also covers a temporary lack of memory of the whole store.
       return /\bquery memory limit\b|\(for query\)/i.test(error.message)
         ? `The query exceeds its limit of ${Math.floor(limits.memory_bytes / 1024 / 1024)} ` +
-          'MiB of memory: narrow it, group by less, or have the operator raise ' +
-          'SLUICE_QUERY_MEMORY_MB_MAX.'
+            'MiB of memory: narrow it, group by less, or have the operator raise ' +
+            'SLUICE_QUERY_MEMORY_MB_MAX.'
         : undefined;
     default:
       return undefined;

@@ -149,7 +149,7 @@ function faultOf(engine: Engine, row: LookedAtExport, error: unknown): string {
   const reason = loggedReason(engine, row, error, 'an export could not be verified');
   return (
     `It could not be compared with its receipts: ${reason} Fix this, then verify it again ` +
-      `with --export ${row.id}.`
+    `with --export ${row.id}.`
   );
 }
 

@@ -142,7 +142,8 @@ function readProperties(schema: Fields, tell: TellProperty) {
   );
   for (const name of required) if (!rules.has(name)) rules.set(name, {});
   const others = keywordsOf(schema).filter((name) => !read_keywords.has(name));
-  if (others.length > 0) tell(null, `Sluice does not check these parts of the schema: ${codes(others, '')}.`);
+  if (others.length > 0)
+    tell(null, `Sluice does not check these parts of the schema: ${codes(others, '')}.`);
   const properties: Property[] = [];
   for (const [name, rule] of rules) {
     const problem =

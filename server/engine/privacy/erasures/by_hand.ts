@@ -58,6 +58,6 @@ export function whyByHand(
   }
   return definition.erases === 'by_key' && isHistory(fromStored(delivery.selection))
     ? 'The next run of the export writes the table without these rows. To have this now, ' +
-      'start a run.'
+        'start a run.'
     : why_no_key;
 }

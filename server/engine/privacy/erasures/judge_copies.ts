@@ -200,6 +200,6 @@ async function whyNotWhole(
   if (found !== undefined && (wanted === undefined || found === wanted)) return undefined;
   return (
     'The analytics store no longer has all rows that this delivery was made from, so it ' +
-      'cannot be created again.'
+    'cannot be created again.'
   );
 }

@@ -15,15 +15,15 @@ const sentences: Record<string, string> = {
     'The query exceeds its memory limit before it runs: its constant expressions are too large.',
   TIMEOUT_EXCEEDED:
     'The query exceeds its time limit before it runs. Its constant expressions are too ' +
-      'large, or the store is busy: try again.',
+    'large, or the store is busy: try again.',
   TOO_SLOW: 'The query exceeds its time limit.',
   TOO_MANY_ROWS: 'The query exceeds its limit of rows to read: narrow its subqueries.',
   INVALID_JOIN_ON_EXPRESSION:
     'The store cannot join on this condition: ON needs an equality between columns of both tables.',
   NOT_IMPLEMENTED:
     'The store does not support a part of this query. Check three things. ON needs an ' +
-      'equality between columns of both tables. The frame of a window must suit its ' +
-      'function. Patterns have the documented syntax only.',
+    'equality between columns of both tables. The frame of a window must suit its ' +
+    'function. Patterns have the documented syntax only.',
   NO_COMMON_TYPE: 'These values have different types: convert them to one type.',
   ILLEGAL_DIVISION: 'This divides by zero.',
   INCORRECT_RESULT_OF_SCALAR_SUBQUERY:
@@ -38,7 +38,7 @@ const sentences: Record<string, string> = {
   TOO_BIG_AST: 'The query has too many parts for the store: shorten it.',
   ILLEGAL_TYPE_OF_ARGUMENT:
     'The store does not accept these types here. Where one may be NULL, write ifNull or ' +
-      'assumeNotNull; an empty array needs items or a cast.',
+    'assumeNotNull; an empty array needs items or a cast.',
   ILLEGAL_COLUMN: 'The store does not accept this argument here.',
   BAD_ARGUMENTS: 'The store does not accept this argument here.',
   PARAMETER_OUT_OF_BOUND: 'An argument is out of bounds here.',

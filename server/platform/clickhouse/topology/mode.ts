@@ -65,9 +65,9 @@ export function judgeMode(
     return {
       problem:
         'its rows were moved to another store, or are being moved. When `sluice ' +
-          'migrate-store --switch` has ended, set SLUICE_CLICKHOUSE_URL to the other store. ' +
-          'If it was interrupted, run it again first, because the other store still lacks ' +
-          'rows. To stay with this one, run `sluice migrate-store --undo`.',
+        'migrate-store --switch` has ended, set SLUICE_CLICKHOUSE_URL to the other store. ' +
+        'If it was interrupted, run it again first, because the other store still lacks ' +
+        'rows. To stay with this one, run `sluice migrate-store --undo`.',
     };
   const mode = modeOf(facts, wanted);
   if (mode.kind === 'one_node') {

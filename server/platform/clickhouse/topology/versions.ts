@@ -27,10 +27,10 @@ export function versionWarning(versions: readonly string[]): string | undefined 
   const good = fixed.map((version) => version.join('.')).join(', ');
   return (
     `${unsafe.join(' and ')} may drop the rows of an interrupted insert but keep its token ` +
-      '(ClickHouse#112149). Sluice interrupts no insert, and checks for the rows after each ' +
-      'failure. But if a proxy in between repeats an insert, the store answers the ' +
-      `repetition like a stored insert, and its events are lost. Update to ${good} or later ` +
-      'of the same release line, and let no proxy repeat a POST.'
+    '(ClickHouse#112149). Sluice interrupts no insert, and checks for the rows after each ' +
+    'failure. But if a proxy in between repeats an insert, the store answers the ' +
+    `repetition like a stored insert, and its events are lost. Update to ${good} or later ` +
+    'of the same release line, and let no proxy repeat a POST.'
   );
 }
 

@@ -113,7 +113,7 @@ function noticesOf(row: Untold): Omit<Notice, 'run'>[] {
       event: 'rejecting',
       detail:
         `${counted(set_aside, 'event')} set aside, because the tool refused them. Look at ` +
-          'the reasons, then send them again or discard them.',
+        'the reasons, then send them again or discard them.',
       facts,
     });
   if (was_aside && set_aside === 0)
