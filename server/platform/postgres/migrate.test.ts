@@ -82,8 +82,8 @@ test('a newer schema refuses a release, naming both and the way back', async () 
     assert.equal(
       error.message,
       'This is Sluice 1.0.0, and the database was upgraded to 1.2.0 (migration ' +
-        '0004_fourth.sql), which needs 1.1.0 or newer. Nothing was changed. Start 1.2.0 again; to ' +
-        'go back to 1.0.0, restore the backup that was created before the upgrade.',
+        '0004_fourth.sql), which needs 1.1.0 or newer. Nothing was changed. Start 1.2.0 again; ' +
+        'to go back to 1.0.0, restore the backup that was created before the upgrade.',
     );
     return true;
   });

@@ -23,7 +23,9 @@ export function listDifferences(
     listed.push({
       kind: 'changed',
       name,
-      detail: `Left out: at least ${counted(unnamed, 'more row')}. Fix these first, then verify again.`,
+      detail:
+        `Left out: at least ${counted(unnamed, 'more row')}. Fix these first, ` +
+        'then verify again.',
     });
   return listed;
 }

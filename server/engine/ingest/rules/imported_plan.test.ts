@@ -106,7 +106,7 @@ test('what a plan cannot compare is told by name', () => {
       ['d', ' x', 'Its name begins or ends with a space.'],
       ['d', 'y', '`$ref` is not compared.'],
       ['d', 'z', '`enum` is not compared.'],
-      [null, null, 'Rules of the call `identify` are no event.'],
+      [null, null, 'Rules of the call `identify` define no event.'],
     ],
   );
 });
