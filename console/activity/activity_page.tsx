@@ -14,7 +14,7 @@ export function ActivityPage() {
   const { organization_id } = route.useParams();
   const { tab = 'changes', event, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const { scope: _scope, activity: _activity, item_id: _item, ...shared } = filter;
+  const { key: _key, scope: _scope, activity: _activity, item_id: _item, ...shared } = filter;
   const events = { ...shared, ...(event === undefined ? {} : { event }) };
   const list =
     tab === 'security'

@@ -124,6 +124,7 @@ function Entry({
   organization_id: string | undefined;
 }) {
   const { number, activity, scope, item_id, item_name, user, key, ip, created_at } = entry;
+  const action = activity.replaceAll('_', ' ');
   const narrow = (search: Filter, text: string): ReactNode =>
     organization_id === undefined ? (
       <Link to="/account/activity" search={search}>
@@ -153,7 +154,7 @@ function Entry({
       <div>
         <p>
           <span className="muted">{number}</span> {narrow({ scope }, scopeWords(scope))}{' '}
-          {narrow({ scope, item_id }, item_name ?? item_id)} {narrow({ activity }, activity)}{' '}
+          {narrow({ scope, item_id }, item_name ?? item_id)} {narrow({ activity }, action)}{' '}
           <span className="muted">by</span> {actorOf(entry)}
           {user !== null && key !== null && (
             <span className="muted">

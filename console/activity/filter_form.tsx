@@ -40,17 +40,23 @@ export function FilterForm({
       />
       <TextInput name="activity" label="How" placeholder="deleted" defaultValue={filter.activity} />
       <FilterEnd filter={filter} showAll={() => chosen({})} />
-      {(filter.user ?? filter.item_id) !== undefined && (
-        <p className="muted">
-          Only {filter.user === undefined ? 'one thing' : 'one person'}:{' '}
-          <code>{filter.user ?? filter.item_id}</code>
-        </p>
+      {[
+        ['person', filter.user],
+        ['key', filter.key],
+        ['thing', filter.item_id],
+      ].map(
+        ([what, id]) =>
+          id !== undefined && (
+            <p key={what} className="muted">
+              Only one {what}: <code>{id}</code>
+            </p>
+          ),
       )}
     </form>
   );
 }
 
 /** Returns the filters of a link without a field of their own. */
-function keptOf({ user, item_id }: Filter): Filter {
-  return { ...(user === undefined ? {} : { user }), ...(item_id === undefined ? {} : { item_id }) };
+function keptOf({ user, key, item_id }: Filter): Record<string, string> {
+  return { user: user ?? '', key: key ?? '', item_id: item_id ?? '' };
 }

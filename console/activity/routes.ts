@@ -10,6 +10,7 @@ type Search = Filter & { tab?: 'security' } & Pick<EventFilter, 'event'>;
 
 const names = [
   'user',
+  'key',
   'scope',
   'activity',
   'item_id',

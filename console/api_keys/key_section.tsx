@@ -9,6 +9,7 @@ import { RollForm } from '../form/roll_form.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
+import { now } from '../time/now.ts';
 import { api_keys } from './api_keys.ts';
 import { BoundFields, CreatedKey, LastUse, expiryOf, overlaps, rangesOf } from './key_parts.tsx';
 import { whereItWorks } from './key_limits.ts';
@@ -186,7 +187,8 @@ function KeyWords({ api_key }: { api_key: ApiKeyRow }) {
           'works until it is revoked'
         ) : (
           <>
-            works until <Instant at={expires_at} is_exact />
+            {Date.parse(expires_at) <= now() ? 'worked' : 'works'} until{' '}
+            <Instant at={expires_at} is_exact />
           </>
         )}
         , <LastUse api_key={api_key} />

@@ -71,5 +71,8 @@ test('what a service key changed stands under its name in the activity', { skip 
   await page.getByText('by the service key').waitFor();
   await page.getByRole('link', { name: 'Nightly loader' }).first().click();
   await page.waitForURL(new RegExp(body.id));
+  // Its creation was by a person.
+  await page.getByText('Only one key').waitFor();
+  assert.equal(await page.locator('.records > li').count(), 1);
   await leave();
 });

@@ -60,7 +60,7 @@ test('a person is erased once that was typed, and the page shows the proof', { s
   await page.reload();
   await page.getByText(/^Certified /).waitFor();
   await page.getByText(done.certificate).waitFor();
-  await page.getByText('You must remove it: It keeps what it got.').waitFor();
+  await page.getByText('Not removed by the erasure: It keeps what it got.').waitFor();
   assert.equal(await page.getByText('ada@x.org').count(), 0);
   await checkEverywhere(page, 'erasure_done');
 

@@ -132,5 +132,5 @@ export const copy_words: Record<CopyRow['state'], string> = {
   waiting: 'To be rewritten',
   rewriting: 'Being rewritten',
   rewritten: 'Rewritten',
-  yours: 'You must remove it',
+  yours: 'Not removed by the erasure',
 };

@@ -9,9 +9,11 @@ import { Empty } from '../page/empty.tsx';
 import { useDone } from '../page/section.tsx';
 import { Table } from '../page/tables/table.tsx';
 import { Fit } from './fit.tsx';
+import { Whose } from './whose.tsx';
 import {
   columnPath,
   createPath,
+  propertyWords,
   schemaColumns,
   schemaProposals,
   stateOf,
@@ -49,12 +51,11 @@ export function ColumnSection({
 type Given = { project_id: string; page: number; column: SchemaColumn };
 
 function ColumnRow({ project_id, page, column: one }: Given) {
-  const { property, column, type, source, values, misfits, managed_by } = one;
+  const { column, type, values, misfits, managed_by } = one;
   return (
     <Table.Tr>
       <Table.Th scope="row">
-        <bdi>{property}</bdi>
-        {source === 'person' && <span className="muted"> of persons</span>}
+        <Whose of={one} />
         <ManagedMark by={managed_by} />
       </Table.Th>
       <Table.Td data-label="State">
@@ -83,7 +84,7 @@ function Actions({ project_id, page, column: one }: Given) {
       path={createPath(project_id)}
       body={{ property, type, source }}
       label={label}
-      about={property}
+      about={propertyWords(one)}
       done={async (created) => {
         await done(`${created.column} is frozen.`, ...changed);
         return '';
@@ -102,7 +103,7 @@ function Actions({ project_id, page, column: one }: Given) {
         done={() => done(`${column} is removed from the schema.`, ...changed)}
         tone="danger"
         button="Remove"
-        about={property}
+        about={propertyWords(one)}
         asks={() => ({
           title: `Remove the column ${column}?`,
           text:

@@ -91,3 +91,43 @@ test('events are listed with their properties, and types are frozen', { skip }, 
   await frozen.getByText('Frozen').waitFor();
   await visitor.leave();
 });
+
+test('properties of groups are named with the types of their groups', { skip }, async () => {
+  const home = await world.harness.newOrganization();
+  const events = Array.from({ length: 24 }, (_, index) => ({
+    event: '$groupidentify',
+    distinct_id: 'd',
+    properties: {
+      $group_type: index % 2 === 0 ? 'company' : hostile,
+      $group_key: 'k',
+      $group_set: { $group_key: 'same name', seats: index },
+    },
+  }));
+  await home.ask('POST', `/api/projects/${home.project.id}/events/`, { events });
+  await countEvents(world.harness.deps, new AbortController().signal, 60_000);
+  const visitor = await world.visit(home.user);
+  const { page } = visitor;
+  await goTo(page, `/projects/${home.project.id}/event_catalogue/schema`);
+  const proposed = page.getByRole('region', { name: 'Proposed' });
+  const seats = proposed.getByRole('row').filter({ hasText: 'p_seats' });
+  assert.match((await seats.textContent())!, /^seats of groups: .*company/);
+  await checkEverywhere(page, 'schema_of_groups');
+  await pressByKey(page, 'Freeze $group_key of groups');
+  await proposed.getByText('1 column frozen.').waitFor();
+  const columns = page.getByRole('region', { name: 'Columns' });
+  const frozen = columns.getByRole('row').filter({ hasText: 'p_group_key' });
+  await frozen.getByText('Frozen').waitFor();
+  await checkEverywhere(page, 'columns_of_groups');
+  await proposed.getByRole('row').filter({ hasText: '$group_key' }).waitFor();
+
+  // Properties of persons are not counted, so somebody names them.
+  await columns.getByText('Add a column that is not proposed').click();
+  await page.getByLabel('Properties of').selectOption('person');
+  await page.getByLabel('Property', { exact: true }).fill('age');
+  await page.getByLabel('Type', { exact: true }).selectOption('integer');
+  await pressByKey(page, 'Add the column');
+  const added = columns.getByRole('row').filter({ hasText: 'p_age' });
+  await added.getByText(' of persons', { exact: true }).waitFor();
+  await checkEverywhere(page, 'column_added');
+  await visitor.leave();
+});

@@ -34,6 +34,14 @@ export function columnPath(project_id: string, id: string) {
   return pathTo('/api/projects/:project_id/schema_columns/:id/', { project_id, id });
 }
 
+/** The words for a property: `plan`, or `plan of groups`. */
+export function propertyWords({
+  source,
+  property,
+}: Pick<SchemaColumn, 'source' | 'property'>): string {
+  return source === 'event' ? property : `${property} of ${source}s`;
+}
+
 /** The state of a column. */
 export function stateOf(column: Pick<SchemaColumn, 'is_filled'>): State {
   return column.is_filled

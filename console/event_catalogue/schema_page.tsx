@@ -12,11 +12,13 @@ import { Rows } from '../page/tables/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/tables/table.tsx';
+import { AddColumn } from './add_column.tsx';
 import { ColumnSection } from './column_section.tsx';
 import { propertiesProposed } from './proposed.tsx';
 import { Fit } from './fit.tsx';
-import { freezePath, schemaColumns, schemaProposals } from './schema_columns.ts';
+import { freezePath, propertyWords, schemaColumns, schemaProposals } from './schema_columns.ts';
 import { CatalogueTabs } from './tabs.tsx';
+import { Whose } from './whose.tsx';
 import './catalogue.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/event_catalogue/schema');
@@ -39,6 +41,7 @@ export function SchemaPage() {
           page={page}
           go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
         />
+        <AddColumn project_id={project_id} page={page} />
       </Section>
     </Page>
   );
@@ -86,7 +89,7 @@ function Proposals({ project_id, page }: { project_id: string; page: number }) {
             <Rows columns={['Property', 'Column', 'Values', 'Type']}>
               {results.map((one) => (
                 <ProposalRow
-                  key={one.property}
+                  key={propertyWords(one)}
                   project_id={project_id}
                   proposal={one}
                   frozen={frozen}
@@ -114,12 +117,12 @@ function ProposalRow({
   proposal: SchemaProposal;
   frozen: (names: string[]) => Promise<string>;
 }) {
-  const { property, column, values, misfits, namesakes, other_types } = proposal;
+  const { source, property, column, values, misfits, namesakes, other_types } = proposal;
   const [type, setType] = useState(proposal.type);
   return (
     <Table.Tr>
       <Table.Th scope="row">
-        <bdi>{property}</bdi>
+        <Whose of={proposal} />
       </Table.Th>
       <Table.Td data-label="Column" className="long">
         {column === null ? 'None: the schema is full' : <code>{column}</code>}
@@ -139,7 +142,7 @@ function ProposalRow({
           ) : (
             <NativeSelect
               size="xs"
-              aria-label={`Type of ${property}`}
+              aria-label={`Type of ${propertyWords(proposal)}`}
               value={type}
               onChange={({ currentTarget: { value } }) => setType(value as typeof type)}
               data={[proposal.type, ...other_types]}
@@ -148,9 +151,9 @@ function ProposalRow({
           {column !== null && (
             <ActButton
               path={freezePath(project_id)}
-              body={{ properties: [{ property, type }] }}
+              body={{ properties: [{ property, type, source }] }}
               label="Freeze"
-              about={property}
+              about={propertyWords(proposal)}
               done={({ frozen: names }) => frozen(names)}
             />
           )}

@@ -9,6 +9,7 @@ import { loadedLater } from '../page/load_page.tsx';
 import { Rows } from '../page/tables/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { counted } from '../page/text/quantities.ts';
 import { Table } from '../page/tables/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { Lengths } from '../time/lengths.tsx';
@@ -47,7 +48,12 @@ export function CountSections({ project_id, is_lively }: Given) {
           <Lengths
             lengths={ranges}
             shown_ms={range.length_ms}
-            choose={(one) => void navigate({ search: { range: one.label }, resetScroll: false })}
+            choose={(one) =>
+              void navigate({
+                search: (before) => ({ ...before, range: one.label }),
+                resetScroll: false,
+              })
+            }
           />
         </div>
         <Shown query={counts}>
@@ -135,7 +141,7 @@ function Warned({ rows }: { rows: IngestionWarningRow[] }) {
               <Instant at={last_at} />
             </Table.Td>
             <Table.Td data-label="Examples">
-              <Examples of={reason} examples={examples} />
+              <Examples examples={examples} />
             </Table.Td>
           </Table.Tr>
         );
@@ -144,9 +150,9 @@ function Warned({ rows }: { rows: IngestionWarningRow[] }) {
   );
 }
 
-function Examples({ of, examples }: { of: string; examples: IngestionWarningRow['examples'] }) {
+function Examples({ examples }: Pick<IngestionWarningRow, 'examples'>) {
   return (
-    <Seldom summary={`Of ${of}`}>
+    <Seldom summary={counted(examples.length, 'example')}>
       <ul>
         {examples.map(({ at, from, event, distinct_id, uuid, sent }, index) => (
           <li key={`${at} ${index}`}>

@@ -83,7 +83,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   const changed = page.getByRole('row', { name: /timestamp_ignored Changed 1/ });
   await changed.waitFor();
   await page.getByRole('row', { name: /distinct_id_missing Refused 1/ }).waitFor();
-  await changed.getByText('Of timestamp_ignored').click();
+  await changed.getByText('1 example').click();
   await changed.getByText(/late of <b>.*: yesterday/).waitFor();
 
   // The copied text is not the command that has the key.

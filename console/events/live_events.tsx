@@ -1,7 +1,8 @@
 import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
+import { useRestedText } from '../form/rested_text.ts';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/tables/table.tsx';
@@ -12,9 +13,6 @@ import { liveSentence } from './live_sentence.ts';
 import './live_events.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/events');
-
-/** Milliseconds without a key press before the filter applies. */
-const filter_after_ms = 300;
 
 const filters = [
   ['event', 'Event'],
@@ -82,21 +80,16 @@ function Filter({
   is_disabled: boolean;
   set: (text: string) => void;
 }) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => {
-    if (typed === value) return undefined;
-    const timer = setTimeout(() => set(typed), filter_after_ms);
-    return () => clearTimeout(timer);
-  }, [typed, value, set]);
+  const [text, type] = useRestedText(value, set);
   return (
     <TextInput
       type="search"
       aria-label={label}
       placeholder={label}
       maxLength={400}
-      value={typed}
+      value={text}
       disabled={is_disabled}
-      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      onChange={({ currentTarget }) => type(currentTarget.value)}
     />
   );
 }

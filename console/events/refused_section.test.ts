@@ -14,20 +14,25 @@ test('a refused event is shown, corrected and sent again', { skip }, async () =>
   const { harness } = world;
   const home = await harness.newOrganization();
   const headers = { 'x-write-key': home.project.api_token };
-  const batch = [{ event: 'stored', distinct_id: 'ada' }, { event: hostile }, { event: 'other' }];
+  const batch = [
+    { event: 'stored', distinct_id: 'ada' },
+    { event: hostile },
+    { event: '', distinct_id: 'ada' },
+  ];
   await harness.request('POST', '/batch/', { headers, body: { batch } });
   await sharedRefusedEvents(harness.deps).store();
   const visitor = await world.visit(home.user);
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/events`);
   const section = page.getByRole('region', { name: 'Refused events' });
+  await section.getByRole('rowheader', { name: 'No name' }).waitFor();
   const row = section.getByRole('row').filter({ hasText: hostile });
   await row.getByText('Show and correct').click();
   const field = row.getByLabel('Content');
   const content = JSON.parse(await field.inputValue());
   await checkEverywhere(page, 'refused_events');
   await row.getByRole('button', { name: /^Send again/ }).click();
-  await section.getByText('Refused again: The event names nobody').waitFor();
+  await section.getByText('Refused again: The event has no person').waitFor();
   content.batch[0].distinct_id = 'ada';
   await field.fill(JSON.stringify(content));
   await row.getByRole('button', { name: /^Send again/ }).click();

@@ -23,7 +23,8 @@ export function RefusedSection({ project_id }: Given) {
     <Section title="Refused events" is_wide>
       <p>
         Sluice keeps refused events of SDKs for some days. Correct one and send it again.
-        {count > results.length && ` The newest ${results.length} of ${count} are shown.`}
+        {count > results.length &&
+          ` The newest ${results.length} of ${count.toLocaleString('en')} are shown.`}
       </p>
       <SendAll project_id={project_id} />
       <Rows columns={['Event', 'Reason', 'Distinct id', 'Received', 'Content']}>
@@ -59,7 +60,7 @@ function Row({ project_id, refused }: OneRefused) {
   return (
     <Table.Tr>
       <Table.Th scope="row">
-        <bdi>{event ?? (reason === 'request_refused' ? 'A whole request' : 'No name')}</bdi>
+        <bdi>{event || (reason === 'request_refused' ? 'A whole request' : 'No name')}</bdi>
       </Table.Th>
       <Table.Td data-label="Reason">
         {reason_words[reason]} <span className="muted">{detail}</span>
@@ -80,7 +81,7 @@ function Row({ project_id, refused }: OneRefused) {
 /** Read when opened, because the content may have some megabytes. */
 function Content(given: OneRefused) {
   const [is_wanted, setWanted] = useState(false);
-  const name = given.refused.event ?? given.refused.id;
+  const name = given.refused.event || given.refused.id;
   return (
     <Seldom summary={`Show and correct ${name}`} toggled={() => setWanted(true)}>
       {is_wanted && <Correct {...given} />}
@@ -104,7 +105,7 @@ function Correct({ project_id, refused: { id, event } }: OneRefused) {
             )
           }
           button="Send again"
-          about={event ?? id}
+          about={event || id}
           part={null}
         >
           <LongField name="content" label="Content" rows={8} defaultValue={content} />

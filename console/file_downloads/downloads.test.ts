@@ -26,7 +26,7 @@ test('a download is there once it is asked for, and gone once deleted', { skip }
   await page.locator('[name=end_at][aria-invalid=true]').waitFor();
   await page.getByLabel('Last day').fill(today);
   await create.click();
-  const row = page.getByRole('row').filter({ hasText: 'events' });
+  const row = page.getByRole('row').filter({ hasText: 'Events' });
   await row.waitFor(soon);
   const told = page.getByText('The download was created.');
   await told.waitFor();
@@ -35,7 +35,7 @@ test('a download is there once it is asked for, and gone once deleted', { skip }
   await row.getByRole('button', { name: 'Delete' }).click();
   // The next press ends the message on what was done before.
   await told.waitFor({ state: 'detached' });
-  const dialog = page.getByRole('dialog', { name: 'Delete the download of events?' });
+  const dialog = page.getByRole('dialog', { name: 'Delete the download of “Events”?' });
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   assert.equal(await row.count(), 1);
   await row.getByRole('button', { name: 'Delete' }).click();

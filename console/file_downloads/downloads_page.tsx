@@ -15,6 +15,7 @@ import { Section, useDone } from '../page/section.tsx';
 import { Table } from '../page/tables/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
+import { fieldOf } from '../time/zone.ts';
 import { askedFor, nothing } from './asked_for.ts';
 import {
   compression_choices,
@@ -72,7 +73,7 @@ function NewDownload({
   const zone = useContext(ZoneContext);
   const done = useDone();
   const known = useQuery(exportsOf(project_id)).data?.results ?? [];
-  const day = new Date(now()).toISOString().slice(0, 10);
+  const day = fieldOf(now(), zone).slice(0, 10);
   return (
     <Form
       path={downloadsPath(project_id)}
@@ -123,16 +124,18 @@ function NewDownload({
 
 function Row({ download, list }: { download: FileDownload; list: ReturnType<typeof downloadsOf> }) {
   const { id, project, model, batch_export, start_at, end_at, status, detail, parts } = download;
-  const rows = batch_export === null ? model : `an export of ${model}`;
+  const ids = { project_id: String(project), id };
+  const known = useQuery(exportsOf(ids.project_id)).data?.results ?? [];
+  const name = known.find((one) => one.id === batch_export)?.name;
+  const rows = name ?? model_choices.find(({ value }) => value === model)!.label;
   const done = useDone();
-  const path = pathTo('/api/projects/:project_id/file_downloads/:id/', {
-    project_id: String(project),
-    id,
-  });
+  const path = pathTo('/api/projects/:project_id/file_downloads/:id/', ids);
   const tones = { Starting: undefined, Completed: 'good', Failed: 'bad' } as const;
   return (
     <Table.Tr>
-      <Table.Th scope="row">{rows}</Table.Th>
+      <Table.Th scope="row">
+        <bdi>{rows}</bdi>
+      </Table.Th>
       <Table.Td data-label="Range">
         <Instant at={start_at} is_exact /> until <Instant at={end_at} is_exact />
       </Table.Td>
@@ -161,7 +164,7 @@ function Row({ download, list }: { download: FileDownload; list: ReturnType<type
           part={id}
           done={() => done('The download was deleted.', list)}
           asks={() => ({
-            title: `Delete the download of ${rows}?`,
+            title: `Delete the download of “${rows}”?`,
             text: 'Its files are deleted at once, and their links stop working.',
             button: 'Delete the download',
             keep: 'Cancel',

@@ -38,4 +38,7 @@ test('a fault of a field with one entry a line says which one', () => {
   ];
   const told = faultOf(violations, ['ranges'], 'ranges', entryWords('ranges'));
   assert.equal(told, 'Entry 2: A. Entry 3: A. B.');
+  const none = [wrong('ranges', 'Must have at least 1 entry.')];
+  const words = faultOf(none, ['ranges'], 'ranges', entryWords('ranges'));
+  assert.equal(words, 'Fill in at least one line.');
 });

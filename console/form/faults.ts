@@ -42,10 +42,14 @@ export function faultOf(
   return [...new Set(told)].join(' ');
 }
 
+/** The API's text for an empty list. */
+export const none_given = 'Must have at least 1 entry.';
+
 /** Returns the text for a fault in a field with one entry per line: it names the entry. */
 export function entryWords(field: string): (violation: Violation) => string {
   return ({ attr, detail }) => {
     const number = /^__(\d+)(?:__|$)/.exec(attr?.slice(field.length) ?? '')?.[1];
-    return number === undefined ? detail : `Entry ${Number(number) + 1}: ${detail}`;
+    if (number !== undefined) return `Entry ${Number(number) + 1}: ${detail}`;
+    return detail === none_given ? 'Fill in at least one line.' : detail;
   };
 }

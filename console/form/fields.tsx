@@ -3,6 +3,7 @@ import { useId } from 'react';
 import type { HTMLAttributes, ReactNode } from 'react';
 import { Boxes } from './boxes.tsx';
 import { useFault } from './context.ts';
+import { none_given } from './faults.ts';
 
 type Common = {
   /** The field's name in the API. */
@@ -160,9 +161,6 @@ export function ChoiceField({
   );
 }
 
-/** The API's text for an empty list. */
-const none_chosen = 'Must have at least 1 entry.';
-
 /** Several choices; the form sends the list of their values. */
 export function ChoicesField({
   name,
@@ -177,7 +175,7 @@ export function ChoicesField({
   chosen?: readonly string[];
 }) {
   const told = useFault(name);
-  const error = told === none_chosen ? `Choose at least one ${one}.` : told;
+  const error = told === none_given ? `Choose at least one ${one}.` : told;
   const fault_id = useId();
   return (
     <Fieldset legend={label} variant="unstyled" aria-describedby={fault_id}>

@@ -105,7 +105,7 @@ function Created({ created }: { created: InviteWithLink[] }) {
               <Table.Td data-label="Link" className="long">
                 <div className="row_actions">
                   <CopyButton text={link} what={`the link for ${target_email}`} />
-                  {created.length === 1 && <code>{link}</code>}
+                  <code>{link}</code>
                 </div>
               </Table.Td>
             )}

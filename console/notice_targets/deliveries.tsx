@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { NoticeDelivery } from '../../server/api/notice_deliveries/schema.ts';
 import { batchExports } from '../batch_exports/batch_exports.ts';
+import { delivery_states, event_words } from '../batch_exports/notices/notice_words.ts';
 import { Form } from '../form/form.tsx';
 import { pathTo } from '../http/path.ts';
 import { Empty } from '../page/empty.tsx';
@@ -13,7 +14,7 @@ import { Shown } from '../page/shown.tsx';
 import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
-import { deliveriesOf, deliveries_size, event_words } from './notice_targets.ts';
+import { deliveriesOf, deliveries_size } from './notice_targets.ts';
 
 type Given = { project_id: string; target_id: string };
 
@@ -51,12 +52,6 @@ export function Deliveries({ project_id, target_id }: Given) {
   );
 }
 
-const outcomes = {
-  pending: { word: 'Waiting', tone: 'warn' },
-  delivered: { word: 'Delivered', tone: 'good' },
-  given_up: { word: 'Given up', tone: 'bad' },
-} as const;
-
 function Row({
   delivery,
   name,
@@ -70,7 +65,7 @@ function Row({
   const { id, event, batch_export: export_id, outcome, created_at, next_attempt_at } = delivery;
   const project_id = String(delivery.team_id);
   const done = useDone();
-  const { word, tone } = outcomes[outcome];
+  const { word, tone } = delivery_states[outcome];
   return (
     <Table.Tr>
       <Table.Th scope="row">{event_words[event]}</Table.Th>

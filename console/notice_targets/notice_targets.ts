@@ -26,6 +26,7 @@ export function deliveriesOf(project_id: string, target: string, page: number) {
       { project_id },
       { target, limit: deliveries_size, offset: (page - 1) * deliveries_size },
     ),
+    { is_busy: ({ results }) => results.some(({ outcome }) => outcome === 'pending') },
   );
 }
 
@@ -44,21 +45,6 @@ export const type_names: Record<NoticeTargetRow['type'], string> = {
   pagerduty: 'PagerDuty',
   email: 'Mail',
   webhook: 'Webhook',
-};
-
-/** The events in a word or two. */
-export const event_words: Record<NoticeTargetRow['events'][number], string> = {
-  failing: 'Failing',
-  late: 'Late',
-  unusual_volume: 'Unusual volume',
-  rejecting: 'Refused rows',
-  table_gone: 'Table is gone',
-  schema_drift: 'Columns and events differ',
-  table_unreadable: 'Table cannot be read',
-  differing: 'Changed by others',
-  disconnected: 'Connect again',
-  recovered: 'Recovered',
-  paused_automatically: 'Paused by the server',
 };
 
 const event_names: Record<NoticeTargetRow['events'][number], string> = {

@@ -7,6 +7,7 @@ import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { etagOf, reading } from '../http/reading.ts';
 import { useDone } from '../page/section.tsx';
+import { counted } from '../page/text/quantities.ts';
 import { Shown } from '../page/shown.tsx';
 import { exactly, written } from '../time/words.ts';
 import { projectOf } from './project.ts';
@@ -126,7 +127,7 @@ function Latest({ answer, project }: { answer: RetentionAnswer; project: Project
   if (latest === undefined) return null;
   return (
     <>
-      The latest removal, of {(latest.events ?? 0).toLocaleString('en')} events,{' '}
+      The latest removal, of {counted(latest.events ?? 0, 'event')},{' '}
       {latest.ended_at === null ? 'has run since' : 'ended'}{' '}
       {exactly(latest.ended_at ?? latest.started_at, project.timezone)}.
     </>

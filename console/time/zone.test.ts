@@ -38,6 +38,8 @@ test('a day and a time are typed as they are shown, and a day alone is its midni
     '28.11.2026',
     '2026-11-28 25:00',
     '2026-13-01',
+    '2026-02-31 10:00',
+    '2026-11-31',
     '12026-11-28',
   ])
     assert.equal(typedAt(text, zone), undefined, text);

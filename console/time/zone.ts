@@ -59,7 +59,9 @@ const typed_form = /^(\d{4}-\d\d-\d\d)(?:[T ]+(\d?\d):(\d\d))?$/;
 export function typedAt(field: string, zone: string): number | undefined {
   const [, day, hour = '0', minute = '00'] = typed_form.exec(field.trim()) ?? [];
   const wall = Date.parse(`${day}T${hour.padStart(2, '0')}:${minute}Z`);
-  return Number.isNaN(wall) ? undefined : instantOf(wall, zone);
+  // Parsed, the 31st of February is a day of March.
+  const is_day = !Number.isNaN(wall) && new Date(wall).toISOString().startsWith(day!);
+  return is_day ? instantOf(wall, zone) : undefined;
 }
 
 /** Returns true if another instant has the same local time in the zone. */

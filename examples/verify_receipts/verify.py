@@ -132,7 +132,8 @@ def check_statement(text, given):
         part = statement[word]
         print(f"{word}: {part['deliveries']} deliveries with {part['records']} rows")
     print(f"delivered: {statement['deliveries']} deliveries with {statement['records']} rows")
-    print(f"verified through {statement['verified_through']}, as of {statement['created_at']}")
+    through = statement["verified_through"] or "no instant yet"
+    print(f"verified through {through}, as of {statement['created_at']}")
     for one in statement["findings"]:
         because = f" by {one['accepted_by']}: {one['accepted_reason']}" if one["accepted_at"] else ""
         print(f"{one['state']:10} {one['detail']}{because}")

@@ -6,12 +6,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { contractCalls } from '../../test/reference/contract_calls.ts';
 import type { ContractCall } from '../../test/reference/contract_calls.ts';
 import { openStoryWorld } from '../../test/reference/world.ts';
 import { root } from '../child.ts';
 import { readOptions } from '../options.ts';
+import { installPython } from '../peer.ts';
 
 const sources = join(import.meta.dirname, 'clients');
 const peers = join(root, 'peers/clients');
@@ -55,12 +56,7 @@ async function run(
 }
 
 async function python(schema: string): Promise<boolean> {
-  const bin = join(peers, 'python/bin');
-  if (!existsSync(join(bin, 'openapi-python-client'))) {
-    execFileSync('python3', ['-m', 'venv', join(peers, 'python')], { stdio: 'inherit' });
-    const install = ['install', '-q', ...versions.python];
-    execFileSync(join(bin, 'pip'), install, { stdio: 'inherit' });
-  }
+  const bin = dirname(await installPython('clients/python', versions.python));
   const generate = ['generate', '--path', schema, '--output-path', 'python_client', '--overwrite'];
   const path = { PATH: `${bin}:${process.env['PATH']}` };
   writeFileSync(join(peers, 'python.yaml'), 'package_name_override: sluice_client\n');

@@ -15,7 +15,7 @@ import { drawsOf } from '../../test/factories/events/generated_json.ts';
 import { readOptions } from '../options.ts';
 import { playFaults } from './delta/faults.ts';
 import { playModes } from './delta/modes.ts';
-import { packages, startPeer } from './delta/peer.ts';
+import { packages, startDeltaPeer } from './delta/peer.ts';
 import type { Reading, Row } from './delta/peer.ts';
 import { columns, erased_id, rowOf } from './delta/rows.ts';
 import { compareRows } from './lake/compare.ts';
@@ -33,7 +33,7 @@ const { python, seed, hours, rounds, events, deliveries, kills, merges, merge_ki
     merge_kills: 20,
     naive: false,
   });
-const peer = await startPeer(python);
+const peer = await startDeltaPeer(python);
 const faults: string[] = [];
 let [readings, values] = [0, 0];
 try {

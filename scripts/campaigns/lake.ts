@@ -151,7 +151,7 @@ try {
   /** Lets PyIceberg create a table of narrower types, with rows, and delivers to it. */
   async function widenTypes(): Promise<void> {
     const table = 'other.widened';
-    const [created] = await peer.read({ create: true, ...catalog, table });
+    const [created] = await peer.ask<Reading>({ create: true, ...catalog, table });
     if (created?.rows === undefined) throw new Error(`No table: ${created?.error}`);
     const rows = created.rows;
     const { id } = await exporting.scheduled(
@@ -236,7 +236,7 @@ try {
       lineage: has_lineage,
       endpoint: bucket?.endpoint,
     };
-    for (const found of await peer.read(asked)) judge(found, name, wanted, lineage);
+    for (const found of await peer.ask<Reading>(asked)) judge(found, name, wanted, lineage);
   }
 
   /** Compares one reading with what it is to give. */
@@ -267,7 +267,7 @@ try {
     const spoken = Object.fromEntries(
       texts.map(({ reader: by, text }) => [by, text.replace(/iceberg-spark[\w.-]+jar/, jar)]),
     );
-    for (const { reader: by, given, error, skipped } of await peer.read({ ways: spoken })) {
+    for (const { reader: by, given, error, skipped } of await peer.ask<Reading>({ ways: spoken })) {
       console.log(`${by.padEnd(20)} as the page says: ${skipped ?? error ?? `${given} rows`}`);
       if (skipped === undefined && given !== 10) faults.push(`${by}, as the page says: ${error}`);
     }

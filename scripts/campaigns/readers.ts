@@ -2,15 +2,11 @@
 // the exports run: npm run readers [-- --python python3 --hours 12 --events 500]
 // Installs them into peers/readers/ once; Spark wants java (17 or later). Each reading must have
 // rows of whole files, each once; the last must have the rows of the source. Exit code 1 otherwise.
-import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
-import { root } from '../child.ts';
 import { readOptions } from '../options.ts';
+import { installPython, startPeer } from '../peer.ts';
 
 type Reading = {
   reader: string;
@@ -23,7 +19,6 @@ type Reading = {
 
 const packages = ['pyarrow==26.0.1', 'duckdb==2.0.1', 'polars==2.1.0', 'pyspark==4.0.1'];
 const formats = ['JSONLines', 'CSV', 'Parquet'];
-const run = promisify(execFile);
 const { python, hours, events } = readOptions({ python: 'python3', hours: 9, events: 500 });
 const exporting = await openQueryHarness();
 const peer = await startReaders();
@@ -38,13 +33,13 @@ try {
   let readings = 0;
   for (let hour = 2; hour <= hours; hour += 1) {
     const before = (hour - 1) * events;
-    const [, read] = await Promise.all([deliver(hour), peer.read()]);
+    const [, read] = await Promise.all([deliver(hour), peer.ask<Reading>({})]);
     readings += read.length;
     for (const reading of read)
       if (!isBetween(reading, before, before + events)) faults.push(JSON.stringify(reading));
   }
   const sha256 = await sourceHash(home.project.id);
-  const last = await peer.read();
+  const last = await peer.ask<Reading>({});
   for (const reading of last) if (reading.sha256 !== sha256) faults.push(JSON.stringify(reading));
   for (const { reader, format, rows, error } of last)
     console.log(`${reader.padEnd(14)} ${format.padEnd(10)} ${error ?? `${rows} rows`}`);
@@ -97,32 +92,7 @@ async function sourceHash(team_id: number): Promise<string> {
 
 /** The readers, in one process that reads all folders when it is asked. */
 async function startReaders() {
-  const folder = join(root, 'peers', 'readers', 'venv');
-  const interpreter = join(folder, 'bin', 'python');
-  if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
-  const quiet = ['--quiet', '--disable-pip-version-check'];
-  await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
+  const interpreter = await installPython('readers/venv', packages, python);
   const script = join(import.meta.dirname, 'readers', 'read.py');
-  const child = spawn(interpreter, [script, exporting.folder], {
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return {
-    read: async () => {
-      child.stdin.write('\n');
-      const readings: Reading[] = [];
-      for (;;) {
-        const { value, done } = await lines.next();
-        if (done === true) throw new Error('The readers ended.');
-        const reading = JSON.parse(value) as Reading;
-        if (reading.reader === undefined) return readings;
-        readings.push(reading);
-      }
-    },
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.stdin.end();
-      await ended;
-    },
-  };
+  return startPeer(interpreter, [script, exporting.folder], 'ignore');
 }

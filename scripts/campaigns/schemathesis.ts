@@ -3,10 +3,10 @@
 // peers/. Says the shares of the answers by phase. Exit code 1 for a 5xx, or for an answer that
 // the document does not declare.
 // npm run schemathesis [-- --minutes 60 --seed 1 --round 10]
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Json } from '../../server/platform/http/openapi/json.ts';
 import { listOperations } from '../../test/fuzz/operations.ts';
@@ -18,6 +18,7 @@ import { openStoryWorld } from '../../test/reference/world.ts';
 import type { StoryWorld } from '../../test/reference/world.ts';
 import { root } from '../child.ts';
 import { anySeed, readOptions } from '../options.ts';
+import { installPython } from '../peer.ts';
 import { preparedDocument } from './schemathesis/document.ts';
 import type { Published as JsonPublished } from './schemathesis/document.ts';
 import { createObjects } from './schemathesis/objects.ts';
@@ -44,12 +45,8 @@ type Published = FuzzedDocument &
 
 const { minutes, seed, round } = readOptions({ minutes: 10, seed: anySeed(), round: 10 });
 const peers = join(root, 'peers/schemathesis');
-const bin = join(peers, 'python/bin');
 mkdirSync(peers, { recursive: true });
-if (!existsSync(bin))
-  execFileSync('python3', ['-m', 'venv', join(peers, 'python')], { stdio: 'inherit' });
-if (!existsSync(join(bin, 'schemathesis')))
-  execFileSync(join(bin, 'pip'), ['install', '-q', version], { stdio: 'inherit' });
+const bin = dirname(await installPython('schemathesis/python', [version]));
 
 const end_ms = performance.now() + minutes * 60_000;
 const left_minutes = () => (end_ms - performance.now()) / 60_000;

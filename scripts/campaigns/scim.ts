@@ -3,15 +3,14 @@
 // Installs both into peers/scim/ once. Prints each check; exit code 1 for an error that
 // docs/scim.md ("Verified against") does not explain.
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { newDirectory } from '../../test/factories/people/directories.ts';
 import { openHarness } from '../../test/harness.ts';
-import { root } from '../child.ts';
 import { readOptions } from '../options.ts';
+import { installPython } from '../peer.ts';
 
 type Check = { kind: string; resource: string; title: string; status: string; reason: string };
 
@@ -42,7 +41,7 @@ const port = await freePort();
 const public_url = `http://127.0.0.1:${port}`;
 const harness = await openHarness({ clickhouse: false, config: { public_url } });
 try {
-  const interpreter = await install(join(root, 'peers', 'scim'));
+  const interpreter = await installPython('scim', packages, python);
   await harness.app.listen({ host: '127.0.0.1', port });
   const { domain, token } = await newDirectory(harness);
   const script = join(import.meta.dirname, 'scim', 'tester.py');
@@ -62,15 +61,6 @@ try {
   process.exitCode = wrong.length === 0 && checks.length > 0 ? 0 : 1;
 } finally {
   await harness.close();
-}
-
-/** The interpreter in whose folder the packages are. */
-async function install(folder: string): Promise<string> {
-  const interpreter = join(folder, 'bin', 'python');
-  if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
-  const quiet = ['--quiet', '--disable-pip-version-check'];
-  await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
-  return interpreter;
 }
 
 /** A port that nobody has: answers name the server's public URL, so it is known before. */

@@ -77,17 +77,14 @@ sluice completion fish | source     # in ~/.config/fish/config.fish
 \`\`\`
 `;
 
-/** Options that many commands have; each is told once. */
-const shared = ['--url', '--key', '--profile', '--project', '--json', '--organization'];
+/** Options that many commands have; each is told once, and where a command means something else. */
+const shared = ['--url', '--key', '--profile', '--project', '--json'];
 
 /** The text of docs/cli.md: every command with its arguments and options. */
 export function cliText(): string {
   const nodes = allNodes(commandTree(describedProgram())).filter(({ words }) => words.length > 0);
   const groups = [...new Set(nodes.map((node) => groupOf(node, nodes)))];
-  const told = new Map(
-    nodes.flatMap(({ command }) => command.options.map((option) => [option.long ?? '', option])),
-  );
-  const common = shared.flatMap((long) => told.get(long) ?? []);
+  const common = shared.map((long) => usual(long, nodes));
   return [
     head,
     '## Options of many commands\n',
@@ -95,11 +92,23 @@ export function cliText(): string {
     ...groups.flatMap((group) => [
       `\n## ${group.replace(/:$/, '')}\n`,
       nodes
-        .filter((node) => groupOf(node, nodes) === group && node.inner.length === 0)
-        .map(commandText)
+        .filter((node) => groupOf(node, nodes) === group && doesSomething(node))
+        .map((node) => commandText(node, common))
         .join('\n'),
     ]),
   ].join('\n');
+}
+
+/** False for a word that only has commands under it. */
+function doesSomething({ inner, command }: CommandNode): boolean {
+  return inner.length === 0 || command.options.length > 0;
+}
+
+/** An option as most commands describe it. */
+function usual(long: string, nodes: readonly CommandNode[]): Option {
+  const all = nodes.flatMap(({ command }) => command.options.filter((one) => one.long === long));
+  const alike = (option: Option) => all.filter((one) => one.description === option.description);
+  return all.toSorted((a, b) => alike(b).length - alike(a).length)[0]!;
 }
 
 /** The group of a command, which is that of the command around it. */
@@ -108,12 +117,14 @@ function groupOf({ words }: CommandNode, nodes: readonly CommandNode[]): string 
   return top.command.helpGroup();
 }
 
-function commandText({ words, command }: CommandNode): string {
+function commandText({ words, command }: CommandNode, common: readonly Option[]): string {
   const args = command.registeredArguments.map(
     (one) => [one.required ? `<${one.name()}>` : `[${one.name()}]`, one.description] as const,
   );
-  const own = command.options.filter(({ long }) => !shared.includes(long ?? ''));
-  const also = command.options.filter(({ long }) => shared.includes(long ?? ''));
+  const isCommon = ({ long, description }: Option) =>
+    common.some((one) => one.long === long && one.description === description);
+  const also = command.options.filter(isCommon);
+  const own = command.options.filter((option) => !also.includes(option));
   const rows = [...args.map(([name, text]) => row(name, text)), ...own.map(optionRow)];
   const names = [command.name(), ...command.aliases()];
   const alias = names.length === 1 ? '' : `, also \`${names.slice(1).join('`, `')}\``;

@@ -56,7 +56,7 @@ try {
 checkRelease(target, release);
 const file = join(target, `sluice-${release}.tgz`);
 if (options.rehearse) {
-  checkByPython(target, release);
+  await checkByPython(target, release);
   await rehearse(file, release);
 } else if (options.publish)
   process.exitCode = spawnSync('npm', ['publish', file], { cwd: root, stdio: 'inherit' }).status!;

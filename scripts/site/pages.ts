@@ -3,8 +3,6 @@ import { basename, extname, join } from 'node:path';
 import { root } from '../child.ts';
 import { linkedFrom } from './links.ts';
 
-/** Pages that tell developers how the console looked before; their pictures are large. */
-const left_out: ReadonlySet<string> = new Set(['docs/console_changes.md']);
 /** Endings of files that no page shows as text. */
 const pictures: ReadonlySet<string> = new Set(['.png', '.svg', '.webp', '.gif']);
 
@@ -25,7 +23,7 @@ export function findPages(): Pages {
   const waiting = ['README.md', ...globSync('{docs,examples}/**/*.md', { cwd: root })];
   for (const path of waiting) {
     const file = fileOf(path);
-    if (file === undefined || pages.has(file) || left_out.has(file)) continue;
+    if (file === undefined || pages.has(file)) continue;
     if (file.endsWith('.md')) {
       pages.set(file, pageOf(file));
       waiting.push(...linkedFrom(file, readFileSync(join(root, file), 'utf8')));

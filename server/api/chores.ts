@@ -1,4 +1,3 @@
-// Length: the list of all chores, and nothing else.
 import type { Deps } from '../deps.ts';
 import { certifyDeletions } from '../engine/model/removals/certify_deletions.ts';
 import { sweepAnswers } from '../engine/model/lake_catalog/answers.ts';
@@ -41,59 +40,35 @@ import { warnOfServiceKeys } from './service_keys/expiry_warnings.ts';
 import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
 
+const chore = (name: string, interval_ms: number, work: Chore['work']): Chore => ({
+  name,
+  interval_ms,
+  work,
+});
+
 /**
  * Lists the chores of an API process, one line each. Tests run the work directly, with a clock of
  * their own.
  */
 export function choresOf(deps: Deps): Chore[] {
   return [
-    {
-      name: 'look-ups of domains',
-      interval_ms: 15_000,
-      work: (signal) => recheckDomains(deps, { signal }),
-    },
-    {
-      name: 'writing of security events',
-      interval_ms: 1_000,
-      work: () => deps.security_log.flush(),
-    },
+    chore('look-ups of domains', 15_000, (signal) => recheckDomains(deps, { signal })),
+    chore('writing of security events', 1_000, () => deps.security_log.flush()),
     ...warningsOf(deps),
     ...looksOf(deps),
-    {
-      name: 'work on bulk actions',
-      interval_ms: 1_000,
-      work: (signal) => workBulkActions(deps, signal),
-    },
-    {
-      name: 'sending of notices',
-      interval_ms: 2_000,
-      work: (signal) => sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
-    },
-    {
-      name: 'check of the activity log',
-      interval_ms: 600_000,
-      work: (signal) => checkChains(deps, signal),
-    },
-    {
-      name: 'check of free disk space',
-      interval_ms: 2_000,
-      work: () => deps.disk.look(),
-    },
-    {
-      name: 'background migrations of the analytics store',
-      interval_ms: 2_000,
-      work: (signal) => workBackgroundMigrations(deps, signal),
-    },
-    {
-      name: 'sending of mails',
-      interval_ms: 2_000,
-      work: (signal) => deps.outbox.sendDue(signal),
-    },
-    {
-      name: 'maintenance of Iceberg and Delta tables',
-      interval_ms: 10_000,
-      work: (signal) => maintainLake(deps.engine, signal),
-    },
+    chore('work on bulk actions', 1_000, (signal) => workBulkActions(deps, signal)),
+    chore('sending of notices', 2_000, (signal) =>
+      sendDueNotices({ ...deps, public_url: deps.config.public_url }, { signal }),
+    ),
+    chore('check of the activity log', 600_000, (signal) => checkChains(deps, signal)),
+    chore('check of free disk space', 2_000, () => deps.disk.look()),
+    chore('background migrations of the analytics store', 2_000, (signal) =>
+      workBackgroundMigrations(deps, signal),
+    ),
+    chore('sending of mails', 2_000, (signal) => deps.outbox.sendDue(signal)),
+    chore('maintenance of Iceberg and Delta tables', 10_000, (signal) =>
+      maintainLake(deps.engine, signal),
+    ),
     ...catalogueOf(deps),
     ...downloadsOf(deps),
     ...erasuresOf(deps),
@@ -105,78 +80,48 @@ export function choresOf(deps: Deps): Chore[] {
 /** Lists the chores that warn people before an expiry, or at it. */
 function warningsOf(deps: Deps): Chore[] {
   return [
-    {
-      name: 'warnings before certificates expire',
-      interval_ms: 3_600_000,
-      work: (signal) => warnOfCertificates(deps, signal),
-    },
-    {
-      name: 'warnings before API keys expire',
-      interval_ms: 600_000,
-      work: (signal) => warnOfExpiringKeys(deps, signal),
-    },
-    {
-      name: 'warnings before service keys expire',
-      interval_ms: 600_000,
-      work: (signal) => warnOfServiceKeys(deps, signal),
-    },
-    {
-      name: 'warnings before tokens of directories expire',
-      interval_ms: 3_600_000,
-      work: (signal) => warnOfTokens(deps, signal),
-    },
-    {
-      name: 'end of the tokens whose creator is no longer an owner',
-      interval_ms: 15_000,
-      work: (signal) => endTokens(deps, signal),
-    },
+    chore('warnings before certificates expire', 3_600_000, (signal) =>
+      warnOfCertificates(deps, signal),
+    ),
+    chore('warnings before API keys expire', 600_000, (signal) => warnOfExpiringKeys(deps, signal)),
+    chore('warnings before service keys expire', 600_000, (signal) =>
+      warnOfServiceKeys(deps, signal),
+    ),
+    chore('warnings before tokens of directories expire', 3_600_000, (signal) =>
+      warnOfTokens(deps, signal),
+    ),
+    chore('end of the tokens whose creator is no longer an owner', 15_000, (signal) =>
+      endTokens(deps, signal),
+    ),
   ];
 }
 
 /** Lists the chores that assess the state of exports. */
 function looksOf(deps: Deps): Chore[] {
   return [
-    {
-      name: 'check for late exports',
-      interval_ms: 30_000,
-      work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
-    },
-    {
-      name: 'measurement of late planning, states of exports, and verification',
-      interval_ms: 10_000,
-      work: () => Promise.all([noteExports, planLooks, noteVerified].map((it) => it(deps.engine))),
-    },
+    chore('check for late exports', 30_000, () =>
+      judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
+    ),
+    chore('measurement of late planning, states of exports, and verification', 10_000, () =>
+      Promise.all([noteExports, planLooks, noteVerified].map((it) => it(deps.engine))),
+    ),
   ];
 }
 
 /** Lists chores that remove data on request, with a certificate. */
 function erasuresOf(deps: Deps): Chore[] {
   return [
-    {
-      name: 'work on erasures',
-      interval_ms: 1_000,
-      work: (signal) => workErasures(deps.engine, signal),
-    },
-    {
-      name: 'removal of the rows of deleted projects',
-      interval_ms: 30_000,
-      work: (signal) => removeProjects(deps, signal, 60_000),
-    },
-    {
-      name: 'removal of deleted exports and their history',
-      interval_ms: 10_000,
-      work: (signal) => sweepDeleted(deps, signal),
-    },
-    {
-      name: 'certificates of deleted users and organizations',
-      interval_ms: 10_000,
-      work: () => certifyDeletions(deps),
-    },
-    {
-      name: 'removal of the notes of erasures whose projects were deleted',
-      interval_ms: 60_000,
-      work: (signal) => sweepNotes(deps.engine, signal),
-    },
+    chore('work on erasures', 1_000, (signal) => workErasures(deps.engine, signal)),
+    chore('removal of the rows of deleted projects', 30_000, (signal) =>
+      removeProjects(deps, signal, 60_000),
+    ),
+    chore('removal of deleted exports and their history', 10_000, (signal) =>
+      sweepDeleted(deps, signal),
+    ),
+    chore('certificates of deleted users and organizations', 10_000, () => certifyDeletions(deps)),
+    chore('removal of the notes of erasures whose projects were deleted', 60_000, (signal) =>
+      sweepNotes(deps.engine, signal),
+    ),
   ];
 }
 
@@ -194,113 +139,61 @@ async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
 /** Lists the chores of the event catalogue. */
 function catalogueOf(deps: Deps): Chore[] {
   return [
-    {
-      name: 'counting of events for their catalogue',
-      interval_ms: 5_000,
-      work: (signal) => countEvents(deps, signal),
-    },
-    {
-      name: 'removal of old daily counts of the event catalogue',
-      interval_ms: 3_600_000,
-      work: () => sweepDays(deps.db, deps.clock.now()),
-    },
+    chore('counting of events for their catalogue', 5_000, (signal) => countEvents(deps, signal)),
+    chore('removal of old daily counts of the event catalogue', 3_600_000, () =>
+      sweepDays(deps.db, deps.clock.now()),
+    ),
   ];
 }
 
 /** Lists the chores of downloads. */
 function downloadsOf(deps: Deps): Chore[] {
   return [
-    {
-      name: 'counting of downloads',
-      interval_ms: 1_000,
-      work: (signal) => countDownloads(deps.engine, signal),
-    },
-    {
-      name: 'removal of downloads that have expired',
-      interval_ms: 60_000,
-      work: () => sweepDownloads(deps.db),
-    },
+    chore('counting of downloads', 1_000, (signal) => countDownloads(deps.engine, signal)),
+    chore('removal of downloads that have expired', 60_000, () => sweepDownloads(deps.db)),
   ];
 }
 
 /** Lists the chores that delete expired ways to sign in. */
 function signInsOf(deps: Deps): Chore[] {
   return [
-    {
-      name: 'removal of setup links that have expired',
-      interval_ms: 3_600_000,
-      work: () => sweepSetupLinks(deps.db, deps.clock.now()),
-    },
-    {
-      name: 'removal of sign-ins that have expired',
-      interval_ms: 600_000,
-      work: () => sweepSingleSignOn(deps),
-    },
-    {
-      name: 'removal of grants of assistants that have ended',
-      interval_ms: 60_000,
-      work: () => sweepGrants(deps.db, deps.clock.now()),
-    },
-    {
-      name: 'removal of sessions, links and series of attempts that have ended',
-      interval_ms: 600_000,
-      work: () => sweepPeople(deps),
-    },
+    chore('removal of setup links that have expired', 3_600_000, () =>
+      sweepSetupLinks(deps.db, deps.clock.now()),
+    ),
+    chore('removal of sign-ins that have expired', 600_000, () => sweepSingleSignOn(deps)),
+    chore('removal of grants of assistants that have ended', 60_000, () =>
+      sweepGrants(deps.db, deps.clock.now()),
+    ),
+    chore('removal of sessions, links and series of attempts that have ended', 600_000, () =>
+      sweepPeople(deps),
+    ),
   ];
 }
 
 /** Lists the chores that delete data after its retention time. */
 function removalsOf(deps: Deps): Chore[] {
   return [
-    {
-      name: 'removal of old bulk actions',
-      interval_ms: 3_600_000,
-      work: (signal) => sweepBulkActions(deps, signal),
-    },
-    {
-      name: 'removal of old security events',
-      interval_ms: 600_000,
-      work: (signal) => sweepSecurityEvents(deps.db, deps.clock.now(), signal),
-    },
-    {
-      name: 'removal of plans that have expired',
-      interval_ms: 600_000,
-      work: () => sweepPlans(deps.db, isoInstant(deps.clock.now())),
-    },
-    {
-      name: 'removal of old mails',
-      interval_ms: 3_600_000,
-      work: (signal) => sweepMails(deps, signal),
-    },
-    {
-      name: 'removal of old notices',
-      interval_ms: 3_600_000,
-      work: (signal) => sweepNotices(deps, signal),
-    },
-    {
-      name: 'removal of rows beyond the retention of projects',
-      interval_ms: 60_000,
-      work: (signal) => retainRows(deps, signal),
-    },
-    {
-      name: 'removal of the old history of exports',
-      interval_ms: 600_000,
-      work: (signal) => sweepExports(deps, signal),
-    },
-    {
-      name: 'removal of old ingestion warnings and refused events',
-      interval_ms: 3_600_000,
-      work: () => sweepWarned(deps),
-    },
-    {
-      name: 'removal of old answers of the Iceberg catalog',
-      interval_ms: 600_000,
-      work: () => sweepAnswers(deps.db, deps.clock.now()),
-    },
-    {
-      name: 'removal of the salts of past days',
-      interval_ms: 600_000,
-      work: () => sweepVisitorSalts(deps.db, deps.clock.now()),
-    },
+    chore('removal of old bulk actions', 3_600_000, (signal) => sweepBulkActions(deps, signal)),
+    chore('removal of old security events', 600_000, (signal) =>
+      sweepSecurityEvents(deps.db, deps.clock.now(), signal),
+    ),
+    chore('removal of plans that have expired', 600_000, () =>
+      sweepPlans(deps.db, isoInstant(deps.clock.now())),
+    ),
+    chore('removal of old mails', 3_600_000, (signal) => sweepMails(deps, signal)),
+    chore('removal of old notices', 3_600_000, (signal) => sweepNotices(deps, signal)),
+    chore('removal of rows beyond the retention of projects', 60_000, (signal) =>
+      retainRows(deps, signal),
+    ),
+    chore('removal of the old history of exports', 600_000, (signal) => sweepExports(deps, signal)),
+    chore('removal of old ingestion warnings and refused events', 3_600_000, () =>
+      sweepWarned(deps),
+    ),
+    chore('removal of old answers of the Iceberg catalog', 600_000, () =>
+      sweepAnswers(deps.db, deps.clock.now()),
+    ),
+    chore('removal of the salts of past days', 600_000, () =>
+      sweepVisitorSalts(deps.db, deps.clock.now()),
+    ),
   ];
 }

@@ -21,7 +21,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
       ]),
     )
     .option('--to <instant>', 'with --check, the newest at or before it; default the newest')
-    .option('--json', 'with --check, one JSON object instead of text')
+    .option('--json', 'with --check print JSON')
     .action(wrap(async () => (await import('./backup/backup.ts')).backup));
   program
     .command('restore')
@@ -30,7 +30,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .option(...passphrase)
     .option('--to <instant>', 'the newest backup at or before it; default the newest')
     .option('--lost <store>', 'postgres or clickhouse: restore only this one, and keep the other')
-    .option('--json', 'one JSON object instead of text')
+    .option('--json', 'print JSON')
     .action(wrap(async () => (await import('./backup/restore.ts')).restore));
   program
     .command('reconcile')
@@ -39,7 +39,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     )
     .option('--export <id>', 'one export only; default all that wait for it')
     .option('--assume <what>', 'delivered or missing, if the destination cannot say')
-    .option('--json', 'one JSON object instead of text')
+    .option('--json', 'print JSON')
     .action(wrap(async () => (await import('./backup/reconcile.ts')).reconcile));
   program
     .command('drill')

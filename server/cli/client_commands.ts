@@ -58,7 +58,7 @@ function addProfiles(program: Command, wrap: Wrap<Output>): void {
   program
     .command('logout')
     .description('remove a profile; the key itself stays valid')
-    .option('--profile <name>', 'which one; default the one in use')
+    .option('--profile <name>', 'profile to remove; default the one in use')
     .action(wrap(async () => (await load()).logout));
   program
     .command('profiles')
@@ -67,6 +67,9 @@ function addProfiles(program: Command, wrap: Wrap<Output>): void {
     .option('--json', 'print JSON')
     .action(wrap(async () => (await load()).listProfiles));
 }
+
+/** Describes the option --project. */
+export const project_text = 'project id; default from the profile, then @current';
 
 /** Adds the options that select the server and the key. */
 export function serverOptions(command: Command): Command {
@@ -77,10 +80,7 @@ export function serverOptions(command: Command): Command {
 }
 
 function targetOptions(command: Command): Command {
-  return serverOptions(command).option(
-    '--project <id>',
-    'project id; default from the profile, then the first one of the key',
-  );
+  return serverOptions(command).option('--project <id>', project_text);
 }
 
 function asking(command: Command): Command {

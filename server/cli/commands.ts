@@ -3,7 +3,7 @@ import { version } from '../platform/version.ts';
 import type { CommandContext, Wrap } from './command_context.ts';
 import type { Parts } from './serve.ts';
 import type { Output } from './client/print.ts';
-import { addClientCommands, serverOptions } from './client_commands.ts';
+import { addClientCommands, project_text, serverOptions } from './client_commands.ts';
 import { addBackupCommands, addLeaveCommand, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import { addMoveInCommands } from './move_in_commands.ts';
@@ -133,7 +133,7 @@ function addVerifyCommand(program: Command, wrap: Wrap): void {
     .command('verify')
     .description('read destinations again and report differences from the receipts')
     .option('--export <id>', 'one export only; default all that are not deleted')
-    .option('--json', 'one JSON object instead of text')
+    .option('--json', 'print JSON')
     .option(
       '--forget-missing',
       'remove deliveries without a receipt at the destination from the ledger: a backfill ' +
@@ -193,7 +193,7 @@ function addImportCommand(program: Command, wrap: Wrap<Output>): void {
       'send a file of events (NDJSON, also gzip; Parquet) to a project of a running server',
     )
     .argument('<file>', 'path of the file')
-    .option('--project <id>', 'project id; default from the profile, then @current')
+    .option('--project <id>', project_text)
     .addOption(
       new Option('--from <product>', 'product that exported the file').choices([
         'amplitude',

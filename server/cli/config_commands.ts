@@ -14,7 +14,7 @@ export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
   organizationOptions(config.command('pull'))
     .description('write the current configuration into a file, secrets as references')
     .argument('[file]', 'a new file, .yaml or .json; - is standard output', '-')
-    .option('--json', 'JSON instead of YAML on standard output')
+    .option('--json', 'print JSON instead of YAML')
     .action(wrap(async () => (await load()).pull));
   shownOptions(planOptions(config.command('plan')))
     .description('show what an apply would do; nothing changes')
@@ -49,6 +49,6 @@ function planOptions(command: Command): Command {
 
 function shownOptions(command: Command): Command {
   return command
-    .option('--json', 'one JSON object instead of text')
+    .option('--json', 'print JSON')
     .option('--markdown', 'Markdown, for a comment on a pull request');
 }

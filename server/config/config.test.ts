@@ -63,12 +63,31 @@ const cases: [Record<string, string>, string[]][] = [
   [{ HTTPS_PROXY: 'socks5://proxy:1080' }, ['HTTPS_PROXY']],
   [{ SLUICE_HTTP_PROXY: 'http://proxy:3128/path' }, ['SLUICE_HTTP_PROXY']],
   [{ no_proxy: 'localhost,10.0.0.0/33' }, ['no_proxy']],
+  // Some readers take these for 10.0.0.1, 8.0.0.1 and 10.0.0.0/8.
+  [{ SLUICE_OUTBOUND_ALLOW: '10.1' }, ['SLUICE_OUTBOUND_ALLOW']],
+  [{ SLUICE_TRUSTED_PROXIES: '10.0.0.2, 010.0.0.1' }, ['SLUICE_TRUSTED_PROXIES']],
+  [{ SLUICE_TRUSTED_PROXIES: '10/8' }, ['SLUICE_TRUSTED_PROXIES']],
+  [{ SLUICE_DNS_SERVERS: '1.1.1' }, ['SLUICE_DNS_SERVERS']],
+  [{ SLUICE_DNS_SERVERS: '1.1.1.1:5353, [::1]:53, ::1' }, []],
   [{ SLUICE_PROXY_CONNECT: 'host' }, ['SLUICE_PROXY_CONNECT']],
 ];
 
 test('every wrong setting is named, and a part of a group names the rest', () => {
   for (const [environment, expected] of cases)
     assert.deepEqual(problemsOf(environment), expected, JSON.stringify(environment));
+});
+
+test('a misspelt setting is told the nearest one', () => {
+  for (const [given, told] of [
+    ['SLUICE_PROT', /^is not a setting\. Is it SLUICE_PORT\?$/],
+    ['SLUICE_SECRET_KEY_FIL', /Is it SLUICE_SECRET_KEY_FILE\?$/],
+    ['SLUICE_NOTHING_LIKE_IT', /docs\/configuration\.md lists all\.$/],
+  ] as const)
+    assert.throws(
+      () => readConfig({ [given]: '1' }),
+      (error: ConfigError) => told.test(error.problems[0]!.detail),
+      given,
+    );
 });
 
 test('the name of a setting and what is wrong with it are one sentence', () => {

@@ -1,3 +1,4 @@
+import { suggest } from '../platform/suggest.ts';
 import { client_settings } from './client.ts';
 import { processEnvironment } from './environment.ts';
 import { fileVariable, valueOf } from './from_files.ts';
@@ -221,11 +222,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const own = Object.values(settings).map((entry) => entry.variable);
   const known = new Set([...own, ...own.map(fileVariable)]);
   for (const variable of Object.keys(environment)) {
-    if (variable.startsWith('SLUICE_') && !known.has(variable))
-      problems.push({
-        variable,
-        detail: 'is not a setting; docs/configuration.md lists them all.',
-      });
+    if (!variable.startsWith('SLUICE_') || known.has(variable)) continue;
+    const meant = suggest(variable, known);
+    const advice = meant === undefined ? 'docs/configuration.md lists all.' : `Is it ${meant}?`;
+    problems.push({ variable, detail: `is not a setting. ${advice}` });
   }
   const values: Record<string, unknown> = {};
   for (const [name, entry] of Object.entries(settings)) {

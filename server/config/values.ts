@@ -1,7 +1,8 @@
+import { Resolver } from 'node:dns';
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
 import { commandLine } from '../platform/command_line.ts';
 import { isWellFormedApiKey } from '../platform/http/caller/api_key.ts';
+import { isIpRange } from '../platform/http/guards/ip_ranges.ts';
 import { readMailbox } from '../platform/mail/mailbox.ts';
 import { MailSettingError, readRelay } from '../platform/mail/relay.ts';
 import { splitHosts } from '../platform/postgres/hosts.ts';
@@ -109,7 +110,7 @@ export const proxy: Read<string> = (value) => {
 /** Hosts, addresses and CIDR ranges with an optional port, or `*`, separated by commas. */
 export const hosts: Read<string[]> = (value) =>
   listed(value).map((item) => {
-    if (item.includes('/') && !ipaddr.isValidCIDR(item))
+    if (item.includes('/') && !isIpRange(item))
       wrong(`must be hosts, addresses or CIDR ranges separated by commas; "${item}" is none.`);
     return item;
   });
@@ -176,17 +177,20 @@ export const apiKey: Read<string> = (value) => {
 /** Addresses and CIDR ranges, separated by commas. */
 export const ranges: Read<string[]> = (value) =>
   listed(value).map((item) => {
-    if (!ipaddr.isValidCIDR(item) && !ipaddr.isValid(item))
+    if (!isIpRange(item))
       wrong(`must be addresses or CIDR ranges separated by commas; "${item}" is neither.`);
     return item;
   });
 /** IP addresses with an optional port, separated by commas. */
 export const addresses: Read<string[]> = (value) =>
   listed(value).map((item) => {
-    if (!/^(\[[0-9a-fA-F:]+\]|[0-9.]+|[0-9a-fA-F:]+)(:\d+)?$/.test(item))
+    try {
+      new Resolver().setServers([item]);
+    } catch {
       wrong(
         `must be IP addresses (with an optional :port) separated by commas; "${item}" is not one.`,
       );
+    }
     return item;
   });
 

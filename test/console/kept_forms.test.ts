@@ -57,6 +57,8 @@ test('a session that is lost while saving gives back what was typed', { skip }, 
   assert.equal(await page.getByLabel('Message').inputValue(), 'Come <b>in</b>');
   await button.click();
   await page.getByText('2 invites created.').waitFor();
+  // Over http a browser has no button that copies a link, and nothing shows it again.
+  assert.equal(await page.locator('.panel code', { hasText: '/invite/' }).count(), 2);
   const { body } = await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`);
   assert.deepEqual(
     body.results.map((one: { target_email: string; level: number }) => [

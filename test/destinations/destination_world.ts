@@ -286,6 +286,7 @@ export class Contract {
       rows: (_id, slice) => rows(slice),
       isWhole: () => Promise.resolve(!this.is_source_gone),
       contents: () => ({ selection: [], columns: [], slices: [] }),
+      findBroughtAgain: async () => new Set(),
       note: (sentence) => void notes.push(sentence),
       onRow: () => undefined,
     };

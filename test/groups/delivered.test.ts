@@ -22,11 +22,11 @@ const call = (key: unknown, at: number, set: unknown, distinct_id = 'ada') => ({
   properties: { $group_type: 'company', $group_key: key, $group_set: set },
 });
 
-async function withExport() {
+async function withExport(fields: object = {}) {
   const home = await world.harness.newOrganization();
   const config = { ...(await postgres.freshConfig()), table_name: 'groups' };
   const destination = { type: 'Postgres', config };
-  const created = await newExport(home, { model: 'groups', destination });
+  const created = await newExport(home, { model: 'groups', destination, ...fields });
   const id = created.id as string;
   assert.deepEqual(created.primary_key, ['team_id', 'group_id']);
   assert.deepEqual(created.version_key, ['group_version']);
@@ -118,6 +118,34 @@ test('a group loses what an erased person set, and one without calls is deleted'
     ['other', { plan: 'pro' }, false],
     ['shared', {}, true],
     ['whole', {}, true],
+  ]);
+  await requireVerified();
+});
+
+test('columns lose what an erased person set, and show the value below it', async () => {
+  const { home, id, rows, requireVerified } = await withExport({ columns: 'typed' });
+  const frozen = await ask(home, 'POST', 'schema_columns/freeze/', {
+    properties: ['plan', 'owner'].map((property) => ({ source: 'group', property, type: 'text' })),
+  });
+  assert.deepEqual(frozen.body.frozen, ['p_plan', 'p_owner']);
+  await send(home, [
+    call('shared', 0, { plan: 'free', owner: 7 }, 'bob'),
+    call('shared', 5, { plan: 'pro', owner: 'Ada' }, 'ada'),
+    call('whole', 1, { owner: 'Ada' }, 'ada'),
+  ]);
+  await deliverNow(home, id);
+  const shown = 'group_key, p_plan, p_owner, properties_rest, is_deleted';
+  assert.deepEqual(await rows(shown), [
+    ['shared', 'pro', 'Ada', {}, false],
+    ['whole', null, 'Ada', {}, false],
+  ]);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['ada'] });
+  await work(home, asked.id);
+  assert.deepEqual(await rows(shown), []);
+  await deliverNow(home, id);
+  assert.deepEqual(await rows(shown), [
+    ['shared', 'free', null, { owner: 7 }, false],
+    ['whole', null, null, {}, true],
   ]);
   await requireVerified();
 });

@@ -255,6 +255,9 @@ test('the compose files, the image and the unit name settings and commands of ou
         assert.ok(own_folders.includes(to!), `${path}: the image's user cannot write ${to}`);
       }
     }
+    // The API tests a File export and reads tables of the lake where workers write them.
+    const { api, worker } = services;
+    assert.deepEqual(api?.volumes, worker?.volumes, path);
   }
   for (const [name] of image.matchAll(/SLUICE_[A-Z_]+/g)) assert.ok(settings.has(name), name);
   assert.ok(commands.has(/^CMD \["(\w+)"\]$/m.exec(image)![1]!));

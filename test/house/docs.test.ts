@@ -19,3 +19,17 @@ test('a page whose examples name a variable says where it is set', () => {
   for (const name of ['## Examples', 'export SLUICE=', 'export KEY='])
     assert.ok(text.includes(name));
 });
+
+test('each JSON body of an example can be pasted', () => {
+  let bodies = 0;
+  for (const page of globSync(join(root, '{docs,examples}/**/*.md')))
+    for (const [, body] of readFileSync(page, 'utf8').matchAll(
+      /\s(?:-d|--data) '((?:[^']|'\\'')*)'/g,
+    )) {
+      const text = body!.replaceAll(`'\\''`, `'`);
+      if (!/^[[{]/.test(text)) continue;
+      bodies += 1;
+      assert.doesNotThrow(() => JSON.parse(text), `${relative(root, page)}: ${text}`);
+    }
+  assert.ok(bodies > 30, String(bodies));
+});

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { allNodes, commandTree } from '../../server/cli/completion/command_tree.ts';
+import { describedProgram } from '../../server/cli/commands.ts';
 import { cliText } from '../../scripts/docs/cli_text.ts';
 import { configurationText } from '../../scripts/docs/configuration_text.ts';
 import { openApiText } from '../../scripts/docs/openapi_document.ts';
@@ -102,7 +104,18 @@ test('docs/configuration.md has every setting as the code has it', () => {
 });
 
 test('docs/cli.md shows every command as the code has it', () => {
-  assert.equal(read('docs/cli.md'), cliText(), 'Run `npm run docs:cli`.');
+  const text = read('docs/cli.md');
+  assert.equal(text, cliText(), 'Run `npm run docs:cli`.');
+  const [common = ''] = text.split('## Options of many commands')[1]!.split('### ');
+  for (const { words, command } of allNodes(commandTree(describedProgram())).slice(1)) {
+    const [, rest] = text.split(`### sluice ${words.join(' ')}\n`);
+    const [section = ''] = (rest ?? '').split('### ');
+    for (const { flags, description } of command.options)
+      assert.ok(
+        `${common}${section}`.includes(`\`${flags}\` | ${description.replaceAll('<', '&lt;')}`),
+        `\`sluice ${words.join(' ')} ${flags}\`: ${description}`,
+      );
+  }
 });
 
 test('openapi.json is what the application says of itself', async () => {

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 /** The Keycloak of the campaign. */
 export const keycloak_version = '26.7.3';
 /** Foreign servers and clients that campaigns download; git leaves it alone. */
-export const peers = join(root, 'peers');
+const peers = join(root, 'peers');
 
 /** Why there is no Keycloak on this machine, as a sentence; undefined where there can be one. */
 export async function whyNoKeycloak(): Promise<string | undefined> {

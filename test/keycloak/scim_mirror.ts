@@ -1,19 +1,14 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
+import { installPython } from '../../scripts/peer.ts';
 import { root } from '../house/source_files.ts';
 import type { DomainCompany, Person } from './companies.ts';
-import { peers } from './distribution.ts';
 import type { World } from './world.ts';
-
-const run = promisify(execFile);
 
 /** The SCIM client library of the campaign, from PyPI. */
 const packages = ['scim2-client[httpx2]==0.13.2', 'scim2-models==0.12.3'];
-const environment = join(peers, 'scim2-client-0.13.2');
 
 /** The result of a mirroring, by addresses and names of groups. */
 export type Mirrored = Record<'created' | 'changed' | 'removed', string[]>;
@@ -50,7 +45,7 @@ async function mirror(asked: {
   scim_token: string;
 }): Promise<Mirrored> {
   const program = join(root, 'test/keycloak/scim_mirror.py');
-  const child = spawn(join(await findClient(), 'bin/python'), [program], {
+  const child = spawn(await findClient(), [program], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.end(JSON.stringify(asked));
@@ -60,15 +55,10 @@ async function mirror(asked: {
   return JSON.parse(out) as Mirrored;
 }
 
-/** The folder of a Python that has the library; pip brings it the first time. */
-async function findClient(): Promise<string> {
-  if (existsSync(environment)) return environment;
-  try {
-    await run('python3', ['-m', 'venv', environment]);
-    await run(join(environment, 'bin/pip'), ['install', '--quiet', ...packages]);
-  } catch (error) {
-    rmSync(environment, { recursive: true, force: true });
-    throw error;
-  }
-  return environment;
+let installed: Promise<string> | undefined;
+
+/** A Python that has the library; pip brings it the first time. */
+function findClient(): Promise<string> {
+  installed ??= installPython('scim2-client-0.13.2', packages);
+  return installed;
 }

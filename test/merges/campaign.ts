@@ -176,6 +176,7 @@ async function verify(
     rows: (id) => Readable.from(rows.get(id)!),
     isWhole: async () => true,
     contents: () => ({ selection: [], columns: [], slices: [] }),
+    findBroughtAgain: async () => new Set(),
     note: (sentence) => assert.fail(`${where}: ${sentence}`),
     onRow: () => undefined,
   };

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { installPython } from '../../scripts/peer.ts';
 
 /** The amount that a client's program sends: an event of each kind, or a single one. */
 export type Amount = 'all' | 'one';
@@ -46,7 +47,10 @@ const wait_ms_max = 120_000;
 
 /** Installs the clients of Python (PyPI) and Go (its proxy) below the folder, once. */
 export async function installClients(folder: string): Promise<LanguageClient[]> {
-  const interpreter = await installPython(join(folder, 'sdks_python'));
+  const interpreter = await installPython(
+    'sdks_python',
+    python.map(([name, version]) => `${name}==${version}`),
+  );
   const program = await buildGo(join(folder, 'sdks_go'));
   const script = join(programs, 'send.py');
   return [
@@ -73,14 +77,6 @@ function sender(file: string, args: readonly string[]): LanguageClient['send'] {
     const { stdout } = await run(file, all, { timeout: wait_ms_max });
     return JSON.parse(stdout) as string[];
   };
-}
-
-async function installPython(folder: string): Promise<string> {
-  const interpreter = join(folder, 'bin', 'python');
-  if (!existsSync(interpreter)) await run('python3', ['-m', 'venv', folder]);
-  const wanted = python.map(([name, version]) => `${name}==${version}`);
-  await run(interpreter, ['-m', 'pip', 'install', '--quiet', ...wanted]);
-  return interpreter;
 }
 
 async function buildGo(cwd: string): Promise<string> {

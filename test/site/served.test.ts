@@ -52,6 +52,21 @@ test('each page of the docs is sent under its path, with a strict policy', async
   assert.deepEqual([status, headers['location']], [308, '/docs/']);
 });
 
+test('the name of a file, and a folder with or without its slash, lead to the page', async () => {
+  for (const [path, page] of [
+    ['errors.md', 'errors'],
+    ['README.md', ''],
+    ['destinations/README.md', 'destinations/'],
+    ['destinations', 'destinations/'],
+    ['errors/throttled/', 'errors/throttled'],
+  ] as const) {
+    const { status, headers } = await get(`/docs/${path}`);
+    assert.deepEqual([status, headers['location']], [308, `/docs/${page}`], path);
+  }
+  for (const path of ['nothing.md', 'nothing/'])
+    assert.equal((await get(`/docs/${path}`)).status, 404, path);
+});
+
 test('files of a page are kept for ever, and come packed to those who take it', async () => {
   const { text } = await get('/docs/');
   const paths = [...text.matchAll(/"(?:\.\/)?(assets\/[^"]+)"/g)].map(([, path]) => path!);

@@ -16,8 +16,9 @@ import { isSame, propertiesOf, sameJson } from './model.ts';
 import { filePlace, openers } from './places.ts';
 import type { TypedPlace } from './places.ts';
 
-/** Properties of events as they were sent, and the columns that they get. */
+/** Properties of events or groups as they were sent, and the columns that they get. */
 export type Sent = {
+  model: 'events' | 'groups';
   properties: { property: string; type: PropertyType }[];
   documents: string[];
   /** The properties of each document that no column takes; left out: they are not known. */
@@ -26,8 +27,12 @@ export type Sent = {
 
 type TypedProperty = { property: string; type: PropertyType; column: string };
 
-/** Makes events with at least so many values that do not fit their column. */
-export function makeConflicts(seed: number, conflicts: number): Sent {
+/** Makes events or groups with at least so many values that do not fit their column. */
+export function makeConflicts(
+  seed: number,
+  conflicts: number,
+  model: Sent['model'] = 'events',
+): Sent {
   const random = openRandom(seed, 0);
   const documents: string[] = [];
   const unfit: string[][] = [];
@@ -36,7 +41,7 @@ export function makeConflicts(seed: number, conflicts: number): Sent {
     documents.push(one.text);
     unfit.push(one.unfit);
   }
-  return { properties: typed_properties, documents, unfit };
+  return { model, properties: typed_properties, documents, unfit };
 }
 
 /**
@@ -63,13 +68,13 @@ export async function playTyped(
       assert.equal(unfit, expected, `${place.name}, ${where}: values that do not fit`);
       compared += compare(
         `${place.name}, ${where}`,
-        await readRows(place, typed),
+        await readRows(place, typed, sent),
         documents,
         typed,
       );
       say(
-        `${place.name}, ${where}: ${documents.size} events, ${typed.length} columns, ${unfit} ` +
-          'values that do not fit, none changed',
+        `${place.name}, ${where}: ${documents.size} ${sent.model}, ${typed.length} columns, ` +
+          `${unfit} values that do not fit, none changed`,
       );
     }
     return compared;
@@ -96,10 +101,11 @@ async function exportTo(
   { name, destination }: TypedPlace,
   sent: Sent,
 ): Promise<{ typed: TypedProperty[]; unfit: number }> {
-  const early = await addSchema(exporting, home, sent.properties.slice(0, half(sent)));
-  const made = await exporting.scheduled(home, { destination, columns: 'typed' }, 1);
+  const { model, properties } = sent;
+  const early = await addSchema(exporting, home, model, properties.slice(0, half(sent)));
+  const made = await exporting.scheduled(home, { destination, model, columns: 'typed' }, 1);
   await exporting.runAll(made.id);
-  const late = await addSchema(exporting, home, sent.properties.slice(half(sent)));
+  const late = await addSchema(exporting, home, model, properties.slice(half(sent)));
   await exporting.extend(made.id, 3);
   const runs = await exporting.runAll(made.id);
   assert.deepEqual([...new Set(runs.map(({ latest_error }) => latest_error))], [null]);
@@ -116,9 +122,11 @@ async function exportTo(
 async function addSchema(
   { harness }: QueryHarness,
   home: TestOrganization,
+  model: Sent['model'],
   properties: Sent['properties'],
 ): Promise<TypedProperty[]> {
-  const wanted = properties.map((one) => ({ source: 'event' as const, ...one }));
+  const source = model === 'events' ? 'event' : 'group';
+  const wanted = properties.map((one) => ({ source, ...one }) as const);
   const { columns } = await harness.deps.db.transaction((tx) =>
     addColumns(tx, home.project.id, wanted, null),
   );
@@ -128,7 +136,7 @@ async function addSchema(
 async function insertDocuments(
   { harness }: QueryHarness,
   home: TestOrganization,
-  { documents }: Sent,
+  { model, documents }: Sent,
 ): Promise<Map<string, string>> {
   const sent = new Map(documents.map((text) => [randomUUID() as string, text]));
   const values = [...sent].map(([uuid, properties], index) => {
@@ -136,10 +144,13 @@ async function insertDocuments(
     return {
       team_id: home.project.id,
       uuid,
-      event: 'e',
+      event: model === 'groups' ? '$groupidentify' : 'e',
       distinct_id: 'd',
       person_id: uuid,
-      properties,
+      properties:
+        model === 'groups'
+          ? `{"$group_type":"company","$group_key":"${uuid}","$group_set":${properties}}`
+          : properties,
       person_properties: '{}',
       elements_chain: '',
       timestamp: at,
@@ -153,16 +164,20 @@ async function insertDocuments(
 
 type StoredRow = { uuid: string; rest: string; values: ValueRow };
 
-async function readRows(place: TypedPlace, typed: TypedProperty[]): Promise<StoredRow[]> {
+async function readRows(
+  place: TypedPlace,
+  typed: TypedProperty[],
+  { model }: Sent,
+): Promise<StoredRow[]> {
   const rows = await place.read([
-    ownColumn('uuid', 'uuid'),
+    model === 'groups' ? ownColumn('group_key', 'text') : ownColumn('uuid', 'uuid'),
     ownColumn('properties_rest', 'json'),
     ...typed.map(({ column, type }) => ({ ...ownColumn(column, type), nullable: true })),
   ]);
   return rows.map(([uuid, rest, ...values]) => ({ uuid: uuid!, rest: rest!, values }));
 }
 
-/** Compares each property of each event with the one place where it must be. */
+/** Compares each property of each event or group with the one place where it must be. */
 function compare(
   where: string,
   rows: StoredRow[],

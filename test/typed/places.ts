@@ -39,7 +39,7 @@ export function filePlace(format: FileFormat) {
       },
       read: async (columns) => {
         const names = (await readdir(join(folder, prefix), { recursive: true })).filter((name) =>
-          /\.(?:parquet|jsonl|csv)$/.test(name),
+          /\.(?:parquet|avro|jsonl|csv)$/.test(name),
         );
         const rows: ValueRow[] = [];
         for (const name of names) {
@@ -140,6 +140,7 @@ async function mySqlPlace({ harness }: QueryHarness): Promise<TypedPlace | undef
 /** Opens each place; undefined where it cannot be had here. */
 export const openers: ((exporting: QueryHarness) => Promise<TypedPlace | undefined>)[] = [
   filePlace('Parquet'),
+  filePlace('Avro'),
   filePlace('JSONLines'),
   filePlace('CSV'),
   postgresPlace,

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';
-import { commonType } from '../../server/engine/model/schema/property_type.ts';
+import { widens } from '../../server/engine/model/schema/property_type.ts';
 import type { PropertyType } from '../../server/engine/model/schema/property_type.ts';
 import type { Sent } from './campaign.ts';
 import { propertiesOf, takes } from './model.ts';
@@ -58,7 +58,12 @@ export async function readRealData(folder: string): Promise<(Sent & { kind: stri
   return [...kinds]
     .toSorted(([, one], [, other]) => other.length - one.length)
     .slice(0, schemas_max)
-    .map(([kind, documents]) => ({ kind, documents, properties: learnt(documents) }));
+    .map(([kind, documents]) => ({
+      kind,
+      model: 'events',
+      documents,
+      properties: learnt(documents),
+    }));
 }
 
 const narrow: readonly PropertyType[] = ['boolean', 'integer', 'float', 'text', 'json'];
@@ -71,4 +76,16 @@ function learnt(documents: string[]): Sent['properties'] {
       if (type !== undefined) types.set(property, (types.get(property) ?? new Set()).add(type));
     }
   return [...types].map(([property, found]) => ({ property, type: commonType(found)! }));
+}
+
+/**
+ * Returns the narrowest type that takes the values of all of these, `json` where only that does;
+ * undefined for none.
+ */
+function commonType(types: Iterable<PropertyType>): PropertyType | undefined {
+  let common: PropertyType | undefined;
+  for (const type of types)
+    if (common === undefined || widens(common, type)) common = type;
+    else if (type !== common && !widens(type, common)) common = 'json';
+  return common;
 }

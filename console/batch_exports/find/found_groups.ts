@@ -12,7 +12,7 @@ export const found_states: Record<FoundState, State> = {
   missing: { word: 'Missing', tone: 'bad' },
   in_doubt: { word: 'In doubt', tone: 'warn' },
   not_told: { word: 'Cannot be told', tone: 'warn' },
-  under_way: { word: 'Under way', tone: 'muted', shape: 'play' },
+  under_way: { word: 'In progress', tone: 'muted', shape: 'play' },
   delivered: { word: 'Delivered', tone: 'good' },
   waiting: { word: 'Waiting', tone: 'muted', shape: 'glass' },
   excluded: { word: 'Excluded', tone: 'muted' },

@@ -61,7 +61,7 @@ function Place({ run, rows, close }: { run: BatchExportRun; rows: number; close:
   return (
     <section className="panel first_rows" aria-label="First rows">
       <div className="part_head">
-        <h2>Your first {counted(rows, 'row')} arrived</h2>
+        <h2>Your first {rows === 1 ? 'row' : counted(rows, 'row')} arrived</h2>
         <Button size="compact-sm" variant="default" onClick={close}>
           Close
         </Button>
@@ -69,7 +69,7 @@ function Place({ run, rows, close }: { run: BatchExportRun; rows: number; close:
       <p>
         {others > 0
           ? `${counted(run.records_completed ?? 0, 'row')} of them are in `
-          : 'They are in '}
+          : `${rows === 1 ? 'It is' : 'They are'} in `}
         <code>{placeOf(delivered)}</code>.
         {command !== undefined && (type === 'Iceberg' ? ' Read them in DuckDB. ' : ' Read them:')}
         {command !== undefined && type === 'Iceberg' && <KeyNote />}

@@ -78,6 +78,7 @@ test('typed columns are sent for what has some, with the schema that was accepte
   assert.deepEqual(sent({ schema_number: '8' }), { schema_number: 8 });
   assert.deepEqual(sent({ columns: '' }), { columns: null, new_columns: 'add' });
   assert.deepEqual(sent({ new_columns: 'add' }), { new_columns: 'add' });
+  assert.deepEqual(sent({ model: 'groups' }), { model: 'groups' });
   assert.deepEqual(sent({ model: 'sessions' }), {
     model: 'sessions',
     columns: null,

@@ -97,7 +97,7 @@ export const new_columns_choices: Record<BatchExport['new_columns'], string> = {
 
 /** Returns true if the properties of this model can be columns. */
 export function isTypable({ model, is_query }: Pick<Draft, 'model' | 'is_query'>): boolean {
-  return !is_query && (model === 'events' || model === 'persons');
+  return !is_query && ['events', 'persons', 'groups'].includes(model);
 }
 
 /** An answer also has the keys of the model, which nobody has chosen. */

@@ -81,6 +81,12 @@ function PropertyFields({ draft, change }: Pick<Given, 'draft' | 'change'>) {
       <ChoiceOf
         name="columns"
         label="Properties"
+        hint={
+          columns === 'typed'
+            ? 'Properties that you freeze in the event catalogue have columns. The others stay ' +
+              'in one column of JSON.'
+            : undefined
+        }
         value={columns}
         data={[
           { value: '', label: 'One column of JSON' },

@@ -37,12 +37,14 @@ export function TextOf({
 export function ChoiceOf({
   name,
   label,
+  hint,
   value,
   data,
   set,
 }: {
   name: string;
   label: string;
+  hint?: string | undefined;
   value: string;
   data: { value: string; label: string }[];
   set: (value: string) => void;
@@ -52,6 +54,7 @@ export function ChoiceOf({
     <NativeSelect
       name={name}
       label={label}
+      description={hint}
       error={error}
       value={value}
       data={data}

@@ -85,7 +85,12 @@ function OffsetFields({ draft, change }: Given) {
           name="offset_time"
           label="Time"
           value={draft.offset_time}
-          error={time_faults.find((one) => typeof one === 'string')}
+          // The API tells of hours and minutes, each as a number.
+          error={
+            time_faults.some((one) => typeof one === 'string')
+              ? 'Type a time, such as 06:00.'
+              : undefined
+          }
           set={(offset_time) => change({ offset_time })}
         />
       )}

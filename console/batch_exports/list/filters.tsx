@@ -1,12 +1,9 @@
 import { NativeSelect, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
+import { useRestedText } from '../../form/rested_text.ts';
 import { model_choices } from '../form/draft.ts';
 import type { ListSearch, OverviewPage } from './overview.ts';
-
-/** Milliseconds without a key press before the search starts. */
-const search_after_ms = 300;
 
 /** Filters and order of the list, stored in the address. */
 export function Filters({
@@ -72,19 +69,14 @@ function tagChoices(tags: OverviewPage['tags'], chosen: string | undefined) {
 
 /** A search by name, which starts after a short pause in typing. */
 export function SearchField({ value, set }: { value: string; set: (text: string) => void }) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => {
-    if (typed === value) return undefined;
-    const timer = setTimeout(() => set(typed), search_after_ms);
-    return () => clearTimeout(timer);
-  }, [typed, value, set]);
+  const [text, type] = useRestedText(value, set);
   return (
     <TextInput
       type="search"
       aria-label="Search by name"
       placeholder="Search by name"
-      value={typed}
-      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      value={text}
+      onChange={({ currentTarget }) => type(currentTarget.value)}
     />
   );
 }

@@ -2,7 +2,7 @@ import { Checkbox } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { useContext, useLayoutEffect, useRef, useState } from 'react';
+import { Fragment, useContext, useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
 import { useDestinationLabel, useInLabels } from '../../destinations/destinations.ts';
@@ -155,7 +155,9 @@ function Row({
       <span role="cell">
         {model} to {labelOf(destination_type)}
       </span>
-      <span role="cell">{scheduleWords(row, zone)}</span>
+      <span role="cell">
+        <Schedule words={scheduleWords(row, zone)} />
+      </span>
       {trouble !== undefined && (
         <span role="cell" className="export_trouble">
           <Sentence text={inLabels(trouble)} is_short />
@@ -163,4 +165,14 @@ function Row({
       )}
     </>
   );
+}
+
+/** A line may end within the name of a zone, but not within a word of that name. */
+function Schedule({ words }: { words: string }) {
+  return words.split(/(?<=[/_])/).map((part) => (
+    <Fragment key={part}>
+      {part}
+      <wbr />
+    </Fragment>
+  ));
 }

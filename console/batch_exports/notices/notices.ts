@@ -1,6 +1,4 @@
-import type { NoticeDelivery } from '../../../server/api/notice_deliveries/schema.ts';
 import { reading } from '../../http/reading.ts';
-import type { State } from '../state.ts';
 import { pathTo } from '../../http/path.ts';
 
 /** Number of deliveries on a page. */
@@ -28,10 +26,3 @@ export function oneDelivery(project_id: number, id: number) {
     is_busy: ({ outcome }) => outcome === 'pending',
   });
 }
-
-/** States of a delivery. */
-export const delivery_states: Record<NoticeDelivery['outcome'], State> = {
-  pending: { word: 'Under way', tone: 'muted' },
-  delivered: { word: 'Delivered', tone: 'good' },
-  given_up: { word: 'Given up', tone: 'bad' },
-};

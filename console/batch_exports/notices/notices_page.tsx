@@ -11,7 +11,8 @@ import { Sentence } from '../../page/text/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { counted } from '../../page/text/quantities.ts';
-import { delivery_states, noticeDeliveries, oneDelivery, page_size } from './notices.ts';
+import { delivery_states, event_words } from './notice_words.ts';
+import { noticeDeliveries, oneDelivery, page_size } from './notices.ts';
 import { pathTo } from '../../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/notices');
@@ -79,7 +80,7 @@ function Delivery({ delivery }: { delivery: NoticeDelivery }) {
   return (
     <div>
       <p>
-        <code>{event}</code> <Instant at={created_at} is_exact />{' '}
+        <strong>{event_words[event]}</strong> <Instant at={created_at} is_exact />{' '}
         <span className="muted">to {address ?? 'a webhook'}</span>
       </p>
       <p>
@@ -98,7 +99,7 @@ function Delivery({ delivery }: { delivery: NoticeDelivery }) {
             id,
           })}
           label="Send again"
-          about={`the notice ${event} of ${exactly(created_at, zone)}`}
+          about={`the notice “${event_words[event]}” of ${exactly(created_at, zone)}`}
           done={sent}
         />
       </p>

@@ -156,7 +156,7 @@ function Proven({ proof }: { proof: Proof }) {
   const overview = useQuery(overviewOf(String(row.team_id), row.id)).data?.results[0];
   const state = overview?.verification?.state;
   const found = useQuery(latestDeviations(ids)).data?.results ?? [];
-  const rest = restInWords(proof, Date.parse(row.start_at ?? row.created_at));
+  const rest = useRest(proof);
   return (
     <section aria-label="Proof">
       <p className="proof_sentence" role="status">
@@ -164,7 +164,7 @@ function Proven({ proof }: { proof: Proof }) {
       </p>
       <Through latest={latest} />
       {proof.totals.delivered === null && <p>{proof.detail}</p>}
-      {rest.length > 0 && (
+      {rest !== undefined && rest.length > 0 && (
         <dl className="facts">
           {rest.map(({ name, rows, tone }) => (
             <div key={name}>
@@ -174,10 +174,25 @@ function Proven({ proof }: { proof: Proof }) {
           ))}
         </dl>
       )}
-      {rest.some(({ name }) => name === before_export) && <Earlier />}
+      {rest?.some(({ name }) => name === before_export) === true && <Earlier />}
       <Periods proof={proof} />
     </section>
   );
+}
+
+/**
+ * Returns rows that are not simply delivered; undefined until those from before the export are
+ * counted.
+ */
+function useRest({ totals, by, after, before }: Proof) {
+  const { row, ids } = useExport();
+  const since = Date.parse(row.start_at ?? row.created_at);
+  const span = { from: Date.parse(after), to: Math.min(since, Date.parse(before)) };
+  const has_earlier =
+    by === 'inserted_at' && (totals.not_delivered ?? 0) > 0 && span.from < span.to;
+  const { data } = useQuery({ ...proofOf(ids, span, by), enabled: has_earlier });
+  if (!has_earlier) return restInWords(totals, 0);
+  return data && restInWords(totals, data.totals.not_delivered ?? 0);
 }
 
 /** Says why rows from before the export are not delivered, and how to deliver them. */

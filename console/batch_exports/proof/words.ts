@@ -106,20 +106,19 @@ export function scheduleInWords(
     };
   if (state === 'differing')
     return { text: `${counted(deviations, 'open finding')}.${agreed}${cycle}`, tone: 'bad' };
-  const what = accepted === 0 ? 'Everything' : 'Everything else';
-  const when = verified_at === null ? '' : ` at ${at(verified_at)}`;
-  return { text: `${what} was as delivered${when}.${agreed}${cycle}`, tone: 'good' };
+  const when = verified_at === null ? '' : `, at ${at(verified_at)},`;
+  const text = `The latest look${when} found what it read as delivered.${agreed}${cycle}`;
+  return { text, tone: 'good' };
 }
 
 /**
- * Counts rows that are not simply delivered; empty if all are. `since` (milliseconds) is when the
- * export began: only a backfill delivers rows ingested before.
+ * Counts rows that are not simply delivered; empty if all are. `earlier` of them were ingested
+ * before the export began: only a backfill delivers them.
  */
 export function restInWords(
-  { totals, periods, by }: Pick<Proof, 'totals' | 'periods' | 'by'>,
-  since: number,
+  totals: Proof['totals'],
+  earlier: number,
 ): { name: string; rows: number; tone: string }[] {
-  const earlier = by === 'timestamp' ? 0 : earlierRows(periods, since);
   const rest: [string, number | null, string][] = [
     ['Left out by the filter', totals.left_out, ''],
     ['Set aside', totals.set_aside, 'warn'],
@@ -136,12 +135,6 @@ export function restInWords(
 
 /** The name of rows ingested before the export began. */
 export const before_export = 'From before this export';
-
-function earlierRows(periods: Proof['periods'], since: number): number {
-  return periods
-    .filter(({ end_at }) => Date.parse(end_at) <= since)
-    .reduce((sum, { not_delivered }) => sum + (not_delivered ?? 0), 0);
-}
 
 /** Returns the finished share of a verification, from 0 to 100. */
 export function doneOf({ progress, finished_at }: Verification): number {

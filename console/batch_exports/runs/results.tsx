@@ -11,13 +11,16 @@ import { actionItems, items_at_once } from './bulk.ts';
 import type { ActionIds } from './bulk.ts';
 
 type Outcome = BulkActionItem['outcome'];
-const choices: { value: Outcome | ''; label: string }[] = [
+const words: Record<Outcome, string> = {
+  refused: 'Refused',
+  succeeded: 'Done',
+  unchanged: 'Already so',
+  pending: 'Pending',
+  aborted: 'Not started',
+};
+const choices = [
   { value: '', label: 'All' },
-  { value: 'refused', label: 'Refused' },
-  { value: 'succeeded', label: 'Done' },
-  { value: 'unchanged', label: 'So already' },
-  { value: 'pending', label: 'Still to come' },
-  { value: 'aborted', label: 'Left alone' },
+  ...Object.entries(words).map(([value, label]) => ({ value, label })),
 ];
 
 /**
@@ -113,7 +116,8 @@ function Listed({
                 '…'
               ) : (
                 <>
-                  {renderName(item)}: <span className={tones[item.outcome]}>{item.outcome}</span>
+                  {renderName(item)}:{' '}
+                  <span className={tones[item.outcome]}>{words[item.outcome]}</span>
                   {item.detail !== null && `, ${item.detail}`}
                 </>
               )}

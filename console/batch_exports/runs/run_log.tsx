@@ -1,9 +1,10 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useContext, useEffect, useState } from 'react';
+import { useContext, useState } from 'react';
 import type { LogEntry } from '../../../server/api/batch_exports/logs/schema.ts';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { useRestedText } from '../../form/rested_text.ts';
 import { Shown } from '../../page/shown.tsx';
 import { useDrawnDate } from '../../time/dates.ts';
 import { ZoneContext } from '../../time/instant.tsx';
@@ -21,8 +22,6 @@ const levels = {
 } as const;
 const page_size = 100;
 const limit_max = 500;
-/** Pause after typing before the search starts. */
-const rest_ms = 300;
 
 /** The log of a run, newest line first; updated while the run is in progress. */
 export function RunLog({ run }: { run: BatchExportRun }) {
@@ -119,13 +118,7 @@ function AttemptFilter({
 }
 
 function TextFilter({ text, set }: { text: string; set: (text: string) => void }) {
-  const [typed, setTyped] = useState(text);
-  useEffect(() => {
-    if (typed === text) return;
-    const timer = setTimeout(() => set(typed), rest_ms);
-    return () => clearTimeout(timer);
-    // oxlint-disable-next-line react/exhaustive-deps -- `set` is new with each drawing.
-  }, [typed, text]);
+  const [typed, type] = useRestedText(text, set);
   return (
     <TextInput
       size="xs"
@@ -133,7 +126,7 @@ function TextFilter({ text, set }: { text: string; set: (text: string) => void }
       value={typed}
       maxLength={1000}
       autoComplete="off"
-      onChange={({ target }) => setTyped(target.value)}
+      onChange={({ target }) => type(target.value)}
     />
   );
 }

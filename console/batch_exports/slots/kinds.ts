@@ -38,7 +38,7 @@ export const kinds = {
   not_asked: kind('No backfill', ''),
   outside: kind('Outside the schedule', '--map-quiet'),
   before: kind('Before this export', '--map-quiet', { lines: dots, ink: '--map-dots' }),
-  waiting: kind('Waiting', '--map-waiting'),
+  waiting: kind('To come', '--map-waiting'),
   delivered: kind('Delivered', '--map-delivered'),
   retried: kind('Delivered after retries', '--map-delivered', { is_marked: true }),
   under_way: kind('In progress', '--map-busy', { lines: levels }),

@@ -61,7 +61,7 @@ export function SlotReadout({
           </Button>
         )}
       </p>
-      {rested !== undefined && rested.from === cursor.from && rested.by === cursor.by && (
+      {rested?.from === cursor.from && rested.by === cursor.by && range.state !== 'waiting' && (
         <SlotRun slot={rested} />
       )}
     </div>

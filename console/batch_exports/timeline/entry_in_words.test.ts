@@ -61,3 +61,9 @@ test('"Run now" is not called a backfill', () => {
   assert.equal(title({}), 'Run now ended: Completed');
   assert.equal(title({ is_run_now: false, has_ended: false }), 'Backfill begun');
 });
+
+test('a notice has the words of the page Notices', () => {
+  const notice = { id: 'one', event: 'paused_automatically', detail: 'It failed.' } as const;
+  const { title } = entryInWords({ ...entry({}), runs: null, notice }, 'UTC');
+  assert.equal(title, 'Notice: Paused by the server');
+});

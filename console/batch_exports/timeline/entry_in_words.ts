@@ -1,6 +1,7 @@
 import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
 import { counted, inBytes } from '../../page/text/quantities.ts';
 import { written } from '../../time/words.ts';
+import { event_words } from '../notices/notice_words.ts';
 import { run_states } from '../state.ts';
 import type { State } from '../state.ts';
 
@@ -32,7 +33,7 @@ export function entryInWords(
     };
   }
   if (notice !== null)
-    return { title: `Notice ${notice.event}`, tone: 'warn', detail: notice.detail };
+    return { title: `Notice: ${event_words[notice.event]}`, tone: 'warn', detail: notice.detail };
   const { activity, user } = change!;
   return {
     title: activity.charAt(0).toUpperCase() + activity.slice(1).replaceAll('_', ' '),

@@ -63,16 +63,20 @@ export function stateOfDelivery({
   is_enabled,
   failures,
   retry_at,
+  set_aside,
   error,
 }: {
   is_enabled: boolean;
   failures: number | null;
   retry_at: string | null;
+  /** The events that the tool did not take, and that wait for a decision. */
+  set_aside: number;
   error: string | undefined;
 }): State {
   if (!is_enabled) return { word: 'Off', tone: 'muted', shape: 'pause' };
   if (error !== undefined) return { word: 'Waiting for you', tone: 'bad' };
   if (retry_at !== null || (failures ?? 0) > 0)
     return { word: 'Retrying', tone: 'warn', shape: 'turn' };
+  if (set_aside > 0) return { word: 'Partly delivered', tone: 'warn', shape: 'half' };
   return { word: 'Delivering', tone: 'good' };
 }

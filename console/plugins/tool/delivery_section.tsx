@@ -4,6 +4,7 @@ import { StateMark } from '../../batch_exports/state_mark.tsx';
 import { Figures } from '../../page/figures.tsx';
 import { Section } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
+import { counted } from '../../page/text/quantities.ts';
 import { Instant } from '../../time/instant.tsx';
 import { pluginMetrics } from '../plugins.ts';
 import { deliveryOf, stateOfDelivery } from './deliveries.ts';
@@ -24,7 +25,7 @@ export function DeliverySection({
   const query = useQuery(deliveryOf(given));
   const metrics = useQuery(pluginMetrics(given.project_id, given.config_id));
   // A destination with its own code only has charts.
-  const counted = (label: string, name: string): [string, string][] => {
+  const figure = (label: string, name: string): [string, string][] => {
     const found = metrics.data?.results.find((one) => one.name === name);
     return found === undefined ? [] : [[label, found.value.toLocaleString('en')]];
   };
@@ -34,27 +35,31 @@ export function DeliverySection({
         {({ delivered_until, retry_at, failures, set_aside }) => (
           <>
             <p>
-              <StateMark state={stateOfDelivery({ ...given, error, failures, retry_at })} />{' '}
+              <StateMark
+                state={stateOfDelivery({ ...given, error, failures, retry_at, set_aside })}
+              />{' '}
               {delivered_until === null ? (
                 'Nothing is delivered before it is switched on.'
               ) : (
                 <>
-                  Delivered all events stored before <Instant at={delivered_until} is_exact />.
+                  {set_aside === 0 ? 'Delivered' : 'Delivered or set aside'} all events stored
+                  before <Instant at={delivered_until} is_exact />.
                 </>
               )}
               {retry_at !== null && (
                 <>
                   {' '}
                   <span className="warn">
-                    {failures} failures in a row. Next try at <Instant at={retry_at} is_exact />.
+                    {counted(failures ?? 0, 'failure')} in a row. Next try at{' '}
+                    <Instant at={retry_at} is_exact />.
                   </span>
                 </>
               )}
             </p>
             <Figures
               figures={[
-                ...counted('Delivered', 'delivered'),
-                ...counted('Retried', 'retried'),
+                ...figure('Delivered', 'delivered'),
+                ...figure('Retried', 'retried'),
                 ['Set aside now', set_aside.toLocaleString('en')],
               ]}
             />

@@ -6,6 +6,7 @@ import { StateMark } from '../../batch_exports/state_mark.tsx';
 import { TextField } from '../../form/fields.tsx';
 import { Form } from '../../form/form.tsx';
 import { MomentInput } from '../../form/moment_input.tsx';
+import { numberOf } from '../../form/values.ts';
 import type { Values } from '../../form/values.ts';
 import { pathTo } from '../../http/path.ts';
 import { counted, inTime } from '../../page/text/quantities.ts';
@@ -113,12 +114,9 @@ function NewReplayForm({ given }: { given: Given }) {
     ...momentsOf({ start_at: start, end_at: end }, zone),
     ...restOf(values),
   });
-  const change = (set: (text: string) => void) => (text: string) => {
-    setPlan(undefined);
-    set(text);
-  };
+  // A number that was counted is of the fields as they were.
   return (
-    <>
+    <div onInput={() => setPlan(undefined)}>
       <Form
         path={pathTo(`${of}replays/`, idsOf(given))}
         part="count"
@@ -134,19 +132,19 @@ function NewReplayForm({ given }: { given: Given }) {
           label="Stored from"
           description="If empty, from the beginning."
           value={start}
-          set={change(setStart)}
+          set={setStart}
         />
         <MomentInput
           name="end_at"
           label="Stored until"
           description="If empty, until you switched it on, because it gets later events live."
           value={end}
-          set={change(setEnd)}
+          set={setEnd}
         />
         <NamesAndRate />
       </Form>
       {plan !== undefined && <StartForm {...{ plan, given }} started={() => setPlan(undefined)} />}
-    </>
+    </div>
   );
 }
 
@@ -183,7 +181,7 @@ function StartForm({
   const done = useDone();
   return (
     <>
-      <p role="status">
+      <p role="status" className="after_form">
         {counted(total, 'event')}, which takes at least {inTime(total / rate)}. The tool gets events
         a second time that it had before. Some tools refuse old events.
       </p>
@@ -225,6 +223,6 @@ function restOf(values: Values): Pick<NewReplay, 'events' | 'rate'> {
     .filter((name) => name !== '');
   return {
     ...(names.length === 0 ? {} : { events: names }),
-    ...(textOf('rate') === '' ? {} : { rate: Number(textOf('rate')) }),
+    ...(textOf('rate') === '' ? {} : { rate: numberOf(textOf('rate')) }),
   };
 }

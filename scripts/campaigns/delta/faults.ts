@@ -11,9 +11,9 @@ import { drawsOf } from '../../../test/factories/events/generated_json.ts';
 import type { Draw } from '../../../test/factories/events/generated_json.ts';
 import { delivery_rows, keysOf, openTable } from './attempts.ts';
 import type { Asked, Done, Fate } from './attempts.ts';
-import type { Row, startPeer } from './peer.ts';
+import type { Row, startDeltaPeer } from './peer.ts';
 
-type Peer = Awaited<ReturnType<typeof startPeer>>;
+type Peer = Awaited<ReturnType<typeof startDeltaPeer>>;
 
 const fates: Fate[] = ['answered', 'never sent', 'answer lost', 'late'];
 /** Commits that the other writer makes in a row, and rows of each. */

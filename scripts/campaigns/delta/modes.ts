@@ -5,9 +5,9 @@ import type { Draw } from '../../../test/factories/events/generated_json.ts';
 import { openDeltaTable } from '../../../server/engine/exports/lake_maintenance/delta/delta_table.ts';
 import { maintainDeltaTable } from '../../../server/engine/exports/lake_maintenance/delta/delta_work.ts';
 import { verifyExports } from '../../../server/engine/exports/verification/verify_exports.ts';
-import type { Reading, Row, startPeer } from './peer.ts';
+import type { Reading, Row, startDeltaPeer } from './peer.ts';
 
-type Peer = Awaited<ReturnType<typeof startPeer>>;
+type Peer = Awaited<ReturnType<typeof startDeltaPeer>>;
 type Sent = { id: string; event: string; micros: bigint; version: number };
 
 const query =

@@ -1,10 +1,8 @@
-import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { root } from '../../child.ts';
+import { installPython, startPeer } from '../../peer.ts';
 
 /** A row as a reader gives it. */
 export type Row = Record<string, string | number | boolean | null>;
@@ -37,15 +35,9 @@ const jars = [
   'org/antlr/antlr4-runtime/4.13.1/antlr4-runtime-4.13.1.jar',
 ];
 
-const run = promisify(execFile);
-
 /** Starts a process with readers and writers of others; installs them into peers/delta/ once. */
-export async function startPeer(python: string) {
-  const folder = join(root, 'peers', 'delta', 'venv');
-  const interpreter = join(folder, 'bin', 'python');
-  if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
-  const quiet = ['--quiet', '--disable-pip-version-check'];
-  await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
+export async function startDeltaPeer(python: string) {
+  const interpreter = await installPython('delta/venv', packages, python);
   const jar_folder = join(root, 'peers', 'delta', 'jars');
   await mkdir(jar_folder, { recursive: true });
   for (const jar of jars) {
@@ -56,24 +48,12 @@ export async function startPeer(python: string) {
     if (answer.ok) await writeFile(path, await answer.bytes());
   }
   const script = join(import.meta.dirname, 'peer.py');
-  const child = spawn(interpreter, [script, jar_folder], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ask = async (asked: Record<string, unknown>) => {
-    child.stdin.write(`${JSON.stringify(asked)}\n`);
-    const found: Record<string, unknown>[] = [];
-    for (;;) {
-      const { value, done } = await lines.next();
-      if (done === true) throw new Error('The peer ended.');
-      const answer = JSON.parse(value) as Record<string, unknown>;
-      if (Object.keys(answer).length === 0) return found;
-      found.push(answer);
-    }
-  };
+  const { ask, stop } = startPeer(interpreter, [script, jar_folder]);
   return {
-    read: async (table: string) => (await ask({ table })) as unknown as Reading[],
+    read: (table: string) => ask<Reading>({ table }),
     /** Commits as another writer does, one after the other. */
     append: async (table: string, append: number, rows: number) =>
-      (await ask({ table, append, rows }))[0] as { done: number; refused: number },
+      (await ask<{ done: number; refused: number }>({ table, append, rows }))[0]!,
     /** Changes the event of a key. */
     update: (table: string, update: string, event: string) => ask({ table, update, event }),
     /** Adds a row. */
@@ -81,10 +61,6 @@ export async function startPeer(python: string) {
       table: string,
       { micros, ...row }: { id: string; event: string; version: number; micros: bigint },
     ) => ask({ table, add: { ...row, micros: String(micros) } }),
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.stdin.end();
-      await ended;
-    },
+    stop,
   };
 }

@@ -1,9 +1,10 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { root } from '../../child.ts';
+import { installPython, startPeer } from '../../peer.ts';
+import type { Peer } from '../../peer.ts';
 
 /** A row by the names of its columns: instants and whole numbers are text. */
 export type Row = Record<string, string | number | boolean | null>;
@@ -18,9 +19,6 @@ export type Reading = {
   error?: string;
   skipped?: string;
 };
-
-/** Readers that answer questions, one after the other. */
-type Peer = { read(asked: Record<string, unknown>): Promise<Reading[]>; stop(): Promise<void> };
 
 /** Packages that pip installs. */
 export const packages = [
@@ -56,9 +54,9 @@ export const jar = jarOf(jar_name);
 export async function startReaders(python: string, is_bucket: boolean): Promise<Peer> {
   const all = [await startPython(python, is_bucket), ...(is_bucket ? [] : [await startGo()])];
   return {
-    read: async (asked) => {
-      const found: Reading[] = [];
-      for (const one of all) found.push(...(await one.read(asked)));
+    ask: async <Answer>(asked: unknown) => {
+      const found: Answer[] = [];
+      for (const one of all) found.push(...(await one.ask<Answer>(asked)));
       return found;
     },
     stop: async () => void (await Promise.all(all.map((one) => one.stop()))),
@@ -66,13 +64,9 @@ export async function startReaders(python: string, is_bucket: boolean): Promise<
 }
 
 async function startPython(python: string, is_bucket: boolean): Promise<Peer> {
-  const folder = join(peers, 'venv');
-  const interpreter = join(folder, 'bin', 'python');
-  if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
   await fetchJar(jar_name);
   if (is_bucket) await fetchJar(bucket_jar_name);
-  const quiet = ['--quiet', '--disable-pip-version-check'];
-  await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
+  const interpreter = await installPython('lake/venv', packages, python);
   const used = [jar_name, ...(is_bucket ? [bucket_jar_name] : [])].map(jarOf).join();
   return startPeer(interpreter, [join(import.meta.dirname, 'read.py'), used]);
 }
@@ -106,32 +100,10 @@ function isMissing(program: string, ...given: string[]): boolean {
 
 function skipped(reader: string, why: string): Peer {
   return {
-    read: async ({ ways, create }) =>
-      (ways ?? create) === undefined ? [{ reader, skipped: why }] : [],
+    ask: async <Answer>(asked: unknown) => {
+      const { ways, create } = asked as { ways?: unknown; create?: unknown };
+      return (ways ?? create) === undefined ? [{ reader, skipped: why } as Answer] : [];
+    },
     stop: async () => undefined,
-  };
-}
-
-/** A process that takes a question a line, and ends its answers with an empty object. */
-function startPeer(program: string, given: string[]): Peer {
-  const child = spawn(program, given, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return {
-    read: async (asked) => {
-      child.stdin.write(`${JSON.stringify(asked)}\n`);
-      const found: Reading[] = [];
-      for (;;) {
-        const { value, done } = await lines.next();
-        if (done === true) throw new Error('The readers ended.');
-        const reading = JSON.parse(value) as Reading;
-        if (reading.reader === undefined) return found;
-        found.push(reading);
-      }
-    },
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.stdin.end();
-      await ended;
-    },
   };
 }

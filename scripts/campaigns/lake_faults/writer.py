@@ -92,4 +92,5 @@ for line in sys.stdin:
             }
     except Exception as error:  # noqa: BLE001
         answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(answer), flush=True)
+    print(json.dumps(answer))
+    print("{}", flush=True)

@@ -1,12 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
-import { root } from '../../child.ts';
+import { installPython, startPeer } from '../../peer.ts';
 
 const packages = ['pyiceberg[pyarrow]==0.12.0'];
-const run = promisify(execFile);
 
 /** A table as the foreign writer finds it. */
 export type WrittenTable = { client: Record<string, string>; table: string };
@@ -27,22 +22,12 @@ export type Writer = {
 
 /** Starts the writer, and installs PyIceberg into peers/lake_faults/ once. */
 export async function startWriter(python: string): Promise<Writer> {
-  const folder = join(root, 'peers', 'lake_faults');
-  const interpreter = join(folder, 'bin', 'python');
-  if (!existsSync(interpreter)) await run(python, ['-m', 'venv', folder]);
-  const quiet = ['--quiet', '--disable-pip-version-check'];
-  await run(interpreter, ['-m', 'pip', 'install', ...quiet, ...packages]);
-  const child = spawn(interpreter, [join(import.meta.dirname, 'writer.py')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const interpreter = await installPython('lake_faults', packages, python);
+  const peer = startPeer(interpreter, [join(import.meta.dirname, 'writer.py')]);
   let conflicts = 0;
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (asked: Record<string, unknown>) => {
-    child.stdin.write(`${JSON.stringify(asked)}\n`);
-    const { value, done } = await lines.next();
-    if (done === true) throw new Error('The foreign writer ended.');
-    const answer = JSON.parse(value) as { error?: string; conflicts?: number };
+    const [answer = {}] = await peer.ask<{ error?: string; conflicts?: number }>(asked);
     if (answer.error !== undefined) throw new Error(`PyIceberg: ${answer.error}`);
     conflicts += answer.conflicts ?? 0;
     return answer as unknown;
@@ -59,10 +44,6 @@ export async function startWriter(python: string): Promise<Writer> {
     compact: async (table) => void (await inTurn({ ...table, command: 'compact' })),
     check: async (table) => (await inTurn({ ...table, command: 'check' })) as Checked,
     conflicts: () => conflicts,
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.stdin.end();
-      await ended;
-    },
+    stop: peer.stop,
   };
 }

@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../../child.ts';
+import { installPython } from '../../peer.ts';
 import { run } from './build.ts';
 
-const python = join(root, 'peers/release/python');
 const packages = [
   'securesystemslib[crypto]==1.6.0',
   'in-toto-attestation==0.9.3',
@@ -25,11 +24,10 @@ export function checkRelease(folder: string, release: string): void {
 }
 
 /** Checks provenance and CycloneDX by three packages of Python, which it installs in peers/. */
-export function checkByPython(folder: string, release: string): void {
-  if (!existsSync(join(python, 'bin/python'))) run('python3', ['-m', 'venv', python]);
-  run(join(python, 'bin/pip'), ['install', '--quiet', ...packages]);
+export async function checkByPython(folder: string, release: string): Promise<void> {
+  const interpreter = await installPython('release/python', packages);
   const script = join(import.meta.dirname, 'check.py');
-  process.stdout.write(run(join(python, 'bin/python'), [script, folder, release]));
+  process.stdout.write(run(interpreter, [script, folder, release]));
 }
 
 function checkByCosign(folder: string, release: string): void {

@@ -1,17 +1,17 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import type { Change } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { notFound, unauthenticated } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
+import type { Change } from '../../platform/activity/changes.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import {
   CreateOptions,
@@ -48,43 +48,22 @@ const config = { scope: 'user:write', session: true, own_account: true } as cons
  * Routes of `/api/users/@me/passkeys/`: list, retrieve, begin and finish to create, rename, remove.
  */
 export function passkeyRoutes(app: FastifyInstance, deps: Deps): void {
-  listRoute(app, deps);
-  retrieveRoute(app, deps);
+  listRoute(app);
   beginRoute(app, deps);
   finishRoute(app, deps);
-  renameRoutes(app);
+  recordRoutes(app);
   removeRoute(app, deps);
 }
 
-function listRoute(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    list,
-    {
-      config: reading,
-      schema: {
-        summary: 'List your passkeys, newest first',
-        operationId: 'users_me_passkeys_list',
-        querystring: PageQuery,
-        response: { 200: pageOf(Passkey) },
-      },
-    },
-    (request) => answerPage<PasskeyRow>(request, db, listPasskeys(personOf(request).user_id)),
-  );
-}
-
-function retrieveRoute(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    one,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve one of your passkeys',
-        operationId: 'users_me_passkeys_retrieve',
-        response: { 200: Passkey },
-      },
-    },
-    (request) => getPasskey(db, request),
-  );
+function listRoute(app: FastifyInstance): void {
+  addList(app, {
+    url: list,
+    config: reading,
+    summary: 'List your passkeys, newest first',
+    operationId: 'users_me_passkeys_list',
+    answer: Passkey,
+    rows: (request) => listPasskeys(personOf(request).user_id),
+  });
 }
 
 function beginRoute(app: FastifyInstance, deps: Deps): void {
@@ -126,70 +105,66 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function finishRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    list,
-    {
-      config: { ...config, no_store: true },
-      schema: {
-        summary: "Finish creating a passkey with the browser's answer",
-        description:
-          'From now on it signs you in without a password, and is a second factor for the ' +
-          'password. With the first second factor you get the recovery codes, once.',
-        operationId: 'users_me_passkeys_create',
-        body: PasskeyCreate,
-        response: { 201: NewPasskey },
-      },
+  addWrite(app, {
+    url: list,
+    config: { ...config, no_store: true },
+    summary: "Finish creating a passkey with the browser's answer",
+    description:
+      'From now on it signs you in without a password, and is a second factor for the ' +
+      'password. With the first second factor you get the recovery codes, once.',
+    operationId: 'users_me_passkeys_create',
+    body: PasskeyCreate,
+    response: { 201: NewPasskey },
+    work: async ({ request, tx, record, afterwards }) => {
+      const user = await findIdentityById(tx, personOf(request).user_id, 'lock');
+      if (user === undefined)
+        throw unauthenticated('authentication_failed', 'The account has been closed.');
+      const created = await createPasskey(tx, deps, request, user, body(request, PasskeyCreate));
+      // Creating a passkey proves that the person has it.
+      await noteSecondFactor(tx, request.caller.session_id, deps.clock.now());
+      await deps.outbox.post({ tx, afterwards }, [
+        { message: noticeMail(user.email, 'passkey_created') },
+      ]);
+      const is_first = !user.has_second_factor;
+      record(
+        passkeyEntry(request, 'created', created, [
+          ...changesOf(undefined, created),
+          ...(is_first ? changesOf({ is_2fa_enabled: false }, { is_2fa_enabled: true }) : []),
+        ]),
+      );
+      const codes = is_first ? await replaceRecoveryCodes(tx, deps.secrets, user.id) : [];
+      return { ...created, recovery_codes: isValidateOnly(request) ? [] : codes };
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record, afterwards) => {
-        const user = await findIdentityById(tx, personOf(request).user_id, 'lock');
-        if (user === undefined)
-          throw unauthenticated('authentication_failed', 'The account has been closed.');
-        const created = await createPasskey(tx, deps, request, user, body(request, PasskeyCreate));
-        // Creating a passkey proves that the person has it.
-        await noteSecondFactor(tx, request.caller.session_id, deps.clock.now());
-        await deps.outbox.post({ tx, afterwards }, [
-          { message: noticeMail(user.email, 'passkey_created') },
-        ]);
-        const is_first = !user.has_second_factor;
-        record(
-          passkeyEntry(request, 'created', created, [
-            ...changesOf(undefined, created),
-            ...(is_first ? changesOf({ is_2fa_enabled: false }, { is_2fa_enabled: true }) : []),
-          ]),
-        );
-        const codes = is_first ? await replaceRecoveryCodes(tx, deps.secrets, user.id) : [];
-        return { ...created, recovery_codes: isValidateOnly(request) ? [] : codes };
-      }),
-  );
+  });
 }
 
-function renameRoutes(app: FastifyInstance): void {
-  const rename =
-    (body_schema: typeof PasskeyPatch | typeof PasskeyPut) =>
-    (request: FastifyRequest, reply: FastifyReply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const before = await getPasskey(tx, request, 'lock');
-        ifMatch(request, before);
-        const { name = before.name } = body(request, body_schema);
-        if (name !== before.name) await renamePasskey(tx, before.id, name);
-        const after = { ...before, name };
-        record(passkeyEntry(request, 'updated', after, changesOf(before, after)), before);
-        return after;
-      });
-  const schema = { summary: 'Give one of your passkeys another name', response: { 200: Passkey } };
-  app.patch(
-    one,
+function recordRoutes(app: FastifyInstance): void {
+  addRecord(
+    app,
     {
-      config,
-      schema: { ...schema, operationId: 'users_me_passkeys_partial_update', body: PasskeyPatch },
+      url: one,
+      answer: Passkey,
+      reading,
+      changing: config,
+      get: getPasskey,
+      entry: (activity, before, after, _, request) =>
+        passkeyEntry(request, activity, after!, changesOf(before, after)),
     },
-    rename(PasskeyPatch),
-  );
-  app.put(
-    one,
-    { config, schema: { ...schema, operationId: 'users_me_passkeys_update', body: PasskeyPut } },
-    rename(PasskeyPut),
+    {
+      retrieve: {
+        summary: 'Retrieve one of your passkeys',
+        operationId: 'users_me_passkeys_retrieve',
+      },
+      change: {
+        summary: 'Give one of your passkeys another name',
+        patch: { operationId: 'users_me_passkeys_partial_update', body: PasskeyPatch },
+        put: { operationId: 'users_me_passkeys_update', body: PasskeyPut },
+        apply: async ({ tx, request, before, schema }) => {
+          const { name = before.name } = body(request, schema);
+          if (name !== before.name) await renamePasskey(tx, before.id, name);
+        },
+      },
+    },
   );
 }
 

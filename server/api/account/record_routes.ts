@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
@@ -9,6 +9,7 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { clearSessionCookie } from '../../platform/http/caller/session.ts';
 import { write } from '../../platform/http/write.ts';
+import { addRecord } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { accountChanges, accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
@@ -23,51 +24,27 @@ const mascot_config_length_max = 10_000;
 
 /** Routes of `/api/users/@me/`: retrieve, change, delete. */
 export function recordRoutes(app: FastifyInstance, deps: Deps): void {
-  const { clock, db } = deps;
-  app.get(
-    url,
+  const { clock } = deps;
+  addRecord(
+    app,
     {
-      config: { scope: 'user:read' },
-      schema: {
-        summary: 'Retrieve your account',
-        operationId: 'users_me_retrieve',
-        response: { 200: Account },
+      url,
+      answer: Account,
+      reading: { scope: 'user:read' },
+      changing: { scope: 'user:write', own_account: true },
+      get: (db: Queryable, request, lock) => getAccount(db, request, isoInstant(clock.now()), lock),
+      entry: (_, before, after) => accountEntry('updated', after!, accountChanges(before, after)),
+    },
+    {
+      retrieve: { summary: 'Retrieve your account', operationId: 'users_me_retrieve' },
+      change: {
+        summary:
+          'Change the sent fields of your account; address and password have their own routes',
+        patch: { operationId: 'users_me_partial_update', body: AccountPatch },
+        put: { operationId: 'users_me_update', body: AccountPatch },
+        apply: ({ tx, request, before }) => updateUser(tx, before.id, readChanges(request)),
       },
     },
-    (request) => getAccount(db, request, isoInstant(clock.now())),
-  );
-
-  const change = (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
-      const now = isoInstant(clock.now());
-      const before = await getAccount(tx, request, now, 'lock');
-      ifMatch(request, before);
-      const changes = readChanges(request);
-      await updateUser(tx, before.id, changes);
-      const after = await getAccount(tx, request, now);
-      record(accountEntry('updated', before, accountChanges(before, after)), before);
-      return after;
-    });
-  const changing = {
-    summary: 'Change the sent fields of your account; address and password have their own routes',
-    body: AccountPatch,
-    response: { 200: Account },
-  };
-  app.patch(
-    url,
-    {
-      config: { scope: 'user:write', own_account: true },
-      schema: { ...changing, operationId: 'users_me_partial_update' },
-    },
-    change,
-  );
-  app.put(
-    url,
-    {
-      config: { scope: 'user:write', own_account: true },
-      schema: { ...changing, operationId: 'users_me_update' },
-    },
-    change,
   );
   deleteRoute(app, deps);
 }

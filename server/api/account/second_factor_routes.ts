@@ -9,6 +9,7 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import { createTotpSecret, stepOfCode, totpUrl } from '../../platform/passwords/totp.ts';
 import { noteSecondFactor } from '../sessions/store.ts';
 import { accountEntry } from './activity.ts';
@@ -83,58 +84,49 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
 
 function finishRoute(app: FastifyInstance, deps: Deps): void {
   const { secrets, clock } = deps;
-  app.post(
-    `${url}confirm/`,
-    {
-      config,
-      schema: {
-        summary:
-          'Finish setting up the second factor with a code of the app; gives the recovery ' +
-          'codes, once, unless you have some for a passkey',
-        operationId: 'users_me_totp_confirm_create',
-        body: TotpCode,
-        response: { 200: RecoveryCodes },
-      },
-    },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record, afterwards) => {
-        const user = await findIdentityById(tx, personOf(request).user_id, 'lock');
-        const { code } = body(request, TotpCode);
-        if (user === undefined || user.totp_secret === null)
-          throw conflict('No second factor is being set up. Request its secret first.');
-        if (user.has_totp) throw conflict('The second factor is set up already.');
-        const now = clock.now();
-        const step = stepOfCode(
-          secrets.open(user.totp_secret, totpSealContext(user.id)),
-          code,
-          now,
+  addWrite(app, {
+    url: `${url}confirm/`,
+    config,
+    summary:
+      'Finish setting up the second factor with a code of the app; gives the recovery ' +
+      'codes, once, unless you have some for a passkey',
+    operationId: 'users_me_totp_confirm_create',
+    body: TotpCode,
+    response: { 200: RecoveryCodes },
+    work: async ({ request, tx, record, afterwards }) => {
+      const user = await findIdentityById(tx, personOf(request).user_id, 'lock');
+      const { code } = body(request, TotpCode);
+      if (user === undefined || user.totp_secret === null)
+        throw conflict('No second factor is being set up. Request its secret first.');
+      if (user.has_totp) throw conflict('The second factor is set up already.');
+      const now = clock.now();
+      const step = stepOfCode(secrets.open(user.totp_secret, totpSealContext(user.id)), code, now);
+      if (step === undefined)
+        throw invalid(
+          'code',
+          'invalid_input',
+          'This is not the current code of the app: check the clocks of both devices.',
         );
-        if (step === undefined)
-          throw invalid(
-            'code',
-            'invalid_input',
-            'This is not the current code of the app: check the clocks of both devices.',
-          );
-        await confirmTotp(tx, user.id, step, isoInstant(now));
-        await noteSecondFactor(tx, request.caller.session_id, now);
-        await deps.outbox.post({ tx, afterwards }, [
-          { message: noticeMail(user.email, 'second_factor_set_up') },
-        ]);
-        record(
-          accountEntry(
-            'set_up_second_factor',
-            user,
-            changesOf(
-              { is_2fa_enabled: user.has_second_factor, is_totp_enabled: false },
-              { is_2fa_enabled: true, is_totp_enabled: true },
-            ),
+      await confirmTotp(tx, user.id, step, isoInstant(now));
+      await noteSecondFactor(tx, request.caller.session_id, now);
+      await deps.outbox.post({ tx, afterwards }, [
+        { message: noticeMail(user.email, 'second_factor_set_up') },
+      ]);
+      record(
+        accountEntry(
+          'set_up_second_factor',
+          user,
+          changesOf(
+            { is_2fa_enabled: user.has_second_factor, is_totp_enabled: false },
+            { is_2fa_enabled: true, is_totp_enabled: true },
           ),
-        );
-        if (user.has_second_factor) return { recovery_codes: [] };
-        const recovery_codes = await replaceRecoveryCodes(tx, secrets, user.id);
-        return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
-      }),
-  );
+        ),
+      );
+      if (user.has_second_factor) return { recovery_codes: [] };
+      const recovery_codes = await replaceRecoveryCodes(tx, secrets, user.id);
+      return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
+    },
+  });
 }
 
 function removeRoute(app: FastifyInstance, deps: Deps): void {

@@ -1,15 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { refuseRevival } from '../../platform/http/caller/key_rules.ts';
+import { refuseRevival, shownOnce } from '../../platform/http/caller/key_rules.ts';
 import { missing, notFound } from '../../platform/http/errors.ts';
-import { ifMatch } from '../../platform/http/etag.ts';
-import { isValidateOnly } from '../../platform/http/lists/query.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { confirmCaller } from '../../platform/http/confirm_access.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { write } from '../../platform/http/write.ts';
+import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
+import type { Records } from '../../platform/http/records.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { consentRoutes } from './agents/consent_routes.ts';
 import { metadataRoutes } from './agents/metadata_routes.ts';
@@ -55,7 +53,7 @@ export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
   currentRoute(app, deps);
   listRoutes(app, deps);
   recordRoutes(app, deps);
-  changeRoutes(app, deps);
+  rollRoute(app, deps);
   organizationKeyRoutes(app, deps);
   metadataRoutes(app, deps);
   consentRoutes(app, deps);
@@ -83,67 +81,75 @@ function currentRoute(app: FastifyInstance, { db }: Deps): void {
   );
 }
 
-function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
-  app.get(
-    list,
-    {
-      config: reading,
-      schema: {
-        summary: 'List your keys, newest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(ApiKey) },
-      },
-    },
-    (request) => answerPage<ApiKeyRow>(request, db, listApiKeys(personOf(request))),
-  );
+function listRoutes(app: FastifyInstance, { secrets, clock }: Deps): void {
+  addList(app, {
+    url: list,
+    config: reading,
+    summary: 'List your keys, newest first',
+    answer: ApiKey,
+    rows: (request) => listApiKeys(personOf(request)),
+  });
 
-  app.post(
-    list,
-    {
-      config: { ...writing, no_store: true },
-      schema: { summary: 'Create a key', body: ApiKeyCreate, response: { 201: NewApiKey } },
+  addWrite(app, {
+    url: list,
+    config: { ...writing, no_store: true },
+    summary: 'Create a key',
+    body: ApiKeyCreate,
+    response: { 201: NewApiKey },
+    work: async ({ request, tx, record }) => {
+      const { user_id } = personOf(request);
+      const now_ms = clock.now();
+      await lockOwner(tx, user_id);
+      await confirmCaller(tx, request);
+      const given = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
+      const fields = keptToReach(personOf(request), given);
+      refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
+      const { value, ...created } = await insertApiKey(tx, secrets, { ...fields, user_id });
+      record(entryOf(request, 'created', undefined, created));
+      return shownOnce(request, created, value);
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const { user_id } = personOf(request);
-        const now_ms = clock.now();
-        await lockOwner(tx, user_id);
-        await confirmCaller(tx, request);
-        const given = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
-        const fields = keptToReach(personOf(request), given);
-        refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
-        const { value, ...created } = await insertApiKey(tx, secrets, { ...fields, user_id });
-        record(entryOf(request, 'created', undefined, created));
-        return shownOnce(request, created, value);
-      }),
-  );
+  });
 }
 
-function recordRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    one,
-    {
-      config: reading,
-      schema: { summary: 'Retrieve one of your keys', response: { 200: ApiKey } },
+function recordRoutes(app: FastifyInstance, { clock }: Deps): void {
+  const refused =
+    'The key has expired and cannot be restored, was rotated and cannot be extended, or is the ' +
+    'grant of an assistant.';
+  const records: Records<ApiKeyRow> = {
+    url: one,
+    answer: ApiKey,
+    reading,
+    changing: writing,
+    get: getOwnKey,
+    hold: lockOwnKey,
+    entry: (activity, before, after, _, request) => entryOf(request, activity, before, after),
+  };
+  addRecord(app, records, {
+    retrieve: { summary: 'Retrieve one of your keys' },
+    change: {
+      refusals: { 409: { ...Problem, description: refused } },
+      patch: { summary: 'Change the sent fields of a key', body: ApiKeyPatch },
+      put: { summary: 'Change a key; what may be left out keeps its value', body: ApiKeyPut },
+      apply: async ({ tx, request, before, schema }) => {
+        refuseGrant(before);
+        const now_ms = clock.now();
+        const changes = await keyBody(request, schema, { db: tx, now_ms });
+        refuseRevival(before, await isRolled(tx, before.id), changes.expires_at, now_ms);
+        const kept =
+          changes.scoped_organizations === undefined
+            ? changes
+            : keptToReach(personOf(request), changes);
+        await updateApiKey(tx, before.id, kept);
+      },
     },
-    (request) => getOwnKey(deps.db, request),
-  );
-
-  app.delete(
-    one,
-    {
-      config: writing,
-      schema: { summary: 'Revoke a key at once', response: { 204: { type: 'null' } } },
+    remove: {
+      summary: 'Revoke a key at once',
+      apply: ({ tx, before }) => deleteApiKey(tx, before.id),
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const before = await lockOwnKey(tx, request);
-        ifMatch(request, before);
-        await deleteApiKey(tx, before.id);
-        record(entryOf(request, 'deleted', before, undefined));
-      }),
-  );
+  });
+}
 
+function rollRoute(app: FastifyInstance, deps: Deps): void {
   const rolling = {
     summary: 'Replace a key by a new one with the same label, scopes, limits and expiry',
     description:
@@ -153,8 +159,11 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     response: { 201: NewApiKey },
   };
   const config = { ...writing, no_store: true };
-  app.post(`${one}roll/`, { config, schema: rolling }, (request, reply) =>
-    write(request, reply, 201, async (tx, record) => {
+  addWrite(app, {
+    url: `${one}roll/`,
+    config,
+    ...rolling,
+    work: async ({ request, tx, record }) => {
       const before = await lockOwnKey(tx, request);
       refuseGrant(before);
       const { overlap_seconds = 0 } = body(request, ApiKeyRoll);
@@ -167,59 +176,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       );
       record(entryOf(request, 'rolled', before, { ...after, replaced_by: created.id }));
       return shownOnce(request, created, value);
-    }),
-  );
-}
-
-function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
-  const change =
-    (schema: typeof ApiKeyPut | typeof ApiKeyPatch) =>
-    (request: FastifyRequest, reply: FastifyReply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const before = await lockOwnKey(tx, request);
-        ifMatch(request, before);
-        refuseGrant(before);
-        const now_ms = clock.now();
-        const changes = await keyBody(request, schema, { db: tx, now_ms });
-        refuseRevival(before, await isRolled(tx, before.id), changes.expires_at, now_ms);
-        const kept =
-          changes.scoped_organizations === undefined
-            ? changes
-            : keptToReach(personOf(request), changes);
-        await updateApiKey(tx, before.id, kept);
-        const after = await getOwnKey(tx, request);
-        record(entryOf(request, 'updated', before, after), before);
-        return after;
-      });
-  const response = {
-    200: ApiKey,
-    409: {
-      ...Problem,
-      description:
-        'The key has expired and cannot be restored, was rotated and cannot be extended, or ' +
-        'is the grant of an assistant.',
     },
-  };
-  app.patch(
-    one,
-    {
-      config: writing,
-      schema: { summary: 'Change the sent fields of a key', body: ApiKeyPatch, response },
-    },
-    change(ApiKeyPatch),
-  );
-  app.put(
-    one,
-    {
-      config: writing,
-      schema: {
-        summary: 'Change a key; what may be left out keeps its value',
-        body: ApiKeyPut,
-        response,
-      },
-    },
-    change(ApiKeyPut),
-  );
+  });
 }
 
 /** Returns the key of the path if it belongs to the caller; otherwise throws 404. */
@@ -232,15 +190,4 @@ async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<Api
   await lockOwner(tx, personOf(request).user_id);
   await confirmCaller(tx, request);
   return getOwnKey(tx, request);
-}
-
-/**
- * Returns the answer that creates a key. With `validate_only` there is no key, so none is shown.
- */
-function shownOnce(
-  request: FastifyRequest,
-  created: ApiKeyRow,
-  value: string,
-): ApiKeyRow & { value?: string } {
-  return isValidateOnly(request) ? created : { ...created, value };
 }

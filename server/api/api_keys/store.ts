@@ -4,6 +4,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Person } from '../../platform/http/caller/access.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
+import { keysIn } from '../../platform/http/caller/keys_in.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -41,12 +43,11 @@ const own = ({ user_id, scoped_organizations: reach }: Owner) => sql`
 
 /** Lists the person's keys, newest first (ties by id). Uses personal_api_keys_by_user. */
 export function listApiKeys(owner: Owner): List {
-  return {
-    rows: (page) => sql`
-      SELECT ${columns} FROM personal_api_keys k WHERE ${own(owner)}
-      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM personal_api_keys k WHERE ${own(owner)}`,
-  };
+  return listOf(
+    columns,
+    sql`personal_api_keys k WHERE ${own(owner)}`,
+    sql`k.created_at DESC, k.id DESC`,
+  );
 }
 
 /** Returns the person's key. */
@@ -184,34 +185,8 @@ export async function updateApiKey(
   await tx.run(sql`UPDATE personal_api_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
 }
 
-/**
- * Returns true if the key has a successor. The caller holds the lock on the person, so the answer
- * stays valid until the transaction ends.
- */
-export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
-  return (
-    (await tx.row(
-      sql`SELECT 1 FROM personal_api_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
-    )) !== undefined
-  );
-}
-
-/**
- * Records the creation of a successor, and ends the key after the overlap, or at its own end if
- * that is earlier. The caller holds the lock on the person.
- */
-export async function markRolled(
-  tx: Transaction,
-  id: string,
-  now_ms: number,
-  overlap_seconds: number,
-): Promise<void> {
-  // least() ignores a null.
-  await tx.run(sql`
-    UPDATE personal_api_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
-      expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
-    WHERE id = ${id}::uuid`);
-}
+/** The successor of a key, and its end. The caller holds the lock on the person. */
+export const { isRolled, markRolled, remove: deleteApiKey } = keysIn(sql`personal_api_keys`);
 
 /** A key that expires soon, with its owner. */
 export type ExpiringKey = Pick<ApiKeyRow, 'id' | 'label' | 'mask_value' | 'last_used_at'> & {
@@ -244,13 +219,8 @@ export function takeExpiryWarning(tx: Transaction, now: number): Promise<Expirin
       u.email`);
 }
 
-/** Deletes the key: the next request with it is refused. */
-export async function deleteApiKey(tx: Transaction, id: string): Promise<void> {
-  await tx.run(sql`DELETE FROM personal_api_keys WHERE id = ${id}::uuid`);
-}
-
 /** In the table, an empty limit would allow nothing; in the API it means no limit. */
-function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
+export function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
   return values === undefined || values === null || values.length === 0 ? null : values;
 }
 

@@ -4,6 +4,7 @@ import { findDestination } from '../../engine/destinations/index.ts';
 import type { Engine } from '../../engine/exports/engine.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
+import { entryWriter } from '../../platform/http/records.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { alias_names } from './aliases.ts';
 import type { BatchExport } from './schema.ts';
@@ -26,21 +27,11 @@ const not_its_own = [
  * Returns the activity entry for a change of an export: its answers before and after, and the keys
  * of changed secrets.
  */
-export function exportEntry(
-  activity: string,
-  before: BatchExport | undefined,
-  after: BatchExport | undefined,
-  secrets: Change[] = [],
-): Entry {
-  const { id, name } = (after ?? before)!;
-  return {
-    activity,
-    scope: 'batch_export',
-    item_id: id,
-    item_name: name,
-    changes: [...changesOf(before, after, not_its_own), ...secrets],
-  };
-}
+export const exportEntry = entryWriter(
+  'batch_export',
+  ({ name }: BatchExport) => name,
+  not_its_own,
+);
 
 /**
  * Returns the activity entry for an action on an export, such as a run or a backfill. `changes`

@@ -8,7 +8,7 @@ import { missing } from '../../platform/http/errors.ts';
 import { JsonText } from '../../platform/http/lists/in_pieces.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { write, writeFound } from '../../platform/http/write.ts';
+import { writeFound } from '../../platform/http/write.ts';
 import { withOwnNames } from './aliases.ts';
 import { exportEntry, secretChanges } from './activity.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
@@ -24,6 +24,7 @@ import { checkConnection } from './body/used_connection.ts';
 import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './body/changed_export.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport } from './schema.ts';
 import {
   findBatchExport,
@@ -184,22 +185,18 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
 
 function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
   const writing = { scope: 'batch_export:write', within } as const;
-  app.delete(
-    `${base}:id/`,
-    {
-      config: writing,
-      schema: {
-        summary: 'Delete a batch export; its runs in progress are cancelled',
-        response: { 204: { type: 'null' } },
-      },
+  addWrite(app, {
+    method: 'DELETE',
+    url: `${base}:id/`,
+    config: writing,
+    summary: 'Delete a batch export; its runs in progress are cancelled',
+    response: { 204: { type: 'null' } },
+    work: async ({ request, tx, record }) => {
+      const { id } = await getLockedExport(request, tx);
+      record(exportEntry('deleted', await getExport(request, tx), undefined));
+      await deleteBatchExport(tx, id);
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const { id } = await getLockedExport(request, tx);
-        record(exportEntry('deleted', await getExport(request, tx), undefined));
-        await deleteBatchExport(tx, id);
-      }),
-  );
+  });
 }
 
 /**

@@ -200,7 +200,7 @@ test('an export that waits takes new columns when somebody says so', async () =>
 
 test('a table whose columns somebody changed is refused before the first byte', async () => {
   const changes: [statement: string, code: string, error: RegExp][] = [
-    ['DROP COLUMN p_amount', 'columns_missing', /lacks the columns p_amount bigint/],
+    ['DROP COLUMN p_amount', 'columns_missing', /lacks the column p_amount bigint. Add it,/],
     [
       'ALTER COLUMN p_amount TYPE integer',
       'table_unsuitable',

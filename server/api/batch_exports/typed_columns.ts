@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { Type } from 'typebox';
-import { isTypable } from '../../engine/model/schema/typed_relation.ts';
-import type { TypedColumn } from '../../engine/model/schema/typed_relation.ts';
+import { isTypable, typable_models } from '../../engine/model/schema/typed_relation.ts';
+import type { TypableModel, TypedColumn } from '../../engine/model/schema/typed_relation.ts';
 import { property_types } from '../../engine/model/schema/property_type.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
 import { isFields } from '../../platform/fields.ts';
@@ -18,8 +18,8 @@ const columns = nullable(
     description:
       'How properties are exported. Null: as one column of JSON. `typed`: each property of ' +
       "the project's schema is a column of its own, and `properties_rest` has the others and " +
-      'every value that does not fit (docs/typed_columns.md). Only for `events` and ' +
-      '`persons`, without a query. A change restarts the export.',
+      'every value that does not fit (docs/typed_columns.md). Only for `events`, `persons` ' +
+      'and `groups`, without a query. A change restarts the export.',
   }),
 );
 const new_columns = Type.Enum([...new_columns_modes], {
@@ -94,18 +94,19 @@ const no_typed_fields: TypedFields = {
 };
 
 /** The newest schema of an export's project. */
-export type NewestSchema = { schema_number: number; events: TypedColumn[]; persons: TypedColumn[] };
+export type NewestSchema = { schema_number: number } & Record<TypableModel, TypedColumn[]>;
 
 /** The project's fields that the checks of an export need. */
 export type OfProject = { project_timezone: string; project_schema: NewestSchema };
 
 /** The schema number of a project without a schema. */
-export const no_schema: NewestSchema = { schema_number: 0, events: [], persons: [] };
+export const no_schema: NewestSchema = { schema_number: 0, events: [], persons: [], groups: [] };
 
 /** The newest schema of a project `p` as JSON. */
-export const newest_schema = sql`jsonb_build_object('schema_number', p.schema_number,
-  'events', schema_columns_at(p.id, 'events', p.schema_number),
-  'persons', schema_columns_at(p.id, 'persons', p.schema_number))`;
+export const newest_schema = sql`(
+  SELECT jsonb_build_object('schema_number', p.schema_number) ||
+    jsonb_object_agg(model, schema_columns_at(p.id, model, p.schema_number))
+  FROM unnest(${[...typable_models]}::text[]) AS model)`;
 
 /** Returns the newest schema of a project, or the empty schema if there is no such project. */
 export async function findNewestSchema(db: Queryable, team_id: number): Promise<NewestSchema> {
@@ -144,7 +145,7 @@ export function checkTypedFields(
       code: 'invalid_choice',
       detail:
         custom_query === null
-          ? 'Only the models "events" and "persons" have typed columns: send null, or one of them.'
+          ? 'Only events, persons and groups have typed columns: send null, or such a model.'
           : 'The columns of a query are what it selects: send null, or no `custom_query`.',
     });
   if (number !== undefined && number !== before.schema_number && !waits)
@@ -168,6 +169,5 @@ export function typedOf(
   model: ModelName,
   newest: NewestSchema,
 ): TypedColumn[] | null {
-  if (columns === null || !isTypable(model)) return null;
-  return model === 'events' ? newest.events : newest.persons;
+  return columns === null || !isTypable(model) ? null : newest[model];
 }

@@ -11,7 +11,6 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { protocols } from './protocols.ts';
 import { capture_size_bytes_max } from './read/unpack.ts';
-import { refusal_readers } from './sdk_refusal.ts';
 
 let now = Date.parse('2026-11-22T12:00:00Z');
 let harness: Harness;
@@ -37,6 +36,29 @@ const spellings = (path: string) => [path, path.replace(/\/$/, '')];
 const nextMinutes = () => {
   now += 180_000;
 };
+
+/** A client, where it sends, and the fields that it reads in the body of a refusal. */
+type RefusalReader = { client: string; path: string; reads: readonly string[] };
+
+/**
+ * Every client that reads more of a refusal than its status, at every status. A client that misses
+ * a field here takes the refusal for a fault of the network: it repeats a request that can never
+ * succeed, and holds back all events behind it.
+ */
+const refusal_readers: readonly RefusalReader[] = [
+  { client: 'posthog-python', path: '/batch/', reads: ['detail'] },
+  { client: 'posthog-ruby', path: '/batch/', reads: ['error'] },
+  {
+    client: 'clients of PostHog, wire version 1',
+    path: '/i/v1/analytics/events/',
+    reads: ['error', 'error_description'],
+  },
+  { client: 'segment-analytics-python', path: '/v1/batch/', reads: ['code', 'message'] },
+  { client: 'analytics-ruby', path: '/v1/batch/', reads: ['error'] },
+  { client: 'rudder-sdk-python', path: '/v1/batch/', reads: ['code', 'message'] },
+  { client: 'rudder-sdk-ruby', path: '/v1/batch/', reads: ['error'] },
+  { client: 'exporters of OpenTelemetry', path: '/v1/logs/', reads: ['code', 'message'] },
+];
 
 test('every door answers pages of other sites, also when it refuses', async () => {
   for (const { match, settings } of protocols)

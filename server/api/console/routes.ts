@@ -6,7 +6,7 @@ import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { built_console, readAsset } from './build.ts';
 import type { Asset } from './build.ts';
 import { consoleHeaders, createNonce, reference_headers, site_headers } from './policy.ts';
-import { readSiteFile } from './site.ts';
+import { hasSiteFile, readSiteFile } from './site.ts';
 
 const asset_route = hiddenRoute({
   200: ['text/javascript', 'text/css', 'image/svg+xml', 'font/woff2'],
@@ -24,6 +24,7 @@ const site_route = hiddenRoute({
     'image/webp',
     'font/woff2',
   ],
+  308: [],
   404: ['text/html', problem],
   503: ['text/html'],
 });
@@ -64,7 +65,12 @@ export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
   for (const path of ['/docs/operations/', '/docs/operations/index.html'])
     app.get(path, reference_route, (_request, reply) => sendReference(reply));
 
-  app.get<{ Params: { '*': string } }>('/docs/*', site_route, sendSite);
+  app.get<{ Params: { '*': string } }>('/docs/*', site_route, async (request, reply) => {
+    const other = await otherSpelling(request.params['*']);
+    return other === undefined
+      ? sendSite(request, reply)
+      : reply.redirect(`${basePath({ config })}/docs/${other}`, 308);
+  });
 
   app.get('/*', page_route, async (request, reply) => {
     if (!isPage(request)) return reply.callNotFound();
@@ -90,6 +96,18 @@ async function sendConsole(reply: FastifyReply, base_path: string): Promise<Fast
       .replace('<base href="/" />', `<base href="${base_path}/" />`)
       .replace('nonce=""', `nonce="${nonce}"`),
   );
+}
+
+/**
+ * Finds the page for the name of its file (`api.md`, as texts name it), and for a folder with or
+ * without its slash; undefined for every other path.
+ */
+async function otherSpelling(path: string): Promise<string | undefined> {
+  if (await hasSiteFile(path)) return undefined;
+  const page = path.replace(/\.md$/, '').replace(/(?<=^|\/)README$/, '');
+  for (const one of [page, `${page}/`, page.replace(/\/$/, '')])
+    if (one !== path && (await hasSiteFile(one))) return one;
+  return undefined;
 }
 
 /** Sends a file of the docs, or their error page if a browser requests a missing path. */

@@ -38,6 +38,11 @@ export async function readSiteFile(path: string, accepted = ''): Promise<Asset |
   );
 }
 
+/** True if the docs have a file at the path, as `readSiteFile` finds it. */
+export async function hasSiteFile(path: string): Promise<boolean> {
+  return (await readSiteFile(path, 'br')) !== undefined;
+}
+
 async function readWhole(file: string, accepted: string): Promise<Asset | undefined> {
   const type = types[extname(file)];
   if (type === undefined) return undefined;

@@ -5,8 +5,8 @@ import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { conflict, forbidden, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { write } from '../../platform/http/write.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { requirePendingSense } from './input.ts';
 import { refuseRename, renameDomain } from './rename.ts';
@@ -32,61 +32,52 @@ const still_enforced =
  * discards them.
  */
 export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    `${url}confirm/`,
-    {
-      config: {
-        within: 'organization',
-        scope: 'organization_security:write',
-        level: 15,
-        recent_factor: true,
-        if_match: true,
-      },
-      schema: {
-        summary: 'Confirm the changes of a domain that wait for an owner',
-        description:
-          'For owners in a session with a confirmation in the last ten minutes ' +
-          '(`/api/sessions/@current/confirm/`). Send the ETag of the domain as `If-Match`, ' +
-          'so that you confirm exactly the changes that you saw.',
-        operationId: 'organizations_domains_pending_changes_confirm_create',
-        body: NoFields,
-        response: {
-          200: Domain,
-          409: { ...Problem, description: `${nothing.description} ${still_enforced}` },
-        },
-      },
+  addWrite(app, {
+    url: `${url}confirm/`,
+    config: {
+      within: 'organization',
+      scope: 'organization_security:write',
+      level: 15,
+      recent_factor: true,
+      if_match: true,
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record, afterwards) => {
-        const before = await getWaiting(tx, request);
-        requireSession(request);
-        body(request, NoFields);
-        requirePendingSense(before);
-        await applyWaiting(tx, deps, request, before, afterwards);
-        const after = await getDomain(tx, request);
-        record(domainEntry('confirmed', before, after));
-        await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, after);
-        return after;
-      }),
-  );
+    summary: 'Confirm the changes of a domain that wait for an owner',
+    description:
+      'For owners in a session with a confirmation in the last ten minutes ' +
+      '(`/api/sessions/@current/confirm/`). Send the ETag of the domain as `If-Match`, ' +
+      'so that you confirm exactly the changes that you saw.',
+    operationId: 'organizations_domains_pending_changes_confirm_create',
+    body: NoFields,
+    response: {
+      200: Domain,
+      409: { ...Problem, description: `${nothing.description} ${still_enforced}` },
+    },
+    work: async ({ request, tx, record, afterwards }) => {
+      const before = await getWaiting(tx, request);
+      requireSession(request);
+      body(request, NoFields);
+      requirePendingSense(before);
+      await applyWaiting(tx, deps, request, before, afterwards);
+      const after = await getDomain(tx, request);
+      record(domainEntry('confirmed', before, after));
+      await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, after);
+      return after;
+    },
+  });
 
-  app.delete(
+  addWrite(app, {
+    method: 'DELETE',
     url,
-    {
-      config: taking_back,
-      schema: {
-        summary: 'Discard the changes of a domain that wait for an owner',
-        operationId: 'organizations_domains_pending_changes_destroy',
-        response: { 204: { type: 'null' }, 409: nothing },
-      },
+    config: taking_back,
+    summary: 'Discard the changes of a domain that wait for an owner',
+    operationId: 'organizations_domains_pending_changes_destroy',
+    response: { 204: { type: 'null' }, 409: nothing },
+    work: async ({ request, tx, record }) => {
+      const before = await getWaiting(tx, request);
+      await setPending(tx, before.id, null);
+      record(domainEntry('took_back', before, await getDomain(tx, request)));
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const before = await getWaiting(tx, request);
-        await setPending(tx, before.id, null);
-        record(domainEntry('took_back', before, await getDomain(tx, request)));
-      }),
-  );
+  });
 }
 
 async function applyWaiting(
@@ -128,7 +119,7 @@ async function getWaiting(tx: Transaction, request: FastifyRequest): Promise<Dom
   ifMatch(request, before);
   if (before.pending_changes === null)
     throw conflict(
-      'No changes of this domain wait: an owner confirmed them, or somebody discarded ' + 'them.',
+      'No changes of this domain wait: an owner confirmed them, or somebody discarded them.',
     );
   return before;
 }

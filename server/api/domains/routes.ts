@@ -1,12 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { forbidden, missing, ownFactorRequired } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
-import { ifMatch } from '../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
+import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
+import type { Records } from '../../platform/http/records.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../deactivation/store.ts';
@@ -52,7 +52,6 @@ const changing = {
 export function domainRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app, deps);
-  deleteRoute(app, deps);
   pendingRoutes(app, deps);
   metadataRoute(app);
   verifyRoute(app, deps);
@@ -61,132 +60,85 @@ export function domainRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function listRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the domains of an organization, by name',
-        querystring: PageQuery,
-        response: { 200: pageOf(Domain) },
-      },
-    },
-    (request) =>
-      answerPage<DomainRow>(request, deps.db, listDomains(request.access.organization_id)),
-  );
+  addList(app, {
+    url: base,
+    config: reading,
+    summary: 'List the domains of an organization, by name',
+    answer: Domain,
+    rows: ({ access }) => listDomains(access.organization_id),
+  });
 
   const description =
     'The answer has the `verification_challenge`: add it as a TXT record at ' +
     '`_sluice-challenge.<domain>`. The server looks it up by itself from then on; `verify/` ' +
     'does it at once.';
-  app.post(
-    base,
-    {
-      config: changing,
-      schema: {
-        summary: 'Claim a domain',
-        description,
-        body: DomainCreate,
-        response: { 201: Domain },
-      },
+  addWrite(app, {
+    url: base,
+    config: changing,
+    summary: 'Claim a domain',
+    description,
+    body: DomainCreate,
+    response: { 201: Domain },
+    work: async ({ request, tx, record, afterwards }) => {
+      // Earlier claimants get a mail.
+      await refuseDeactivated(tx, request.caller.user_id, 'claim domains');
+      const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
+      const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
+      await changeAnchors(tx, request, await getDomain(tx, request, id), settings);
+      const created = await getDomain(tx, request, id);
+      record(domainEntry('created', undefined, created));
+      await tellOfDomain(deps, { tx, afterwards }, changerOf(request), undefined, created);
+      return created;
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record, afterwards) => {
-        // Earlier claimants get a mail.
-        await refuseDeactivated(tx, request.caller.user_id, 'claim domains');
-        const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
-        const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
-        await changeAnchors(tx, request, await getDomain(tx, request, id), settings);
-        const created = await getDomain(tx, request, id);
-        record(domainEntry('created', undefined, created));
-        await tellOfDomain(deps, { tx, afterwards }, changerOf(request), undefined, created);
-        return created;
-      }),
-  );
+  });
 }
+
+const records: Records<DomainRow> = {
+  url: one,
+  answer: Domain,
+  reading,
+  changing,
+  get: (db, request, lock) => getDomain(db, request, undefined, lock),
+  entry: domainEntry,
+};
 
 function recordRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    one,
-    { config: reading, schema: { summary: 'Retrieve a domain', response: { 200: Domain } } },
-    (request) => getDomain(deps.db, request),
-  );
-
-  const change = (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record, afterwards) => {
-      const before = await getDomain(tx, request, uuidParameter(request, 'id'), 'lock');
-      ifMatch(request, before);
-      const changes = readDomainChanges(request, before, ssoChoices(deps.config));
-      await refuseRename(tx, request, before, changes);
-      const { domain } = await changeAnchors(tx, request, before, changes);
-      if (domain !== undefined && domain !== before.domain)
-        await renameDomain(tx, deps, { ...request.access, id: before.id, domain }, afterwards);
-      const after = await getDomain(tx, request);
-      record(domainEntry('updated', before, after), before);
-      await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, after);
-      return after;
-    });
   const enforced =
     'It gets another name while people must sign in through it, or it has a directory.';
-  const response = { 200: Domain, 409: { ...Problem, description: enforced } };
-  const description =
-    'Changes of an owner with a key of all scopes, or in a session with a recent confirmation, ' +
-    'take effect at once. Other changes wait under `pending_changes` until an owner confirms ' +
-    'them; the current settings keep working meanwhile. All owners get a mail. With another ' +
-    '`domain`, the proof restarts, and people who signed in through the provider of the old ' +
-    'name sign in again.';
-  app.patch(
-    one,
-    {
-      config: changing,
-      schema: {
-        summary: 'Change the sent fields of a domain',
-        description,
-        body: DomainPatch,
-        response,
+  addRecord(app, records, {
+    retrieve: { summary: 'Retrieve a domain' },
+    change: {
+      description:
+        'Changes of an owner with a key of all scopes, or in a session with a recent ' +
+        'confirmation, take effect at once. Other changes wait under `pending_changes` until an ' +
+        'owner confirms them; the current settings keep working meanwhile. All owners get a ' +
+        'mail. With another `domain`, the proof restarts, and people who signed in through the ' +
+        'provider of the old name sign in again.',
+      refusals: { 409: { ...Problem, description: enforced } },
+      patch: { summary: 'Change the sent fields of a domain', body: DomainPatch },
+      put: { summary: 'Change a domain; absent fields keep their values', body: DomainPatch },
+      apply: async ({ tx, request, before, afterwards }) => {
+        const changes = readDomainChanges(request, before, ssoChoices(deps.config));
+        await refuseRename(tx, request, before, changes);
+        const { domain } = await changeAnchors(tx, request, before, changes);
+        if (domain !== undefined && domain !== before.domain)
+          await renameDomain(tx, deps, { ...request.access, id: before.id, domain }, afterwards);
+        return (after) => tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, after);
       },
     },
-    change,
-  );
-  app.put(
-    one,
-    {
-      config: changing,
-      schema: {
-        summary: 'Change a domain; absent fields keep their values',
-        description,
-        body: DomainPatch,
-        response,
-      },
-    },
-    change,
-  );
-}
-
-function deleteRoute(app: FastifyInstance, deps: Deps): void {
-  app.delete(
-    one,
-    {
-      config: changing,
-      schema: {
-        summary: 'Give a domain up; accounts stay',
-        description:
-          'While a verified domain decides who signs in (SAML, enforcement, just-in-time ' +
-          'provisioning, a directory), only an owner can delete it, as in PATCH.',
-        response: { 204: { type: 'null' } },
-      },
-    },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record, afterwards) => {
-        const before = await getDomain(tx, request, uuidParameter(request, 'id'), 'lock');
-        ifMatch(request, before);
+    remove: {
+      summary: 'Give a domain up; accounts stay',
+      description:
+        'While a verified domain decides who signs in (SAML, enforcement, just-in-time ' +
+        'provisioning, a directory), only an owner can delete it, as in PATCH.',
+      apply: async ({ tx, request, before, afterwards }) => {
         if (!isAtOnce(request) && isAnchor(before, await hasDirectory(tx, before.id)))
           throw refusedDeletion(request);
         await deleteDomain(tx, before.id);
-        record(domainEntry('deleted', before, undefined));
         await tellOfDomain(deps, { tx, afterwards }, changerOf(request), before, undefined);
-      }),
-  );
+      },
+    },
+  });
 }
 
 function verifyRoute(app: FastifyInstance, deps: Deps): void {

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { invalid, notedAs } from '../../platform/http/errors.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { domainOf } from '../../platform/mail/mailbox.ts';
 import { configuredProviders } from '../../platform/openid_providers.ts';
@@ -34,13 +35,11 @@ const columns = sql`
 
 /** Lists the organization's domains by name, in ASCII order. Uses domains_by_organization. */
 export function listDomains(organization_id: string): List {
-  return {
-    rows: (page) => sql`
-      SELECT ${columns} FROM domains d WHERE d.organization_id = ${organization_id}::uuid
-      ORDER BY d.domain LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM domains d
-      WHERE d.organization_id = ${organization_id}::uuid`,
-  };
+  return listOf(
+    columns,
+    sql`domains d WHERE d.organization_id = ${organization_id}::uuid`,
+    sql`d.domain`,
+  );
 }
 
 /**

@@ -14,7 +14,7 @@ test('a page counts the copies of its own erasures alone', async () => {
       created_at, finished_at)
     SELECT gen_random_uuid(), ${organization.id}::uuid, ${project.id}, 'events', 'refuse', '{}',
       'Completed', 'done', now() - day * interval '1 day', now() FROM generate_series(1, 5) day`);
-  const page = listErasures(project.id, { limit: 1, offset: 3 });
+  const page = listErasures(project.id).rows({ limit: 1, offset: 3 });
   const rows = await db.rows<{ created_at: string }>(page);
   assert.equal(rows.length, 1);
   const { rows: lines } = await db.text(`EXPLAIN ANALYZE ${page.text}`, page.values);

@@ -8,16 +8,9 @@ import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.
 import { isUuid } from '../../platform/uuid.ts';
 import { body, rawBody } from '../../platform/http/bodies/body.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
-import {
-  PageQuery,
-  answerPage,
-  pageAnswer,
-  pageAsked,
-  pageOf,
-} from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { whileWaiting } from '../../platform/http/while_waiting.ts';
-import { write } from '../../platform/http/write.ts';
+import { addList, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { erasureEntry } from './entry.ts';
 import { withExactNumbers } from './exact_numbers.ts';
@@ -30,14 +23,7 @@ import {
   NewErasure,
 } from './schema.ts';
 import type { ErasureRow } from './schema.ts';
-import {
-  countErasures,
-  createErasure,
-  findErasure,
-  listCopies,
-  listErasureTools,
-  listErasures,
-} from './store.ts';
+import { createErasure, findErasure, listCopies, listErasureTools, listErasures } from './store.ts';
 
 const base = '/api/projects/:project_id/erasures/';
 const reading = { scope: 'project:read', within: 'project' } as const;
@@ -57,61 +43,42 @@ const shown = ({ secrets }: Deps, row: ErasureRow): Static<typeof Erasure> => ({
 });
 
 function listRoute(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the erasures of a project, newest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(Erasure) },
-      },
-    },
-    async (request) => {
-      const [team_id, page] = [request.access.team_id!, pageAsked(request)];
-      const rows = await deps.db.rows<ErasureRow>(listErasures(team_id, page));
-      const [count] = await deps.db.rows<{ count: number }>(countErasures(team_id));
-      return pageAnswer(
-        request,
-        page,
-        count?.count ?? 0,
-        rows.map((row) => shown(deps, row)),
-      );
-    },
-  );
+  addList(app, {
+    url: base,
+    config: reading,
+    summary: 'List the erasures of a project, newest first',
+    answer: Erasure,
+    rows: ({ access }) => listErasures(access.team_id!),
+    shown: (row: ErasureRow) => shown(deps, row),
+  });
 }
 
 function createRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    base,
-    {
-      config: { scope: 'project:write', within: 'project', level: 8 },
-      schema: {
-        summary: 'Erase persons, or the events that a filter matches',
-        description:
-          'Send `distinct_ids` or `person_ids`, or a `filter`. Level in the organization: 8 or ' +
-          'higher. It cannot be undone. The server works on it by itself, also after a ' +
-          'restart: it deletes rows from the store, rewrites deliveries at destinations where ' +
-          'possible, and certifies the result. Rows stored before it starts are erased; later ' +
-          'events of the persons go by `late_events`. docs/erasure.md says more.',
-        body: NewErasure,
-        response: { 201: Erasure },
-      },
+  addWrite(app, {
+    url: base,
+    config: { scope: 'project:write', within: 'project', level: 8 },
+    summary: 'Erase persons, or the events that a filter matches',
+    description:
+      'Send `distinct_ids` or `person_ids`, or a `filter`. Level in the organization: 8 or ' +
+      'higher. It cannot be undone. The server works on it by itself, also after a ' +
+      'restart: it deletes rows from the store, rewrites deliveries at destinations where ' +
+      'possible, and certifies the result. Rows stored before it starts are erased; later ' +
+      'events of the persons go by `late_events`. docs/erasure.md says more.',
+    body: NewErasure,
+    response: { 201: Erasure },
+    work: async ({ request, tx, record }) => {
+      const { criteria, late_events = 'refuse' } = askedIn(request);
+      const row = await createErasure(tx, deps.secrets, {
+        organization_id: request.access.organization_id,
+        team_id: request.access.team_id!,
+        criteria,
+        late_events,
+        created_by: request.caller.user_id,
+      });
+      record(erasureEntry(row));
+      return shown(deps, row);
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const { criteria, late_events = 'refuse' } = askedIn(request);
-        const row = await createErasure(tx, deps.secrets, {
-          organization_id: request.access.organization_id,
-          team_id: request.access.team_id!,
-          criteria,
-          late_events,
-          created_by: request.caller.user_id,
-        });
-        record(erasureEntry(row));
-        return shown(deps, row);
-      }),
-  );
+  });
 }
 
 function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
@@ -177,41 +144,32 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request) => shown(deps, await getErasure(request, deps.db)),
   );
-  app.get(
-    `${base}:id/copies/`,
-    {
-      config: reading,
-      schema: {
-        summary: "List the deliveries of an erasure's rows to destinations",
-        querystring: CopiesQuery,
-        response: { 200: pageOf(ErasureCopy) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: `${base}:id/copies/`,
+    config: reading,
+    summary: "List the deliveries of an erasure's rows to destinations",
+    querystring: CopiesQuery,
+    answer: ErasureCopy,
+    rows: async (request) => {
       const { state } = query(request, CopiesQuery);
       const { id } = await getErasure(request, deps.db);
-      return answerPage<Static<typeof ErasureCopy>>(request, deps.db, listCopies(id, state));
+      return listCopies(id, state);
     },
-  );
+  });
 }
 
 function toolRoute(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    `${base}:id/tools/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the plugins that received events of the persons, and which were notified',
-        description: 'Sluice notifies catalogue tools that can delete a person of each id.',
-        querystring: PageQuery,
-        response: { 200: pageOf(ErasureTool) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: `${base}:id/tools/`,
+    config: reading,
+    summary: 'List the plugins that received events of the persons, and which were notified',
+    description: 'Sluice notifies catalogue tools that can delete a person of each id.',
+    answer: ErasureTool,
+    rows: async (request) => {
       const { id } = await getErasure(request, db);
-      return answerPage<Static<typeof ErasureTool>>(request, db, listErasureTools(id));
+      return listErasureTools(id);
     },
-  );
+  });
 }
 
 async function getErasure(request: FastifyRequest, db: Queryable): Promise<ErasureRow> {

@@ -1,7 +1,8 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { List, Page } from '../../platform/http/lists/pagination.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { askedOf, sealCriteria } from '../../engine/privacy/erasures/criteria.ts';
@@ -36,16 +37,16 @@ const selectFrom = (table: Sql) => sql`
  * Selects one page of the erasures of a project, newest first. It first chooses the page by
  * erasures_by_project, then counts the copies of these erasures only.
  */
-export function listErasures(team_id: number, page: Page): Sql {
+export function listErasures(team_id: number): List {
   const order = sql`ORDER BY e.created_at DESC, e.id DESC`;
-  const chosen = sql`(SELECT e.* FROM erasures e WHERE e.team_id = ${team_id} ${order}
-    LIMIT ${page.limit} OFFSET ${page.offset})`;
-  return sql`${selectFrom(chosen)} ${order}`;
-}
-
-/** Counts the erasures of a project. */
-export function countErasures(team_id: number): Sql {
-  return sql`SELECT count(*) AS count FROM erasures WHERE team_id = ${team_id}`;
+  return {
+    rows: ({ limit, offset }) => {
+      const chosen = sql`(SELECT e.* FROM erasures e WHERE e.team_id = ${team_id} ${order}
+        LIMIT ${limit} OFFSET ${offset})`;
+      return sql`${selectFrom(chosen)} ${order}`;
+    },
+    count: sql`SELECT count(*) AS count FROM erasures WHERE team_id = ${team_id}`,
+  };
 }
 
 /** Returns the erasure of the project. */
@@ -96,26 +97,21 @@ export async function createErasure(
 
 /** Lists the copies of an erasure, by export and interval. */
 export function listCopies(id: string, state: string | undefined): List {
-  return {
-    rows: (page) => sql`SELECT batch_export_id AS batch_export, name, destination_type, place,
-      data_interval_start, data_interval_end, records, state, detail, run_id AS run,
-      new_run_id AS new_run
-      FROM erasure_copies WHERE erasure_id = ${id}::uuid
-      AND (${state ?? null}::text IS NULL OR state = ${state ?? null})
-      ORDER BY batch_export_id, data_interval_start, delivery_id
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM erasure_copies WHERE erasure_id = ${id}::uuid
+  return listOf(
+    sql`batch_export_id AS batch_export, name, destination_type, place, data_interval_start,
+      data_interval_end, records, state, detail, run_id AS run, new_run_id AS new_run`,
+    sql`erasure_copies WHERE erasure_id = ${id}::uuid
       AND (${state ?? null}::text IS NULL OR state = ${state ?? null})`,
-  };
+    sql`batch_export_id, data_interval_start, delivery_id`,
+  );
 }
 
 /** Lists the plugins that received events of the persons, by name. */
 export function listErasureTools(id: string): List {
-  return {
-    rows: (page) => sql`SELECT plugin_config_id AS plugin_config, name, state, detail, ids, told,
-      told_at, CASE WHEN state = 'waiting' THEN due_at END AS next_try_at
-      FROM erasure_tools WHERE erasure_id = ${id}::uuid ORDER BY name, plugin_config_id
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM erasure_tools WHERE erasure_id = ${id}::uuid`,
-  };
+  return listOf(
+    sql`plugin_config_id AS plugin_config, name, state, detail, ids, told, told_at,
+      CASE WHEN state = 'waiting' THEN due_at END AS next_try_at`,
+    sql`erasure_tools WHERE erasure_id = ${id}::uuid`,
+    sql`name, plugin_config_id`,
+  );
 }

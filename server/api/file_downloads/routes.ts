@@ -10,8 +10,7 @@ import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalidMany, missing, throttled } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { PageQuery, pageAnswer, pageAsked, pageOf } from '../../platform/http/lists/pagination.ts';
-import { write } from '../../platform/http/write.ts';
+import { addList, addWrite } from '../../platform/http/records.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { partOf } from './read.ts';
@@ -27,7 +26,7 @@ import {
   listDownloads,
   shownDownload,
 } from './store.ts';
-import type { Asked, DownloadRow } from './store.ts';
+import type { Asked } from './store.ts';
 
 const base = '/api/projects/:project_id/file_downloads/';
 const reading = { scope: 'batch_export:read', within: 'project' } as const;
@@ -44,63 +43,45 @@ const bytes_type = 'application/octet-stream';
  * files.
  */
 export function fileDownloadRoutes(app: FastifyInstance, deps: Deps): void {
-  listRoute(app, deps);
+  listRoute(app);
   createRoute(app);
   recordRoutes(app, deps);
   partRoute(app, deps);
 }
 
-function listRoute(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the unexpired downloads of a project, newest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(FileDownload) },
-      },
-    },
-    async (request) => {
-      const page = pageAsked(request);
-      const { rows, count } = listDownloads(request.access.team_id!);
-      const found = await db.rows<DownloadRow>(rows(page));
-      const total = await db.row<{ count: number }>(count);
-      return pageAnswer(request, page, total?.count ?? 0, found.map(shownDownload));
-    },
-  );
+function listRoute(app: FastifyInstance): void {
+  addList(app, {
+    url: base,
+    config: reading,
+    summary: 'List the unexpired downloads of a project, newest first',
+    answer: FileDownload,
+    rows: ({ access }) => listDownloads(access.team_id!),
+    shown: shownDownload,
+  });
 }
 
 function createRoute(app: FastifyInstance): void {
-  app.post(
-    base,
-    {
-      config: writing,
-      schema: {
-        summary: 'Download a range of rows as files, once',
-        description:
-          'Counts the rows of a model or an export in the range, and cuts them into files. Poll ' +
-          'the answered download until its status is `Completed`, then fetch its parts. It ' +
-          'moves no schedule and counts as no delivery. It is removed after 24 hours. An ' +
-          `organization has at most ${open_downloads_max} downloads; more are 429.`,
-        body: NewFileDownload,
-        response: { 202: FileDownload },
-      },
+  addWrite(app, {
+    url: base,
+    config: writing,
+    summary: 'Download a range of rows as files, once',
+    description:
+      'Counts the rows of a model or an export in the range, and cuts them into files. Poll ' +
+      'the answered download until its status is `Completed`, then fetch its parts. It ' +
+      'moves no schedule and counts as no delivery. It is removed after 24 hours. An ' +
+      `organization has at most ${open_downloads_max} downloads; more are 429.`,
+    body: NewFileDownload,
+    response: { 202: FileDownload },
+    work: async ({ request, tx, record }) => {
+      const asked = await askedIn(request, tx);
+      const { count, next_seconds } = await countOpenDownloads(tx, request.access.organization_id);
+      if (count >= open_downloads_max) throw throttled(Math.max(1, next_seconds), [quota]);
+      const id = await insertDownload(tx, asked);
+      const created = (await findDownload(tx, asked.team_id, id))!;
+      record(entryOf('created', created));
+      return created;
     },
-    (request, reply) =>
-      write(request, reply, 202, async (tx, record) => {
-        const asked = await askedIn(request, tx);
-        const { count, next_seconds } = await countOpenDownloads(
-          tx,
-          request.access.organization_id,
-        );
-        if (count >= open_downloads_max) throw throttled(Math.max(1, next_seconds), [quota]);
-        const id = await insertDownload(tx, asked);
-        const created = (await findDownload(tx, asked.team_id, id))!;
-        record(entryOf('created', created));
-        return created;
-      }),
-  );
+  });
 }
 
 const quota = {
@@ -119,19 +100,18 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     async (request) => (await findOwn(request, db)) ?? missing(),
   );
-  app.delete(
-    `${base}:id/`,
-    {
-      config: writing,
-      schema: { summary: 'Delete a download before it expires', response: { 204: Type.Null() } },
+  addWrite(app, {
+    method: 'DELETE',
+    url: `${base}:id/`,
+    config: writing,
+    summary: 'Delete a download before it expires',
+    response: { 204: Type.Null() },
+    work: async ({ request, tx, record }) => {
+      const found = (await findOwn(request, tx)) ?? missing();
+      await deleteDownload(tx, request.access.team_id!, found.id);
+      record(entryOf('deleted', found));
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const found = (await findOwn(request, tx)) ?? missing();
-        await deleteDownload(tx, request.access.team_id!, found.id);
-        record(entryOf('deleted', found));
-      }),
-  );
+  });
 }
 
 function findOwn(request: FastifyRequest, db: Queryable): Promise<FileDownload | undefined> {

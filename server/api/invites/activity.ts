@@ -1,5 +1,4 @@
-import { changesOf } from '../../platform/activity/changes.ts';
-import type { Entry } from '../../platform/http/write.ts';
+import { entryWriter } from '../../platform/http/records.ts';
 import type { InviteRow } from './schema.ts';
 
 /**
@@ -17,17 +16,8 @@ const not_its_own = [
 ];
 
 /** Returns the activity entry for a change of one invite, without the link. */
-export function inviteEntry(
-  activity: string,
-  before: InviteRow | undefined,
-  after: InviteRow | undefined,
-): Entry {
-  const { id, target_email } = (after ?? before)!;
-  return {
-    activity,
-    scope: 'invite',
-    item_id: id,
-    item_name: target_email,
-    changes: changesOf(before, after, not_its_own),
-  };
-}
+export const inviteEntry = entryWriter(
+  'invite',
+  ({ target_email }: InviteRow) => target_email,
+  not_its_own,
+);

@@ -11,6 +11,7 @@ import { checked } from '../../platform/http/bodies/validator.ts';
 import { attrOf } from '../../platform/http/bodies/violations.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../deactivation/store.ts';
 import { inviteEntry } from './activity.ts';
@@ -46,35 +47,30 @@ export function createRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function singleRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    base,
-    {
-      config,
-      schema: {
-        summary: 'Invite somebody, up to your own level',
-        description:
-          'Replaces an open invite for the address, and its link stops working. Sluice sends ' +
-          'the mail before the answer, and retries for a day if the relay does not accept ' +
-          'it. 429: the address got 10 invites within a day, counting all organizations.',
-        body: NewInvite,
-        response: { 201: InviteWithLink },
-      },
+  addWrite(app, {
+    url: base,
+    config,
+    summary: 'Invite somebody, up to your own level',
+    description:
+      'Replaces an open invite for the address, and its link stops working. Sluice sends ' +
+      'the mail before the answer, and retries for a day if the relay does not accept ' +
+      'it. 429: the address got 10 invites within a day, counting all organizations.',
+    body: NewInvite,
+    response: { 201: InviteWithLink },
+    work: async ({ request, tx, record, afterwards }) => {
+      const { created, mails } = await createInvites(deps, request, tx, [
+        { value: readBody(request).value, prefix: '' },
+      ]);
+      const invite = created[0]!;
+      const answer = shownToSender(request, deps, invite);
+      record(inviteEntry('created', undefined, withReplaced(invite.record, invite)));
+      amendAfterwards(request, 201, afterwards, answer, async () => {
+        const [present] = await sendInvites(deps, mails, created);
+        return withLink(request, deps, present!);
+      });
+      return answer;
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record, afterwards) => {
-        const { created, mails } = await createInvites(deps, request, tx, [
-          { value: readBody(request).value, prefix: '' },
-        ]);
-        const invite = created[0]!;
-        const answer = shownToSender(request, deps, invite);
-        record(inviteEntry('created', undefined, withReplaced(invite.record, invite)));
-        amendAfterwards(request, 201, afterwards, answer, async () => {
-          const [present] = await sendInvites(deps, mails, created);
-          return withLink(request, deps, present!);
-        });
-        return answer;
-      }),
-  );
+  });
 }
 
 function bulkRoute(app: FastifyInstance, deps: Deps): void {

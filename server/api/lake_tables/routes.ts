@@ -7,7 +7,7 @@ import { conflict, missing } from '../../platform/http/errors.ts';
 import { PageQuery, answerPage } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { uuid } from '../../platform/http/schemas.ts';
-import { write } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { isMaintained } from '../../engine/exports/lake_maintenance/rules.ts';
@@ -76,36 +76,31 @@ export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function maintainRoute(app: FastifyInstance): void {
-  app.post(
-    `${base}:id/maintain/`,
-    {
-      config: { scope: 'lake:write', within: 'project' },
-      schema: {
-        summary: 'Maintain a table now',
-        description:
-          'The next round begins within a minute. It merges small files at once and removes what ' +
-          'nothing names; `maintenance.finished_at` tells when it has ended. 409 for a table ' +
-          'that Sluice does not maintain.',
-        response: { 202: LakeTableDetails },
-      },
+  addWrite(app, {
+    url: `${base}:id/maintain/`,
+    config: { scope: 'lake:write', within: 'project' },
+    summary: 'Maintain a table now',
+    description:
+      'The next round begins within a minute. It merges small files at once and removes what ' +
+      'nothing names; `maintenance.finished_at` tells when it has ended. 409 for a table ' +
+      'that Sluice does not maintain.',
+    response: { 202: LakeTableDetails },
+    work: async ({ request, tx, record }) => {
+      const { team_id, id } = asked(request);
+      const table = (await findTableById(tx, team_id, id)) ?? missing();
+      if (!isMaintained(table))
+        throw conflict(
+          table.batch_export_id === null
+            ? 'No export writes this table. Set its property `sluice.maintenance` to `true` to ' +
+                'let Sluice maintain it.'
+            : 'The maintenance of this table is off: it has `sluice.maintenance` = `false` ' +
+                'or format version 1.',
+        );
+      await maintainNow(tx, id);
+      record('nothing');
+      return tableOf(tx, request);
     },
-    (request, reply) =>
-      write(request, reply, 202, async (tx, record) => {
-        const { team_id, id } = asked(request);
-        const table = (await findTableById(tx, team_id, id)) ?? missing();
-        if (!isMaintained(table))
-          throw conflict(
-            table.batch_export_id === null
-              ? 'No export writes this table. Set its property `sluice.maintenance` to `true` to ' +
-                  'let Sluice maintain it.'
-              : 'The maintenance of this table is off: it has `sluice.maintenance` = `false` ' +
-                  'or format version 1.',
-          );
-        await maintainNow(tx, id);
-        record('nothing');
-        return tableOf(tx, request);
-      }),
-  );
+  });
 }
 
 function partRoutes(app: FastifyInstance, { db, engine }: Deps): void {

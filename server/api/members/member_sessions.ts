@@ -1,6 +1,7 @@
 import sql, { raw } from 'sql-template-tag';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { is_own_method } from '../../platform/http/caller/access_finder.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from '../sessions/schema.ts';
@@ -21,11 +22,11 @@ const columnsIn = ({ session_id }: SessionsIn) => columnsFor({ session_id, is_pa
  * sessions_by_user.
  */
 export function listSessionsIn(place: SessionsIn, now_ms: number): List {
-  return {
-    rows: (page) => sql`SELECT ${columnsIn(place)} FROM sessions s WHERE ${liveIn(place, now_ms)}
-      ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM sessions s WHERE ${liveIn(place, now_ms)}`,
-  };
+  return listOf(
+    columnsIn(place),
+    sql`sessions s WHERE ${liveIn(place, now_ms)}`,
+    sql`s.created_at DESC, s.id DESC`,
+  );
 }
 
 /**

@@ -4,10 +4,10 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { personOf } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { addList, addRecord } from '../../platform/http/records.ts';
 import { getMember } from './named_member.ts';
 import { isOneself, refuseLevel, refuseRemoval } from './rules.ts';
 import { memberSessionRoutes } from './session_routes.ts';
@@ -35,47 +35,47 @@ const writing = { scope: 'organization_member:write', within, locks_organization
  * the sessions of a member.
  */
 export function memberRoutes(app: FastifyInstance, deps: Deps): void {
-  listRoute(app, deps);
+  listRoute(app);
   levelRoutes(app);
   removalRoute(app);
   memberSessionRoutes(app, deps);
 }
 
-function listRoute(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    base,
-    {
-      config: { scope: 'organization_member:read', within },
-      schema: {
-        summary: 'List the active members, newest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(Member) },
-      },
-    },
-    (request) => answerPage<MemberRow>(request, db, listMembers(request.access.organization_id)),
-  );
+function listRoute(app: FastifyInstance): void {
+  addList(app, {
+    url: base,
+    config: { scope: 'organization_member:read', within },
+    summary: 'List the active members, newest first',
+    answer: Member,
+    rows: (request) => listMembers(request.access.organization_id),
+  });
 }
 
 function levelRoutes(app: FastifyInstance): void {
-  const description =
-    'You cannot change your own level. Only an owner can make another member an owner, or ' +
-    'change the level of an owner. `@me` is the caller.';
-  const response = { 200: Member };
-  app.patch(
-    url,
+  addRecord(
+    app,
     {
-      config: { ...writing, level: 8 },
-      schema: { summary: "Change a member's level", description, body: MemberPatch, response },
+      url,
+      answer: Member,
+      reading: { scope: 'organization_member:read', within },
+      changing: { ...writing, level: 8 },
+      get: (db, request) => getMember(request, db),
+      entry: entryOf,
     },
-    changeLevel(MemberPatch),
-  );
-  app.put(
-    url,
     {
-      config: { ...writing, level: 8 },
-      schema: { summary: "Set a member's level", description, body: MemberPut, response },
+      change: {
+        description:
+          'You cannot change your own level. Only an owner can make another member an owner, or ' +
+          'change the level of an owner. `@me` is the caller.',
+        patch: { summary: "Change a member's level", body: MemberPatch },
+        put: { summary: "Set a member's level", body: MemberPut },
+        apply: async ({ tx, request, before, schema }) => {
+          const { level } = body(request, schema);
+          refuseLevel(askerOf(request), before, level);
+          if (level !== undefined) await updateLevel(tx, before.id, level);
+        },
+      },
     },
-    changeLevel(MemberPut),
   );
 }
 
@@ -100,20 +100,6 @@ function removalRoute(app: FastifyInstance): void {
   );
 }
 
-function changeLevel(schema: typeof MemberPatch | typeof MemberPut) {
-  return (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
-      const before = await getMember(request, tx);
-      ifMatch(request, before);
-      const { level } = body(request, schema);
-      refuseLevel(askerOf(request), before, level);
-      if (level !== undefined) await updateLevel(tx, before.id, level);
-      const after = await getMember(request, tx);
-      record(entryOf('updated', before, after), before);
-      return after;
-    });
-}
-
 function removeMember(request: FastifyRequest, reply: FastifyReply) {
   return write(request, reply, 204, async (tx, record) => {
     const { organization_id } = request.access;
@@ -130,7 +116,12 @@ function askerOf(request: FastifyRequest) {
   return { user_uuid: personOf(request).user_uuid, level: request.access.level };
 }
 
-function entryOf(activity: string, before: MemberRow, after: MemberRow | undefined): Entry {
+function entryOf(
+  activity: string,
+  before: MemberRow | undefined,
+  after: MemberRow | undefined,
+): Entry {
+  const { user } = (after ?? before)!;
   // This route does not change the person's own fields.
   const changes = changesOf(before, after, [
     'id',
@@ -142,11 +133,5 @@ function entryOf(activity: string, before: MemberRow, after: MemberRow | undefin
     'managed_by',
     'directory_token_count',
   ]);
-  return {
-    activity,
-    scope: 'member',
-    item_id: before.user.uuid,
-    item_name: before.user.email,
-    changes,
-  };
+  return { activity, scope: 'member', item_id: user.uuid, item_name: user.email, changes };
 }

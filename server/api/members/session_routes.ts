@@ -4,13 +4,12 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Afterwards, Entry } from '../../platform/http/write.ts';
+import { addList } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { getOrganizationName } from '../organizations/store.ts';
 import { Session } from '../sessions/schema.ts';
-import type { SessionRow } from '../sessions/schema.ts';
 import { endSession } from '../sessions/store.ts';
 import { endSessionsIn, findSessionIn, listSessionsIn } from './member_sessions.ts';
 import { getMember } from './named_member.ts';
@@ -32,21 +31,16 @@ const description =
  */
 export function memberSessionRoutes(app: FastifyInstance, deps: Deps): void {
   const { db, clock } = deps;
-  app.get(
-    list,
-    {
-      config: reading,
-      schema: {
-        summary: "List a member's sessions that reach the organization, newest first; for owners",
-        querystring: PageQuery,
-        response: { 200: pageOf(Session) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: list,
+    config: reading,
+    summary: "List a member's sessions that reach the organization, newest first; for owners",
+    answer: Session,
+    rows: async (request) => {
       const place = placeOf(request, await getMember(request, db));
-      return answerPage<SessionRow>(request, db, listSessionsIn(place, clock.now()));
+      return listSessionsIn(place, clock.now());
     },
-  );
+  });
   app.delete(
     list,
     {

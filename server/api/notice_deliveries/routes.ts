@@ -7,11 +7,10 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { conflict, notFound } from '../../platform/http/errors.ts';
-import { answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
-import { write } from '../../platform/http/write.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
+import { addList, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../deactivation/store.ts';
 import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.ts';
@@ -31,22 +30,18 @@ export function noticeDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
 function readingRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
   const { db } = deps;
   const config = { scope: 'batch_export:read', within } as const;
-  app.get(
-    base,
-    {
-      config,
-      schema: {
-        summary: 'List the deliveries of notices, newest first',
-        description: 'One for each notice and recipient; they are kept for 30 days.',
-        querystring: DeliveriesQuery,
-        response: { 200: pageOf(NoticeDelivery) },
-      },
-    },
-    (request) => {
+  addList(app, {
+    url: base,
+    config,
+    summary: 'List the deliveries of notices, newest first',
+    description: 'One for each notice and recipient; they are kept for 30 days.',
+    querystring: DeliveriesQuery,
+    answer: NoticeDelivery,
+    rows: (request) => {
       const wanted = query(request, DeliveriesQuery);
-      return answerPage<NoticeDelivery>(request, db, listDeliveries(request.access, wanted));
+      return listDeliveries(request.access, wanted);
     },
-  );
+  });
   app.get(
     `${base}:id/`,
     {
@@ -61,41 +56,35 @@ function readingRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount
 }
 
 function sendRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
-  app.post(
-    `${base}:id/send/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'Send a notice again, at once and with as many attempts as the first time',
-        description:
-          'Sends the same notice with the same id again, with the current address and secret ' +
-          'of its target. 409 while an attempt is in progress, and while the target is off.',
-        response: { 200: NoticeDeliveryRecord },
-      },
+  addWrite(app, {
+    url: `${base}:id/send/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'Send a notice again, at once and with as many attempts as the first time',
+    description:
+      'Sends the same notice with the same id again, with the current address and secret ' +
+      'of its target. 409 while an attempt is in progress, and while the target is off.',
+    response: { 200: NoticeDeliveryRecord },
+    work: async ({ request, tx, record }) => {
+      const id = idOf(request);
+      const locked = await lockDelivery(tx, request.access, id);
+      if (locked === undefined) throw notFound();
+      if (locked.is_mail) await refuseDeactivated(tx, request.caller.user_id, 'let mails be sent');
+      body(request, NoFields);
+      if (locked.is_under_way) throw conflict('An attempt is in progress. Wait for its end.');
+      if (locked.is_target_off)
+        throw conflict('The target is switched off: switch it on, then send again.');
+      await sendAgain(tx, id, isoInstant(deps.clock.now()));
+      const after = await getDelivery(deps, tx, request);
+      record({
+        activity: 'sent_again',
+        scope: 'notice_delivery',
+        item_id: String(id),
+        item_name: after.event,
+        changes: changesOf({}, { notice: after.notice, target: after.target }),
+      });
+      return after;
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const id = idOf(request);
-        const locked = await lockDelivery(tx, request.access, id);
-        if (locked === undefined) throw notFound();
-        if (locked.is_mail)
-          await refuseDeactivated(tx, request.caller.user_id, 'let mails be sent');
-        body(request, NoFields);
-        if (locked.is_under_way) throw conflict('An attempt is in progress. Wait for its end.');
-        if (locked.is_target_off)
-          throw conflict('The target is switched off: switch it on, then send again.');
-        await sendAgain(tx, id, isoInstant(deps.clock.now()));
-        const after = await getDelivery(deps, tx, request);
-        record({
-          activity: 'sent_again',
-          scope: 'notice_delivery',
-          item_id: String(id),
-          item_name: after.event,
-          changes: changesOf({}, { notice: after.notice, target: after.target }),
-        });
-        return after;
-      }),
-  );
+  });
 }
 
 async function getDelivery(

@@ -1,17 +1,14 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
-import { changesOf, secretChange } from '../../platform/activity/changes.ts';
-import type { Change } from '../../platform/activity/changes.ts';
+import { secretChange } from '../../platform/activity/changes.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { missing } from '../../platform/http/errors.ts';
-import { ifMatch } from '../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
-import { write } from '../../platform/http/write.ts';
-import type { Entry } from '../../platform/http/write.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
+import { addList, addRecord, addWrite, entryWriter } from '../../platform/http/records.ts';
+import type { Records } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../deactivation/store.ts';
 import { changeTarget, createTarget, no_mails } from './change.ts';
@@ -26,6 +23,20 @@ import type { NoticeTargetRow } from './schema.ts';
 import { deleteNoticeTarget, findNoticeTarget, listNoticeTargets } from './store.ts';
 import { tryTarget } from './try_target.ts';
 
+const entryOf = entryWriter(
+  'notice_target',
+  ({ name, address, url }: NoticeTargetRow) => name ?? address ?? url,
+  ['last_updated_at', 'last_attempt', 'last_test', 'managed_by'],
+);
+const recordsOf = ({ base, within }: Mount): Records<NoticeTargetRow> => ({
+  url: `${base}:id/`,
+  answer: NoticeTarget,
+  reading: { scope: 'batch_export:read', within },
+  changing: { scope: 'batch_export:write', within },
+  get: (db, request, lock) => getTarget(db, request, undefined, lock),
+  entry: entryOf,
+});
+
 /**
  * Routes of notice targets: list, create, retrieve, change, delete, test, under organizations and
  * projects.
@@ -34,25 +45,19 @@ export function noticeTargetRoutes(app: FastifyInstance, deps: Deps): void {
   for (const mount of mountsOf('notice_targets')) {
     listRoutes(app, deps, mount);
     recordRoutes(app, deps, mount);
-    deleteRoute(app, mount);
     testRoute(app, deps, mount);
   }
 }
 
 function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
   const where = within === 'organization' ? 'all projects of the organization' : 'the project';
-  app.get(
-    base,
-    {
-      config: { scope: 'batch_export:read', within },
-      schema: {
-        summary: `List the notice targets of ${where}, newest first`,
-        querystring: PageQuery,
-        response: { 200: pageOf(NoticeTarget) },
-      },
-    },
-    (request) => answerPage<NoticeTargetRow>(request, deps.db, listNoticeTargets(request.access)),
-  );
+  addList(app, {
+    url: base,
+    config: { scope: 'batch_export:read', within },
+    summary: `List the notice targets of ${where}, newest first`,
+    answer: NoticeTarget,
+    rows: ({ access }) => listNoticeTargets(access),
+  });
 
   const description =
     'A notice reports each change once: an export fails, recovers, is late, has delivered an ' +
@@ -65,8 +70,11 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
     response: { 201: NewNoticeTarget },
   };
   const config = { scope: 'batch_export:write', within, no_store: true } as const;
-  app.post(base, { config, schema }, (request, reply) =>
-    write(request, reply, 201, async (tx, record) => {
+  addWrite(app, {
+    url: base,
+    config,
+    ...schema,
+    work: async ({ request, tx, record }) => {
       const { id, secret } = await createTarget(deps, tx, request);
       const created = await getTarget(tx, request, id);
       record(
@@ -79,76 +87,37 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
       );
       // `validate_only` creates no target, so the secret will never sign anything.
       return { ...created, secret: isValidateOnly(request) ? null : secret };
-    }),
-  );
-}
-
-function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
-  const one = `${base}:id/`;
-  const changing = { scope: 'batch_export:write', within } as const;
-  app.get(
-    one,
-    {
-      config: { scope: 'batch_export:read', within },
-      schema: { summary: 'Retrieve a notice target', response: { 200: NoticeTarget } },
     },
-    (request) => getTarget(deps.db, request),
-  );
-
-  const change = (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
-      const before = await getTarget(tx, request, uuidParameter(request, 'id'), 'lock');
-      ifMatch(request, before);
-      await refuseMails(tx, request, before);
-      const { has_new_url, has_new_secret } = await changeTarget(deps, tx, before, request);
-      const after = await getTarget(tx, request);
-      // Another address of the same host may look like the old one.
-      const unseen = [
-        ...(has_new_url && after.url === before.url ? [secretChange('url', 'changed')] : []),
-        ...(has_new_secret ? [secretChange('secret', 'changed')] : []),
-      ];
-      record(entryOf('updated', before, after, unseen), before);
-      return after;
-    });
-  const description =
-    'The type cannot change. Another `url` needs the `secret` with it. Waiting deliveries go ' +
-    'to the new address, with the new secret.';
-  const schema = (summary: string) => ({
-    summary,
-    description,
-    body: NoticeTargetPatch,
-    response: { 200: NoticeTarget },
   });
-  app.patch(
-    one,
-    { config: changing, schema: schema('Change the sent fields of a notice target') },
-    change,
-  );
-  app.put(
-    one,
-    {
-      config: changing,
-      schema: schema('Change a notice target; absent fields keep their values'),
-    },
-    change,
-  );
 }
 
-function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
-  app.delete(
-    `${base}:id/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: { summary: 'Delete a notice target', response: { 204: { type: 'null' } } },
+function recordRoutes(app: FastifyInstance, deps: Deps, mount: Mount): void {
+  addRecord(app, recordsOf(mount), {
+    retrieve: { summary: 'Retrieve a notice target' },
+    change: {
+      description:
+        'The type cannot change. Another `url` needs the `secret` with it. Waiting deliveries go ' +
+        'to the new address, with the new secret.',
+      patch: { summary: 'Change the sent fields of a notice target', body: NoticeTargetPatch },
+      put: {
+        summary: 'Change a notice target; absent fields keep their values',
+        body: NoticeTargetPatch,
+      },
+      apply: async ({ tx, request, before }) => {
+        await refuseMails(tx, request, before);
+        const { has_new_url, has_new_secret } = await changeTarget(deps, tx, before, request);
+        // Another address of the same host may look like the old one.
+        return ({ url }) => [
+          ...(has_new_url && url === before.url ? [secretChange('url', 'changed')] : []),
+          ...(has_new_secret ? [secretChange('secret', 'changed')] : []),
+        ];
+      },
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const before = await getTarget(tx, request, uuidParameter(request, 'id'), 'lock');
-        ifMatch(request, before);
-        record(entryOf('deleted', before, undefined, []));
-        await deleteNoticeTarget(tx, before.id);
-      }),
-  );
+    remove: {
+      summary: 'Delete a notice target',
+      apply: ({ tx, before }) => deleteNoticeTarget(tx, before.id),
+    },
+  });
 }
 
 function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {
@@ -193,25 +162,4 @@ async function refuseMails(
   { type }: NoticeTargetRow,
 ): Promise<void> {
   if (type === 'email') await refuseDeactivated(db, caller.user_id, no_mails);
-}
-
-/** `unseen` are changes that the shown fields hide. */
-function entryOf(
-  activity: string,
-  before: NoticeTargetRow | undefined,
-  after: NoticeTargetRow | undefined,
-  unseen: Change[],
-): Entry {
-  const { id, name, address, url } = (after ?? before)!;
-  const changes = [
-    ...changesOf(before, after, ['last_updated_at', 'last_attempt', 'last_test', 'managed_by']),
-    ...unseen,
-  ];
-  return {
-    activity,
-    scope: 'notice_target',
-    item_id: id,
-    item_name: name ?? address ?? url,
-    changes,
-  };
 }

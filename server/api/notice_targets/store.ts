@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { liesIn } from '../../platform/http/caller/mount.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -17,11 +18,11 @@ const isInPlace = (place: Place) => liesIn(place, sql`t.team_id`);
 
 /** Lists the targets of a place, newest first (ties by id). Uses notice_targets_by_project. */
 export function listNoticeTargets(place: Place): List {
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM notice_targets t WHERE ${isInPlace(place)}
-      ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM notice_targets t WHERE ${isInPlace(place)}`,
-  };
+  return listOf(
+    columns,
+    sql`notice_targets t WHERE ${isInPlace(place)}`,
+    sql`t.created_at DESC, t.id DESC`,
+  );
 }
 
 /** Lists the settings of all targets of an organization with their sealed values, oldest first. */

@@ -1,17 +1,16 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { changesOf } from '../../platform/activity/changes.ts';
 import { personOf } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, forbidden, missing, ownFactorRequired } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { lockOutWriters } from '../../platform/http/confirm_access.ts';
 import { write } from '../../platform/http/write.ts';
-import type { Entry } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { addList, addRecord, addWrite, entryWriter } from '../../platform/http/records.ts';
 import { requireRightToCreate } from './right_to_create.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
 import type { OrganizationRow } from './schema.ts';
@@ -33,15 +32,15 @@ const changing = {
   level: 8,
   locks_organization: true,
 } as const;
-/** Fields that the log omits: they belong to the caller, the server or other records. */
-const not_its_own = [
+/** Leaves out fields that belong to the caller, the server or other records. */
+const entryOf = entryWriter('organization', ({ name }: OrganizationRow) => name, [
   'updated_at',
   'membership_level',
   'teams',
   'available_product_features',
   'member_count',
   'managed_by',
-];
+]);
 
 /** Routes of `/api/organizations/`: list, create, retrieve, change, delete. */
 export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
@@ -51,97 +50,69 @@ export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function listRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    '/api/organizations/',
-    {
-      config: { scope: 'organization:read', service_keys: true },
-      schema: {
-        summary: 'List the organizations of the caller, oldest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(Organization) },
-      },
-    },
-    (request) => answerPage<OrganizationRow>(request, deps.db, listOrganizations(request.caller)),
-  );
+  addList(app, {
+    url: '/api/organizations/',
+    config: { scope: 'organization:read', service_keys: true },
+    summary: 'List the organizations of the caller, oldest first',
+    answer: Organization,
+    rows: ({ caller }) => listOrganizations(caller),
+  });
 
-  app.post(
-    '/api/organizations/',
-    {
-      config: { scope: 'organization:write' },
-      schema: {
-        summary: 'Create an organization with a first project; the caller becomes its owner',
-        description:
-          'SLUICE_ORGANIZATION_CREATION decides who may: by default, members of an ' +
-          'organization of this server. On a server without organizations everybody with an ' +
-          'account may.',
-        body: OrganizationCreate,
-        response: { 201: Organization },
-      },
+  addWrite(app, {
+    url: '/api/organizations/',
+    config: { scope: 'organization:write' },
+    summary: 'Create an organization with a first project; the caller becomes its owner',
+    description:
+      'SLUICE_ORGANIZATION_CREATION decides who may: by default, members of an ' +
+      'organization of this server. On a server without organizations everybody with an ' +
+      'account may.',
+    body: OrganizationCreate,
+    response: { 201: Organization },
+    work: async ({ request, tx, record }) => {
+      const { user_id, session_id, scoped_organizations, scoped_teams } = personOf(request);
+      if (session_id !== null && scoped_organizations !== null) throw ownFactorRequired();
+      if (scoped_organizations !== null || scoped_teams !== null)
+        throw forbidden(
+          'A key that is limited to organizations or projects cannot create an organization.',
+        );
+      await requireRightToCreate(tx, deps, user_id);
+      const created = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
+      record({
+        ...entryOf('created', undefined, created),
+        chain: { organization_id: created.id },
+      });
+      return created;
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const { user_id, session_id, scoped_organizations, scoped_teams } = personOf(request);
-        if (session_id !== null && scoped_organizations !== null) throw ownFactorRequired();
-        if (scoped_organizations !== null || scoped_teams !== null)
-          throw forbidden(
-            'A key that is limited to organizations or projects cannot create an organization.',
-          );
-        await requireRightToCreate(tx, deps, user_id);
-        const created = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
-        record({
-          ...entryOf('created', undefined, created),
-          chain: { organization_id: created.id },
-        });
-        return created;
-      }),
-  );
+  });
 }
 
 function recordRoutes(app: FastifyInstance): void {
-  app.get(
-    url,
+  addRecord(
+    app,
     {
-      config: { ...one, scope: 'organization:read', record: selectOrganization },
-      schema: { summary: 'Retrieve an organization', response: { 200: Organization } },
+      url,
+      answer: Organization,
+      reading: { ...one, scope: 'organization:read', record: selectOrganization },
+      changing,
+      get: async (db: Queryable, { access }: FastifyRequest, lock?: 'lock') =>
+        (await findOrganization(db, access.organization_id, access.level, lock)) ?? missing(),
+      entry: entryOf,
     },
-    async (request) => request.record ?? missing(),
-  );
-
-  const change =
-    (schema: typeof OrganizationCreate | typeof OrganizationPatch) =>
-    (request: FastifyRequest, reply: FastifyReply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const { organization_id, level } = request.access;
-        const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();
-        ifMatch(request, before);
-        await updateOrganization(tx, organization_id, body(request, schema));
-        const after = await findOrganization(tx, organization_id, level);
-        record(entryOf('updated', before, after), before);
-        return after;
-      });
-  app.patch(
-    url,
     {
-      config: changing,
-      schema: {
-        summary: 'Change the sent fields of an organization',
-        body: OrganizationPatch,
-        response: { 200: Organization },
+      retrieve: { summary: 'Retrieve an organization' },
+      change: {
+        patch: {
+          summary: 'Change the sent fields of an organization',
+          body: OrganizationPatch,
+        },
+        put: {
+          summary: 'Change an organization; what may be left out keeps its value',
+          body: OrganizationCreate,
+        },
+        apply: ({ tx, request, before, schema }) =>
+          updateOrganization(tx, before.id, body(request, schema)),
       },
     },
-    change(OrganizationPatch),
-  );
-  app.put(
-    url,
-    {
-      config: changing,
-      schema: {
-        summary: 'Change an organization; what may be left out keeps its value',
-        body: OrganizationCreate,
-        response: { 200: Organization },
-      },
-    },
-    change(OrganizationCreate),
   );
 }
 
@@ -175,19 +146,4 @@ function deleteRoute(app: FastifyInstance): void {
         }),
       ),
   );
-}
-
-function entryOf(
-  activity: string,
-  before: OrganizationRow | undefined,
-  after: OrganizationRow | undefined,
-): Entry {
-  const { id, name } = (after ?? before)!;
-  return {
-    activity,
-    scope: 'organization',
-    item_id: id,
-    item_name: name,
-    changes: changesOf(before, after, not_its_own),
-  };
 }

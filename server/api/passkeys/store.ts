@@ -7,6 +7,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import { markBrowser } from '../../platform/http/caller/browser_mark.ts';
 import { conflict, invalid, notedAs } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -36,11 +37,11 @@ type Tools = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 
 /** Lists the person's passkeys, newest first (ties by id). Uses passkeys_by_user. */
 export function listPasskeys(user_id: number): List {
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM passkeys p WHERE p.user_id = ${user_id}
-      ORDER BY p.created_at DESC, p.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM passkeys WHERE user_id = ${user_id}`,
-  };
+  return listOf(
+    columns,
+    sql`passkeys p WHERE p.user_id = ${user_id}`,
+    sql`p.created_at DESC, p.id DESC`,
+  );
 }
 
 /**

@@ -6,8 +6,7 @@ import { planned_events_max } from '../../engine/ingest/rules/tracking_plan.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
-import { changing } from '../../platform/http/project_records.ts';
-import { write } from '../../platform/http/write.ts';
+import { addWrite, changing } from '../../platform/http/records.ts';
 import { parseJson } from '../../platform/json/parse_json.ts';
 import { beginRuleChange } from '../ingestion_rules/store.ts';
 import { ImportedPlan, PlanImport } from './schema.ts';
@@ -21,46 +20,39 @@ const description =
 
 /** Route `import/`, which reads a tracking plan of another tool. */
 export function importRoute(app: FastifyInstance): void {
-  app.post(
-    '/api/projects/:project_id/planned_events/import/',
-    {
-      config: changing,
-      schema: {
-        summary: 'Import a tracking plan with a JSON Schema for each event',
-        description,
-        body: PlanImport,
-        response: { 200: ImportedPlan },
-      },
+  addWrite(app, {
+    url: '/api/projects/:project_id/planned_events/import/',
+    config: changing,
+    summary: 'Import a tracking plan with a JSON Schema for each event',
+    description,
+    body: PlanImport,
+    response: { 200: ImportedPlan },
+    work: async ({ request, tx, record }) => {
+      const team_id = request.access.team_id!;
+      const { plan, mode = 'warn' } = body(request, PlanImport);
+      const { events, left_out } = readPlan(plan);
+      await beginRuleChange(tx, team_id);
+      const stored = new Map((await allPlannedEvents(tx, team_id)).map((one) => [one.event, one]));
+      const created = events.filter(({ event }) => !stored.has(event));
+      const changed = events.filter((one) => isOther(one, stored.get(one.event)));
+      if (stored.size + created.length > planned_events_max)
+        throw invalid('plan', 'max_items', `A plan has at most ${planned_events_max} events.`);
+      for (const one of [...created, ...changed]) {
+        const before = stored.get(one.event);
+        await storePlannedEvent(tx, team_id, { mode, ...before, ...one }, before?.id);
+      }
+      const changes = [...changesOf('created', created), ...changesOf('changed', changed)];
+      const scope = 'planned_event';
+      const entry = { activity: 'imported', scope, item_id: String(team_id), item_name: null };
+      record(changes.length === 0 ? 'nothing' : { ...entry, changes });
+      return {
+        created: created.map(({ event }) => event),
+        changed: changed.map(({ event }) => event),
+        unchanged: events.length - created.length - changed.length,
+        left_out,
+      };
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const team_id = request.access.team_id!;
-        const { plan, mode = 'warn' } = body(request, PlanImport);
-        const { events, left_out } = readPlan(plan);
-        await beginRuleChange(tx, team_id);
-        const stored = new Map(
-          (await allPlannedEvents(tx, team_id)).map((one) => [one.event, one]),
-        );
-        const created = events.filter(({ event }) => !stored.has(event));
-        const changed = events.filter((one) => isOther(one, stored.get(one.event)));
-        if (stored.size + created.length > planned_events_max)
-          throw invalid('plan', 'max_items', `A plan has at most ${planned_events_max} events.`);
-        for (const one of [...created, ...changed]) {
-          const before = stored.get(one.event);
-          await storePlannedEvent(tx, team_id, { mode, ...before, ...one }, before?.id);
-        }
-        const changes = [...changesOf('created', created), ...changesOf('changed', changed)];
-        const scope = 'planned_event';
-        const entry = { activity: 'imported', scope, item_id: String(team_id), item_name: null };
-        record(changes.length === 0 ? 'nothing' : { ...entry, changes });
-        return {
-          created: created.map(({ event }) => event),
-          changed: changed.map(({ event }) => event),
-          unchanged: events.length - created.length - changed.length,
-          left_out,
-        };
-      }),
-  );
+  });
 }
 
 /** Reads the file; throws 400 for an invalid plan. */

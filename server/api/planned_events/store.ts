@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -11,11 +12,7 @@ const columns = sql`e.id, e.event, e.description, e.mode, e.properties, e.other_
 
 /** Lists the events of the project's tracking plan by name. Uses the unique index. */
 export function listPlannedEvents(team_id: number): List {
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM planned_events e WHERE e.team_id = ${team_id}
-      ORDER BY e.event LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM planned_events WHERE team_id = ${team_id}`,
-  };
+  return listOf(columns, sql`planned_events e WHERE e.team_id = ${team_id}`, sql`e.event`);
 }
 
 /** Returns all events of the project's tracking plan. The caller has started a change of rules. */

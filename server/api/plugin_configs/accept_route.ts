@@ -6,7 +6,7 @@ import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { write } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVisiblePlugin } from '../plugins/store.ts';
 import { unreadyFault } from './change.ts';
@@ -18,35 +18,30 @@ import { acceptPresentVersion } from './store.ts';
 
 /** Route by which a project accepts another organization's newer version of a plugin. */
 export function acceptRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/projects/:project_id/plugin_configs/:id/accept_version/',
-    {
-      config: { within: 'project', scope: 'plugin:write', level: 8, if_match: true },
-      schema: {
-        summary: "Run the waiting version of another organization's plugin",
-        description:
-          'A plugin of another organization keeps running the version that it had when you ' +
-          'enabled it (`accepted_version`), even if that organization changes the plugin. ' +
-          'This replaces the version by `waiting_version`: code, settings and jobs. If an ' +
-          'enabled config lacks a setting of the new version, its `error` says so. ' +
-          '`If-Match` with the ETag of the config accepts only the version that you have ' +
-          'read. 409: no version waits, or the version cannot run. Needs the plugins access ' +
-          'level 3.',
-        body: NoFields,
-        response: { 200: PluginConfig, 409: Problem },
-      },
+  addWrite(app, {
+    url: '/api/projects/:project_id/plugin_configs/:id/accept_version/',
+    config: { within: 'project', scope: 'plugin:write', level: 8, if_match: true },
+    summary: "Run the waiting version of another organization's plugin",
+    description:
+      'A plugin of another organization keeps running the version that it had when you ' +
+      'enabled it (`accepted_version`), even if that organization changes the plugin. ' +
+      'This replaces the version by `waiting_version`: code, settings and jobs. If an ' +
+      'enabled config lacks a setting of the new version, its `error` says so. ' +
+      '`If-Match` with the ETag of the config accepts only the version that you have ' +
+      'read. 409: no version waits, or the version cannot run. Needs the plugins access ' +
+      'level 3.',
+    body: NoFields,
+    response: { 200: PluginConfig, 409: Problem },
+    work: async ({ request, tx, record }) => {
+      const before = await getLockedConfig(tx, request);
+      ifMatch(request, before);
+      body(request, NoFields);
+      await acceptVersion(tx, deps, request.access.organization_id, before);
+      const after = await getConfig(tx, request);
+      record(configEntry('version_accepted', before, after));
+      return after;
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const before = await getLockedConfig(tx, request);
-        ifMatch(request, before);
-        body(request, NoFields);
-        await acceptVersion(tx, deps, request.access.organization_id, before);
-        const after = await getConfig(tx, request);
-        record(configEntry('version_accepted', before, after));
-        return after;
-      }),
-  );
+  });
 }
 
 /** Throws 409 if no version waits, or if the version cannot run. */

@@ -7,67 +7,56 @@ import { loadConfigVersion } from '../../engine/plugins/versions.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, invalidMany } from '../../platform/http/errors.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
-import { write } from '../../platform/http/write.ts';
+import { addList, addWrite } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { getConfig, getLockedConfig } from './found.ts';
 import { PluginJob, PluginJobStart, PluginMetric } from './schema.ts';
-import type { PluginConfigRow, PluginJobRow, PluginMetricRow } from './schema.ts';
+import type { PluginConfigRow, PluginJobRow } from './schema.ts';
 import { getPluginJob, listPluginMetrics } from './store.ts';
 
 const one = '/api/projects/:project_id/plugin_configs/:id/';
 
 /** Routes of a running plugin: start a public job, and show its metrics. */
 export function runningRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    `${one}metrics/`,
-    {
-      config: { within: 'project', scope: 'plugin:read' },
-      schema: {
-        summary: 'List the metrics of the plugin in this project, by name',
-        description:
-          'The metrics that the plugin exports and has used (`meta.metrics`). A metric ' +
-          'restarts at zero when the plugin exports it with another operation.',
-        querystring: PageQuery,
-        response: { 200: pageOf(PluginMetric) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: `${one}metrics/`,
+    config: { within: 'project', scope: 'plugin:read' },
+    summary: 'List the metrics of the plugin in this project, by name',
+    description:
+      'The metrics that the plugin exports and has used (`meta.metrics`). A metric ' +
+      'restarts at zero when the plugin exports it with another operation.',
+    answer: PluginMetric,
+    rows: async (request) => {
       const { id } = await getConfig(deps.db, request);
-      return answerPage<PluginMetricRow>(request, deps.db, listPluginMetrics(id));
+      return listPluginMetrics(id);
     },
-  );
+  });
 
-  app.post(
-    `${one}jobs/`,
-    {
-      config: { within: 'project', scope: 'plugin:write', level: 8 },
-      schema: {
-        summary: 'Start one of the jobs that people may start',
-        description:
-          "The plugin's `public_jobs` names them and the fields of their payload, against " +
-          'which `payload` is checked. The job runs as soon as the plugin has its turn; ' +
-          '`logs/` says how it ended. 409 while the config is disabled, and when too many ' +
-          'jobs wait. Needs the plugins access level 3.',
-        body: PluginJobStart,
-        response: { 201: PluginJob },
-      },
+  addWrite(app, {
+    url: `${one}jobs/`,
+    config: { within: 'project', scope: 'plugin:write', level: 8 },
+    summary: 'Start one of the jobs that people may start',
+    description:
+      "The plugin's `public_jobs` names them and the fields of their payload, against " +
+      'which `payload` is checked. The job runs as soon as the plugin has its turn; ' +
+      '`logs/` says how it ended. 409 while the config is disabled, and when too many ' +
+      'jobs wait. Needs the plugins access level 3.',
+    body: PluginJobStart,
+    response: { 201: PluginJob },
+    work: async ({ request, tx, record }) => {
+      const config = await getLockedConfig(tx, request);
+      const { name, payload = {} } = body(request, PluginJobStart);
+      const job = await startJob(tx, deps, config, name, payload);
+      record({
+        activity: 'job_started',
+        scope: 'plugin_config',
+        item_id: String(config.id),
+        item_name: config.plugin_info.name,
+        changes: changesOf(undefined, { job: name, payload: job.payload }),
+      });
+      return job;
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const config = await getLockedConfig(tx, request);
-        const { name, payload = {} } = body(request, PluginJobStart);
-        const job = await startJob(tx, deps, config, name, payload);
-        record({
-          activity: 'job_started',
-          scope: 'plugin_config',
-          item_id: String(config.id),
-          item_name: config.plugin_info.name,
-          changes: changesOf(undefined, { job: name, payload: job.payload }),
-        });
-        return job;
-      }),
-  );
+  });
 }
 
 /**

@@ -1,10 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { ifMatch } from '../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
-import { write } from '../../platform/http/write.ts';
+import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
+import type { Records } from '../../platform/http/records.ts';
 import { acceptRoute } from './accept_route.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
@@ -23,8 +22,7 @@ import {
   PluginLogEntry,
   PluginLogQuery,
 } from './schema.ts';
-import type { PluginConfigRow, PluginLogRow } from './schema.ts';
-import type { HowToChange } from './settings.ts';
+import type { PluginConfigRow } from './schema.ts';
 import { choicesRoute } from './choices/routes.ts';
 import { previewRoute } from './preview/routes.ts';
 import { oauthRoutes } from './oauth/routes.ts';
@@ -44,9 +42,8 @@ const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const
 export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
   makingRoute(app, deps);
-  changingRoutes(app, deps);
+  recordRoutes(app, deps);
   acceptRoute(app, deps);
-  deleteRoute(app, deps);
   runningRoutes(app, deps);
   deliveryRoutes(app, deps);
   oauthRoutes(app, deps);
@@ -57,44 +54,28 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function readingRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the plugins that the project has configured, in order',
-        querystring: PageQuery,
-        response: { 200: pageOf(PluginConfig) },
-      },
+  addList(app, {
+    url: base,
+    config: reading,
+    summary: 'List the plugins that the project has configured, in order',
+    answer: PluginConfig,
+    rows: async ({ access }) => {
+      await requirePluginsLevel(db, access, 3);
+      return listPluginConfigs(access.team_id!);
     },
-    async (request) => {
-      await requirePluginsLevel(db, request.access, 3);
-      return answerPage<PluginConfigRow>(request, db, listPluginConfigs(request.access.team_id!));
-    },
-  );
+  });
 
-  app.get(
-    one,
-    { config: reading, schema: { summary: 'Retrieve a config', response: { 200: PluginConfig } } },
-    (request) => getConfig(db, request),
-  );
-
-  app.get(
-    `${one}logs/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the log of the plugin in this project, newest first',
-        querystring: PluginLogQuery,
-        response: { 200: pageOf(PluginLogEntry) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: `${one}logs/`,
+    config: reading,
+    summary: 'List the log of the plugin in this project, newest first',
+    querystring: PluginLogQuery,
+    answer: PluginLogEntry,
+    rows: async (request) => {
       const { id } = await getConfig(db, request);
-      const wanted = query(request, PluginLogQuery);
-      return answerPage<PluginLogRow>(request, db, listPluginLogs(id, wanted));
+      return listPluginLogs(id, query(request, PluginLogQuery));
     },
-  );
+  });
 }
 
 function makingRoute(app: FastifyInstance, deps: Deps): void {
@@ -102,100 +83,74 @@ function makingRoute(app: FastifyInstance, deps: Deps): void {
     "Values are checked against the plugin's `config_schema`. An enabled config needs all " +
     "required values. Enabling needs code that serves the plugin's collection. Needs the " +
     'plugins access level 3.';
-  app.post(
-    base,
-    {
-      config: changing,
-      schema: {
-        summary: 'Configure a plugin for the project',
-        description,
-        body: PluginConfigCreate,
-        response: { 201: PluginConfig },
-      },
-    },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        await requirePluginsLevel(tx, request.access, 3);
-        const id = await createConfig(tx, deps, request, body(request, PluginConfigCreate));
-        const created = await getConfig(tx, request, id);
-        record(
-          configEntry('created', undefined, created, secretChanges([], created.secret_keys, [])),
-        );
-        return created;
-      }),
-  );
-}
-
-function changingRoutes(app: FastifyInstance, deps: Deps): void {
-  const change = (how: HowToChange) => (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
-      const before = await getLockedConfig(tx, request);
-      ifMatch(request, before);
-      const sent = body(request, PluginConfigPatch);
-      const changed = await changeConfig(tx, deps, request, before, sent, how);
-      const after = await getConfig(tx, request);
+  addWrite(app, {
+    url: base,
+    config: changing,
+    summary: 'Configure a plugin for the project',
+    description,
+    body: PluginConfigCreate,
+    response: { 201: PluginConfig },
+    work: async ({ request, tx, record }) => {
+      await requirePluginsLevel(tx, request.access, 3);
+      const id = await createConfig(tx, deps, request, body(request, PluginConfigCreate));
+      const created = await getConfig(tx, request, id);
       record(
-        configEntry(
-          'updated',
-          before,
-          after,
-          secretChanges(before.secret_keys, after.secret_keys, changed),
-        ),
-        before,
+        configEntry('created', undefined, created, secretChanges([], created.secret_keys, [])),
       );
-      return after;
-    });
-  const description =
-    'Values are merged key by key: an absent one is kept, null removes one. If you change a ' +
-    'field that decides where the plugin sends to, or add an allowed host, send each secret ' +
-    'again. An enabled plugin gets later events, and its error is cleared. Needs the plugins ' +
-    'access level 3.';
-  const schema = { body: PluginConfigPatch, response: { 200: PluginConfig } };
-  app.patch(
-    one,
-    {
-      config: changing,
-      schema: { ...schema, summary: 'Change the sent fields of a config', description },
+      return created;
     },
-    change('merge'),
-  );
-  const replacing = 'Like PATCH, but `config` is replaced, except for secrets that are not sent.';
-  app.put(
-    one,
-    {
-      config: changing,
-      schema: {
-        ...schema,
-        summary: 'Change a config; absent fields keep their values',
-        description: replacing,
-      },
-    },
-    change('replace'),
-  );
+  });
 }
 
-function deleteRoute(app: FastifyInstance, deps: Deps): void {
-  app.delete(
-    one,
-    {
-      config: changing,
-      schema: {
-        summary: "Delete a config, with the plugin's storage and logs",
-        description:
-          'Tokens of an OAuth connection are revoked at the vendor, if the vendor supports ' +
-          'that. Needs the plugins access level 3.',
-        response: { 204: { type: 'null' } },
+const records: Records<PluginConfigRow> = {
+  url: one,
+  answer: PluginConfig,
+  reading,
+  changing,
+  get: (db, request) => getConfig(db, request),
+  hold: getLockedConfig,
+  entry: configEntry,
+};
+
+function recordRoutes(app: FastifyInstance, deps: Deps): void {
+  const change = {
+    patch: {
+      summary: 'Change the sent fields of a config',
+      description:
+        'Values are merged key by key: an absent one is kept, null removes one. If you change a ' +
+        'field that decides where the plugin sends to, or add an allowed host, send each secret ' +
+        'again. An enabled plugin gets later events, and its error is cleared. Needs the plugins ' +
+        'access level 3.',
+      body: PluginConfigPatch,
+    },
+    put: {
+      summary: 'Change a config; absent fields keep their values',
+      description: 'Like PATCH, but `config` is replaced, except for secrets that are not sent.',
+      body: PluginConfigPatch,
+    },
+  };
+  addRecord(app, records, {
+    retrieve: { summary: 'Retrieve a config' },
+    change: {
+      ...change,
+      apply: async ({ tx, request, before }) => {
+        const how = request.method === 'PUT' ? 'replace' : 'merge';
+        const sent = body(request, PluginConfigPatch);
+        const changed = await changeConfig(tx, deps, request, before, sent, how);
+        return ({ secret_keys }) => secretChanges(before.secret_keys, secret_keys, changed);
       },
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record, afterwards) => {
-        const before = await getLockedConfig(tx, request);
-        ifMatch(request, before);
-        record(configEntry('deleted', before, undefined));
+    remove: {
+      summary: "Delete a config, with the plugin's storage and logs",
+      description:
+        'Tokens of an OAuth connection are revoked at the vendor, if the vendor supports ' +
+        'that. Needs the plugins access level 3.',
+      apply: async ({ tx, before, afterwards }) => {
         const tool = findTool(before.plugin_info.url ?? '')?.directory;
         if (tool !== undefined) afterwards(await revocationOf(tx, deps, before.id, tool));
         await deletePluginConfig(tx, before.id);
         await removeOldVersions(tx, before.plugin);
-      }),
-  );
+      },
+    },
+  });
 }

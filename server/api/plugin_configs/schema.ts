@@ -198,8 +198,6 @@ export const PluginMetric = Type.Object(
   },
   { title: 'PluginMetric' },
 );
-export type PluginMetricRow = Static<typeof PluginMetric>;
-
 const payload = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,

@@ -5,6 +5,7 @@ import { listOauthTools } from '../../engine/plugins/oauth/vendors.ts';
 import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
 import { toolUrl } from '../../engine/plugins/tools/catalogue.ts';
 import type { EventChoice } from '../../engine/plugins/tools/wanted.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -220,14 +221,11 @@ export async function deletePluginConfig(tx: Transaction, id: number): Promise<v
 
 /** Lists the metrics of the config's plugin, by name. */
 export function listPluginMetrics(config_id: number): List {
-  return {
-    rows: (page) => sql`
-      SELECT m.name, m.operation, m.value, m.updated_at FROM plugin_metrics m
-      WHERE m.plugin_config_id = ${config_id} ORDER BY m.name
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`
-      SELECT count(*) AS count FROM plugin_metrics m WHERE m.plugin_config_id = ${config_id}`,
-  };
+  return listOf(
+    sql`m.name, m.operation, m.value, m.updated_at`,
+    sql`plugin_metrics m WHERE m.plugin_config_id = ${config_id}`,
+    sql`m.name`,
+  );
 }
 
 /** Returns a job that was stored in this transaction. */
@@ -248,10 +246,9 @@ const isLogged = (config_id: number, { level, after, before }: PluginLogQuery) =
  * their order.
  */
 export function listPluginLogs(config_id: number, wanted: PluginLogQuery): List {
-  return {
-    rows: (page) => sql`SELECT l."timestamp", l.level, l.message FROM plugin_logs l
-      WHERE ${isLogged(config_id, wanted)} ORDER BY l.id DESC
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM plugin_logs l WHERE ${isLogged(config_id, wanted)}`,
-  };
+  return listOf(
+    sql`l."timestamp", l.level, l.message`,
+    sql`plugin_logs l WHERE ${isLogged(config_id, wanted)}`,
+    sql`l.id DESC`,
+  );
 }

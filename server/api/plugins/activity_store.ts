@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { activityColumns } from '../activity/store.ts';
 
@@ -14,10 +15,9 @@ export function listPluginActivity(
   scope: string,
   reader: Parameters<typeof activityColumns>[0],
 ): List {
-  return {
-    rows: (page) => sql`SELECT ${activityColumns(reader)} FROM activity a
-      WHERE ${isAbout(organization_id, scope)} ORDER BY a.number DESC
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM activity a WHERE ${isAbout(organization_id, scope)}`,
-  };
+  return listOf(
+    activityColumns(reader),
+    sql`activity a WHERE ${isAbout(organization_id, scope)}`,
+    sql`a.number DESC`,
+  );
 }

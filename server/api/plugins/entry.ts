@@ -1,5 +1,6 @@
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
+import { entryWriter } from '../../platform/http/records.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Collection } from './collections.ts';
 import type { PluginRow } from './schema.ts';
@@ -15,13 +16,15 @@ export function pluginEntry(
   after: PluginRow | undefined,
   more: Change[] = [],
 ): Entry {
-  const { id, name } = (after ?? before)!;
-  const changes = [
-    ...changesOf(before, after, ['id', 'organization_id', 'organization_name', 'managed_by']),
-    ...more,
-  ];
-  return { activity, scope: collection.scope, item_id: String(id), item_name: name, changes };
+  return entryWriter(collection.scope, ({ name }: PluginRow) => name, not_its_own)(
+    activity,
+    before,
+    after,
+    more,
+  );
 }
+
+const not_its_own = ['id', 'organization_id', 'organization_name', 'managed_by'];
 
 /**
  * Returns the activity entry's line for a change of code: the hash of all files before and after.

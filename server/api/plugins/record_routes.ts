@@ -3,18 +3,17 @@ import type { Deps } from '../../deps.ts';
 import type { CatalogueEntry } from '../../engine/plugins/packages/catalogue.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
+import { addList, addWrite } from '../../platform/http/records.ts';
 import { changePlugin } from './change.ts';
 import type { Collection } from './collections.ts';
 import { createPlugin } from './create.ts';
 import { pluginEntry } from './entry.ts';
 import { getPlugin, lockOwnPlugin, placeOf } from './found.ts';
 import { Plugin, PluginCreate, PluginPatch } from './schema.ts';
-import type { PluginRow } from './schema.ts';
 import { deletePlugin, isUsedElsewhere, listPlugins, requirePluginsLevel } from './store.ts';
 
 export const reading = { within: 'organization', scope: 'plugin:read' } as const;
@@ -35,18 +34,17 @@ export function recordRoutes(
 function readingRoutes(app: FastifyInstance, { db }: Deps, collection: Collection): void {
   const { base, plural, noun } = collection;
   const summary = `List the ${plural} that the organization can use, newest first`;
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: { summary, querystring: PageQuery, response: { 200: pageOf(Plugin) } },
-    },
-    async (request) => {
+  addList(app, {
+    url: base,
+    config: reading,
+    summary,
+    answer: Plugin,
+    rows: async (request) => {
       await requirePluginsLevel(db, request.access, 3);
       const place = placeOf(request, collection);
-      return answerPage<PluginRow>(request, db, listPlugins(place));
+      return listPlugins(place);
     },
-  );
+  });
 
   app.get(
     `${base}:id/`,
@@ -116,28 +114,24 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
     change,
   );
 
-  app.delete(
-    `${base}:id/`,
-    {
-      config: changing,
-      schema: {
-        summary: `Uninstall ${noun}, with the configs of the organization's projects`,
-        description:
-          '409 if a project of another organization has a config of the plugin. Needs the ' +
-          'plugins access level 6.',
-        response: { 204: { type: 'null' }, 409: Problem },
-      },
+  addWrite(app, {
+    method: 'DELETE',
+    url: `${base}:id/`,
+    config: changing,
+    summary: `Uninstall ${noun}, with the configs of the organization's projects`,
+    description:
+      '409 if a project of another organization has a config of the plugin. Needs the ' +
+      'plugins access level 6.',
+    response: { 204: { type: 'null' }, 409: Problem },
+    work: async ({ request, tx, record }) => {
+      const { before } = await lockOwnPlugin(tx, request, collection);
+      if (await isUsedElsewhere(tx, before.id, request.access.organization_id))
+        throw conflict(
+          'Projects of other organizations use this plugin: they must remove their configs ' +
+            'first.',
+        );
+      record(pluginEntry(collection, 'uninstalled', before, undefined));
+      await deletePlugin(tx, before.id);
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const { before } = await lockOwnPlugin(tx, request, collection);
-        if (await isUsedElsewhere(tx, before.id, request.access.organization_id))
-          throw conflict(
-            'Projects of other organizations use this plugin: they must remove their configs ' +
-              'first.',
-          );
-        record(pluginEntry(collection, 'uninstalled', before, undefined));
-        await deletePlugin(tx, before.id);
-      }),
-  );
+  });
 }

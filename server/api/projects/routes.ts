@@ -1,7 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { changesOf } from '../../platform/activity/changes.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import { forbidden, invalid, missing } from '../../platform/http/errors.ts';
@@ -9,12 +8,12 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { lockOutWriters } from '../../platform/http/confirm_access.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import type { Transaction } from '../../platform/postgres/database.ts';
+import { addList, addRecord, entryWriter } from '../../platform/http/records.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { isTimezone } from '../../platform/timezone.ts';
 import { addressFaults } from './addresses.ts';
 import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
@@ -33,6 +32,17 @@ const url = '/api/projects/:id/';
 const one = { within: 'project' } as const;
 const changing = { ...one, scope: 'project:write', level: 8 } as const;
 
+/** The log is that of the organization, also where the path does not hold it. */
+function entryOf(...given: Parameters<typeof projectEntry>): Entry {
+  const [, before, after] = given;
+  return { ...projectEntry(...given), chain: { organization_id: (after ?? before)!.organization } };
+}
+
+const projectEntry = entryWriter('project', ({ name }: ProjectRow) => name, [
+  'updated_at',
+  'managed_by',
+]);
+
 /** Routes of `/api/projects/`: list, create, retrieve, change, delete. */
 export function projectRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
@@ -41,37 +51,20 @@ export function projectRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function listRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    '/api/projects/',
-    {
-      config: { scope: 'project:read', service_keys: true },
-      schema: {
-        summary: 'List the projects of all organizations of the caller, oldest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(Project) },
-      },
-    },
-    (request) => answerPage<ProjectRow>(request, db, listProjects(request.caller)),
-  );
-
-  app.get(
-    '/api/organizations/:organization_id/projects/',
-    {
-      config: { within: 'organization', scope: 'project:read' },
-      schema: {
-        summary: 'List the projects of an organization, oldest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(Project) },
-      },
-    },
-    (request) =>
-      answerPage<ProjectRow>(
-        request,
-        db,
-        listProjects(request.caller, request.access.organization_id),
-      ),
-  );
-
+  addList(app, {
+    url: '/api/projects/',
+    config: { scope: 'project:read', service_keys: true },
+    summary: 'List the projects of all organizations of the caller, oldest first',
+    answer: Project,
+    rows: ({ caller }) => listProjects(caller),
+  });
+  addList(app, {
+    url: '/api/organizations/:organization_id/projects/',
+    config: { within: 'organization', scope: 'project:read' },
+    summary: 'List the projects of an organization, oldest first',
+    answer: Project,
+    rows: ({ caller, access }) => listProjects(caller, access.organization_id),
+  });
   app.post(
     '/api/projects/',
     {
@@ -102,48 +95,29 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
 }
 
 function recordRoutes(app: FastifyInstance): void {
-  app.get(
-    url,
+  addRecord(
+    app,
     {
-      config: { ...one, scope: 'project:read', record: selectProject },
-      schema: { summary: 'Retrieve a project', response: { 200: Project } },
+      url,
+      answer: Project,
+      reading: { ...one, scope: 'project:read', record: selectProject },
+      changing,
+      get: async (db: Queryable, { access }: FastifyRequest, lock?: 'lock') =>
+        (await findProject(db, access.team_id!, lock)) ?? missing(),
+      entry: entryOf,
     },
-    async (request) => request.record ?? missing(),
-  );
-
-  const change =
-    (schema: typeof ProjectPut | typeof ProjectPatch) =>
-    (request: FastifyRequest, reply: FastifyReply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const id = request.access.team_id!;
-        const before = (await findProject(tx, id, 'lock')) ?? missing();
-        ifMatch(request, before);
-        const changes = wholeBody(request, schema);
-        await updateProject(tx, id, changes);
-        const after = await findProject(tx, id);
-        record(entryOf('updated', before, after), before);
-        return after;
-      });
-  const response = { 200: Project };
-  app.patch(
-    url,
     {
-      config: changing,
-      schema: { summary: 'Change the sent fields of a project', body: ProjectPatch, response },
-    },
-    change(ProjectPatch),
-  );
-  app.put(
-    url,
-    {
-      config: changing,
-      schema: {
-        summary: 'Change a project; what may be left out keeps its value',
-        body: ProjectPut,
-        response,
+      retrieve: { summary: 'Retrieve a project' },
+      change: {
+        patch: { summary: 'Change the sent fields of a project', body: ProjectPatch },
+        put: {
+          summary: 'Change a project; what may be left out keeps its value',
+          body: ProjectPut,
+        },
+        apply: ({ tx, request, before, schema }) =>
+          updateProject(tx, before.id, wholeBody(request, schema)),
       },
     },
-    change(ProjectPut),
   );
 }
 
@@ -168,23 +142,6 @@ function deleteRoute(app: FastifyInstance): void {
         }),
       ),
   );
-}
-
-function entryOf(
-  activity: string,
-  before: ProjectRow | undefined,
-  after: ProjectRow | undefined,
-): Entry {
-  const { id, name, organization } = (after ?? before)!;
-  const changes = changesOf(before, after, ['updated_at', 'managed_by']);
-  return {
-    activity,
-    scope: 'project',
-    item_id: String(id),
-    item_name: name,
-    changes,
-    chain: { organization_id: organization },
-  };
 }
 
 /**

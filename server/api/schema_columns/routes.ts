@@ -10,8 +10,8 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, pageAnswer, pageAsked } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
-import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import {
   NewSchemaColumn,
@@ -50,7 +50,8 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
       schema: {
         summary: "List the columns of a project's schema, in the order of their creation",
         description:
-          'Columns of events precede columns of persons. The list includes removed ' + 'columns.',
+          'Columns of events precede columns of groups, then of persons. The list includes ' +
+          'removed columns.',
         querystring: SchemaColumnQuery,
         response: { 200: SchemaColumns },
       },
@@ -90,68 +91,58 @@ function pageIn<Row>(request: FastifyRequest, rows: Row[]) {
 }
 
 function createRoute(app: FastifyInstance): void {
-  app.post(
-    base,
-    {
-      config: writing,
-      schema: {
-        summary: 'Give a property a column',
-        description:
-          'If a property already has a column of another type, it gets a second one: a ' +
-          'column never changes its type. A removed column is restored under its name.',
-        body: NewSchemaColumn,
-        response: { 201: SchemaColumn },
-      },
+  addWrite(app, {
+    url: base,
+    config: writing,
+    summary: 'Give a property a column',
+    description:
+      'If a property already has a column of another type, it gets a second one: a ' +
+      'column never changes its type. A removed column is restored under its name.',
+    body: NewSchemaColumn,
+    response: { 201: SchemaColumn },
+    work: async ({ request, tx, record }) => {
+      const team_id = request.access.team_id!;
+      const { property, type, source = 'event' } = body(request, NewSchemaColumn);
+      const asked = [{ source, property, type }];
+      const { columns } = await addColumns(tx, team_id, asked, request.caller.user_id);
+      const [{ column, is_filled }] = columns as [(typeof columns)[0]];
+      if (column === undefined) throw invalid('property', 'max_items', full);
+      if (is_filled)
+        throw invalid('property', 'unique', `The property already has the column ${column}.`);
+      const created = (await findColumn(tx, team_id, idOf(team_id, { source, column })))!;
+      record(entryOf('created', created));
+      return created;
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const team_id = request.access.team_id!;
-        const { property, type, source = 'event' } = body(request, NewSchemaColumn);
-        const asked = [{ source, property, type }];
-        const { columns } = await addColumns(tx, team_id, asked, request.caller.user_id);
-        const [{ column, is_filled }] = columns as [(typeof columns)[0]];
-        if (column === undefined) throw invalid('property', 'max_items', full);
-        if (is_filled)
-          throw invalid('property', 'unique', `The property already has the column ${column}.`);
-        const created = (await findColumn(tx, team_id, idOf(team_id, { source, column })))!;
-        record(entryOf('created', created));
-        return created;
-      }),
-  );
+  });
 }
 
 function freezeRoute(app: FastifyInstance): void {
-  app.post(
-    `${base}freeze/`,
-    {
-      config: writing,
-      schema: {
-        summary: 'Give proposed properties their columns, all or some of them',
-        body: SchemaFreeze,
-        response: { 200: SchemaFrozen },
-      },
+  addWrite(app, {
+    url: `${base}freeze/`,
+    config: writing,
+    summary: 'Give proposed properties their columns, all or some of them',
+    body: SchemaFreeze,
+    response: { 200: SchemaFrozen },
+    work: async ({ request, tx, record }) => {
+      const team_id = request.access.team_id!;
+      const wanted = await wantedIn(request, tx);
+      const by = request.caller.user_id;
+      const { schema_number, columns } = await addColumns(tx, team_id, wanted, by);
+      const added = columns.filter((one) => one.column !== undefined && !one.is_filled);
+      const changes = added.map(({ column, type }): Change => ({
+        field: column!,
+        action: 'created',
+        before: null,
+        after: type,
+      }));
+      record(changes.length === 0 ? 'nothing' : { ...schemaEntry(team_id), changes });
+      return {
+        schema_number,
+        frozen: added.map(({ column }) => column!),
+        left_out: columns.flatMap((one) => (one.column === undefined ? one.property : [])),
+      };
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const team_id = request.access.team_id!;
-        const wanted = await wantedIn(request, tx);
-        const by = request.caller.user_id;
-        const { schema_number, columns } = await addColumns(tx, team_id, wanted, by);
-        const added = columns.filter((one) => one.column !== undefined && !one.is_filled);
-        const changes = added.map(({ column, type }): Change => ({
-          field: column!,
-          action: 'created',
-          before: null,
-          after: type,
-        }));
-        record(changes.length === 0 ? 'nothing' : { ...schemaEntry(team_id), changes });
-        return {
-          schema_number,
-          frozen: added.map(({ column }) => column!),
-          left_out: columns.flatMap((one) => (one.column === undefined ? one.property : [])),
-        };
-      }),
-  );
+  });
 }
 
 const schemaEntry = (team_id: number) => ({
@@ -168,10 +159,11 @@ async function wantedIn(request: FastifyRequest, tx: Transaction): Promise<Typed
   const { properties } = body(request, SchemaFreeze);
   const proposed = await listProposals(tx, request.access.team_id!);
   if (properties === undefined) return proposed;
-  const typeOf = new Map(proposed.map(({ property, type }) => [property, type]));
   const wrong: Violation[] = [];
-  const wanted = properties.flatMap(({ property, type = typeOf.get(property) }, index) => {
-    if (type !== undefined) return { source: 'event' as const, property, type };
+  const wanted = properties.flatMap(({ source = 'event', property, type: chosen }, index) => {
+    const isMeant = (one: TypedProperty) => one.source === source && one.property === property;
+    const type = chosen ?? proposed.find(isMeant)?.type;
+    if (type !== undefined) return { source, property, type };
     wrong.push({
       attr: `properties__${index}__type`,
       code: 'required',
@@ -192,28 +184,24 @@ function recordRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     (request) => getColumn(request, db),
   );
-  app.delete(
-    `${base}:id/`,
-    {
-      config: writing,
-      schema: {
-        summary: 'Remove a column from the schema',
-        description:
-          'From now on, exports leave it empty, and its values go into the rest column. ' +
-          'Sluice does not drop it at destinations, and never gives its name to another ' +
-          'property.',
-        response: { 204: { type: 'null' } },
-      },
+  addWrite(app, {
+    method: 'DELETE',
+    url: `${base}:id/`,
+    config: writing,
+    summary: 'Remove a column from the schema',
+    description:
+      'From now on, exports leave it empty, and its values go into the rest column. ' +
+      'Sluice does not drop it at destinations, and never gives its name to another ' +
+      'property.',
+    response: { 204: { type: 'null' } },
+    work: async ({ request, tx, record }) => {
+      const found = await getColumn(request, tx);
+      ifMatch(request, found);
+      if (!found.is_filled) return missing();
+      await removeColumns(tx, request.access.team_id!, [found]);
+      record(entryOf('deleted', found));
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const found = await getColumn(request, tx);
-        ifMatch(request, found);
-        if (!found.is_filled) return missing();
-        await removeColumns(tx, request.access.team_id!, [found]);
-        record(entryOf('deleted', found));
-      }),
-  );
+  });
 }
 
 async function getColumn(request: FastifyRequest, db: Queryable): Promise<SchemaColumn> {

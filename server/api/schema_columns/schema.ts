@@ -13,7 +13,7 @@ const type = Type.Enum([...property_types], {
     '`timestamp`: texts with date, time and zone. `json`: every value.',
 });
 const source = Type.Enum([...property_sources], {
-  description: 'Source of the property: events or persons.',
+  description: 'Source of the property: events, persons or groups.',
 });
 const property = Type.String({
   minLength: 1,
@@ -33,6 +33,11 @@ const counts = {
     description:
       'Types that fit more of these values, and `timestamp` if all of them are dates with ' +
       'time and zone.',
+  }),
+  group_types: Type.Array(Type.String(), {
+    description:
+      'With `source` `group`: the types of the groups that have the property, such as `company`. ' +
+      'The most frequent 20 come first.',
   }),
 };
 
@@ -115,7 +120,7 @@ export const SchemaFreeze = Type.Object({
   properties: Type.Optional(
     Type.Array(
       Type.Object({
-        property,
+        ...NewSchemaColumn.properties,
         type: Type.Optional(
           Type.Enum([...property_types], { description: 'Default: the proposed type.' }),
         ),
@@ -123,7 +128,7 @@ export const SchemaFreeze = Type.Object({
       {
         minItems: 1,
         maxItems: frozen_at_once_max,
-        description: 'Properties of events; default all that are proposed.',
+        description: 'Default all that are proposed.',
       },
     ),
   ),

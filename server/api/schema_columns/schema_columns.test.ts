@@ -96,6 +96,49 @@ test('a column is widened by another one, removed, and comes back under its name
   assert.deepEqual([person.body.column, person.body.values], ['p_total', null]);
 });
 
+test('properties of groups are proposed by what calls set, and have columns', async () => {
+  const home = await harness.newOrganization();
+  const call = (type: string, set: object) => ({
+    event: '$groupidentify',
+    distinct_id: 'd',
+    properties: { $group_type: type, $group_key: 'k', $group_set: set },
+  });
+  const events = [
+    ...times(12, (index) => call('company', { plan: 'pro', seats: index })),
+    ...times(11, () => call('team', { plan: 'free' })),
+    { event: 'e', distinct_id: 'd', properties: { plan: 1 } },
+  ];
+  await home.ask('POST', `/api/projects/${home.project.id}/events/`, { events });
+  await countEvents(harness.deps, new AbortController().signal, 60_000);
+  type Proposal = { source: string; property: string; type: string; group_types: string[] };
+  const proposed = async () =>
+    ((await listed(home, 'proposals/')) as Proposal[])
+      .filter(({ property }) => !property.startsWith('$'))
+      .map((one) => [one.source, one.property, one.type, one.group_types]);
+  assert.deepEqual(await proposed(), [
+    ['group', 'plan', 'text', ['company', 'team']],
+    ['group', 'seats', 'integer', ['company']],
+  ]);
+  const wrong = await home.ask('POST', urlOf(home, 'freeze/'), {
+    properties: [{ property: 'plan' }],
+  });
+  assert.deepEqual([wrong.status, wrong.body.attr], [400, 'properties__0__type']);
+  const { body } = await home.ask('POST', urlOf(home, 'freeze/'), {
+    properties: [
+      { property: 'plan', source: 'group' },
+      { property: 'plan', type: 'integer' },
+    ],
+  });
+  assert.deepEqual(body, { schema_number: 1, frozen: ['p_plan', 'p_plan'], left_out: [] });
+  assert.deepEqual(await proposed(), [['group', 'seats', 'integer', ['company']]]);
+  const [column] = await listed(home, '?source=group');
+  assert.equal(column.id, `${home.project.id}.group.p_plan`);
+  assert.deepEqual(
+    [column.values, column.misfits, column.group_types],
+    [23, 0, ['company', 'team']],
+  );
+});
+
 test('a property without a proposal needs a type, and strangers see nothing', async () => {
   const home = await harness.newOrganization();
   const { status, body } = await home.ask('POST', urlOf(home, 'freeze/'), {

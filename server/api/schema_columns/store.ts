@@ -1,8 +1,7 @@
 import sql from 'sql-template-tag';
-import { listKindCounts } from '../../engine/ingest/catalogue/store.ts';
+import { listGroupTypes, listKindCounts } from '../../engine/ingest/catalogue/store.ts';
 import { misfitsOf, otherTypes, propose, valuesOf } from '../../engine/ingest/catalogue/propose.ts';
 import type { KindCounts } from '../../engine/ingest/catalogue/propose.ts';
-import { project_properties_max } from '../../engine/ingest/catalogue/within_bounds.ts';
 import type { PropertyType } from '../../engine/model/schema/property_type.ts';
 import { listSchema, planColumns, schema_columns_max } from '../../engine/model/schema/store.ts';
 import type { PropertySource, Schema } from '../../engine/model/schema/store.ts';
@@ -14,6 +13,13 @@ import type { SchemaColumn, SchemaProposal } from './schema.ts';
 /** Properties that change persons and groups, which make no useful columns. */
 const not_proposed = new Set(['$set', '$set_once', '$unset', '$group_set']);
 
+/** The values that came in, by property; properties of persons are not counted. */
+type Counts = {
+  event: Map<string, KindCounts>;
+  group: Map<string, KindCounts>;
+  group_types: Map<string, string[]>;
+};
+
 /**
  * Lists the columns of a project's schema with the counts of their values, and the number of the
  * schema.
@@ -23,14 +29,13 @@ export async function listColumns(
   team_id: number,
 ): Promise<{ schema_number: number; columns: SchemaColumn[] }> {
   const { schema_number, columns } = await listSchema(db, team_id);
-  const counted = await countsOf(db, team_id);
+  const counts = await countsOf(db, team_id);
   const managed = await managersOf(db, team_id);
   return {
     schema_number,
     columns: columns.map(({ created_by: _by, ...one }) => {
       const id = idOf(team_id, one);
-      const kinds = one.source === 'event' ? (counted.get(one.property) ?? {}) : undefined;
-      return { id, ...one, ...countsFor(one.type, kinds), managed_by: managed.get(id) ?? null };
+      return { id, ...one, ...countsFor(one, counts), managed_by: managed.get(id) ?? null };
     }),
   };
 }
@@ -45,48 +50,59 @@ export async function findColumn(
 }
 
 /**
- * Returns the catalogue's proposals: a type for each property of events with enough values and
- * without a column, even a removed one. Properties of the most events come first, as many as a
- * schema can have.
+ * Returns the catalogue's proposals: a type for each property of events, then of groups, with
+ * enough values and without a column, even a removed one. The most frequent properties come first,
+ * as many as a schema can have.
  */
 export async function listProposals(db: Queryable, team_id: number): Promise<SchemaProposal[]> {
   return proposals(await listSchema(db, team_id), await countsOf(db, team_id));
 }
 
-function proposals(schema: Schema, counted: Map<string, KindCounts>): SchemaProposal[] {
-  const known = new Set(
-    schema.columns.filter(({ source }) => source === 'event').map(({ property }) => property),
-  );
-  const wanted = [...counted].flatMap(([property, kinds]) => {
-    const proposal = propose(kinds);
-    const is_left_out = known.has(property) || not_proposed.has(property);
-    if (proposal === undefined || is_left_out) return [];
-    return { source: 'event' as const, property, type: proposal.type };
+function proposals(schema: Schema, counts: Counts): SchemaProposal[] {
+  const wanted = (['event', 'group'] as const).flatMap((source) => {
+    const ofSource = schema.columns.filter((one) => one.source === source);
+    const known = new Set(ofSource.map(({ property }) => property));
+    return [...counts[source]]
+      .flatMap(([property, kinds]) => {
+        const proposal = propose(kinds);
+        const is_left_out = known.has(property) || not_proposed.has(property);
+        return proposal === undefined || is_left_out
+          ? []
+          : [{ source, property, type: proposal.type }];
+      })
+      .slice(0, schema_columns_max);
   });
-  return planColumns(schema, wanted.slice(0, schema_columns_max)).map(
-    ({ source, property, type, column = null, namesakes }) => ({
-      source,
-      property,
-      type,
-      column,
-      ...countsFor(type, counted.get(property)),
-      namesakes,
-    }),
-  );
+  return planColumns(schema, wanted).map(({ is_filled: _is_filled, column = null, ...one }) => ({
+    ...one,
+    column,
+    ...countsFor(one, counts),
+  }));
 }
 
-function countsFor(type: PropertyType, kinds: KindCounts | undefined) {
-  if (kinds === undefined) return { values: null, misfits: null, other_types: [] };
+function countsFor(
+  { source, property, type }: { source: PropertySource; property: string; type: PropertyType },
+  counts: Counts,
+): Pick<SchemaColumn, 'values' | 'misfits' | 'other_types' | 'group_types'> {
+  if (source === 'person') return { values: null, misfits: null, other_types: [], group_types: [] };
+  const kinds = counts[source].get(property) ?? {};
   return {
     values: valuesOf(kinds),
     misfits: misfitsOf(type, kinds),
     other_types: otherTypes(type, kinds),
+    group_types: source === 'group' ? (counts.group_types.get(property) ?? []) : [],
   };
 }
 
-async function countsOf(db: Queryable, team_id: number): Promise<Map<string, KindCounts>> {
-  const rows = await listKindCounts(db, team_id, project_properties_max);
-  return new Map(rows.map(({ property, kinds }) => [property, kinds]));
+async function countsOf(db: Queryable, team_id: number): Promise<Counts> {
+  const kindsOf = async (source: 'event' | 'group') => {
+    const rows = await listKindCounts(db, team_id, source);
+    return new Map(rows.map(({ property, kinds }) => [property, kinds]));
+  };
+  return {
+    event: await kindsOf('event'),
+    group: await kindsOf('group'),
+    group_types: await listGroupTypes(db, team_id),
+  };
 }
 
 /** SQL for the id of a column, which is unique in all projects. */

@@ -7,6 +7,7 @@ import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { actorOf, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { tellOwners } from '../organizations/store.ts';
 import { settleAndTell } from './levels.ts';
@@ -55,28 +56,24 @@ function directoryRoutes(app: FastifyInstance, deps: Deps): void {
     { config: changing, schema: { summary, description, body: DirectoryPut, response } },
     changeDirectory(deps, DirectoryPut),
   );
-  app.delete(
-    directory_url,
-    {
-      config: changing,
-      schema: {
-        summary: 'Switch the directory of a domain off',
-        description:
-          'Deletes its tokens, its groups and its records of people. Memberships and levels stay.',
-        response: { 204: { type: 'null' } },
-      },
+  addWrite(app, {
+    method: 'DELETE',
+    url: directory_url,
+    config: changing,
+    summary: 'Switch the directory of a domain off',
+    description:
+      'Deletes its tokens, its groups and its records of people. Memberships and levels stay.',
+    response: { 204: { type: 'null' } },
+    work: async ({ request, tx, record, afterwards }) => {
+      const place = await placeOf(tx, request, 'lock');
+      const before = await directoryOf(deps, tx, place);
+      ifMatch(request, before);
+      if (!(await deleteDirectory(tx, place.domain_id))) missing();
+      record(entryOf('deleted', place, before, undefined));
+      const said = directoryOff(place.domain, personOf(request).email);
+      await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record, afterwards) => {
-        const place = await placeOf(tx, request, 'lock');
-        const before = await directoryOf(deps, tx, place);
-        ifMatch(request, before);
-        if (!(await deleteDirectory(tx, place.domain_id))) missing();
-        record(entryOf('deleted', place, before, undefined));
-        const said = directoryOff(place.domain, personOf(request).email);
-        await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
-      }),
-  );
+  });
 }
 
 function changeDirectory(deps: Deps, schema: typeof DirectoryPatch | typeof DirectoryPut) {

@@ -1,17 +1,17 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import type { Change } from '../../platform/activity/changes.ts';
 import { personOf } from '../../platform/http/caller/access.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import { closedTo } from '../../platform/http/caller/entrance.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { ifMatch } from '../../platform/http/etag.ts';
 import { isInRanges, rangeFaults } from '../../platform/http/guards/ip_ranges.ts';
-import { write } from '../../platform/http/write.ts';
+import { addRecord } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { OrganizationSecurity, SecurityPatch } from './schema.ts';
-import type { SecurityChanges } from './schema.ts';
+import type { SecurityChanges, SecurityRow } from './schema.ts';
 import {
   findClosed,
   findForeignDomains,
@@ -31,74 +31,60 @@ const url = '/api/organizations/:organization_id/security/';
  * owners get a mail.
  */
 export function securityRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    url,
+  addRecord(
+    app,
     {
-      config: { within: 'organization', scope: 'organization:read', level: 8 },
-      schema: {
+      url,
+      answer: OrganizationSecurity,
+      reading: { within: 'organization', scope: 'organization:read', level: 8 },
+      changing: {
+        within: 'organization',
+        scope: 'organization_security:write',
+        level: 15,
+        recent_factor: true,
+        locks_organization: true,
+      },
+      get: (db, { access }) => readSecurity(db, access.organization_id),
+      entry: (activity, before, after, _, { access }) => ({
+        activity,
+        scope: 'organization_security',
+        item_id: access.organization_id,
+        item_name: null,
+        changes: changesBetween(before, after),
+      }),
+    },
+    {
+      retrieve: {
         summary: "Retrieve an organization's requirements for signing in",
         operationId: 'organizations_security_retrieve',
-        response: { 200: OrganizationSecurity },
+      },
+      change: {
+        description:
+          'Applies from the next request on. A change that would shut you out is refused: exempt ' +
+          'yourself first, or include your own address. All owners get a mail.',
+        patch: {
+          summary: "Change an organization's requirements for signing in",
+          operationId: 'organizations_security_partial_update',
+          body: SecurityPatch,
+        },
+        put: {
+          summary: 'Change it; absent fields keep their values',
+          operationId: 'organizations_security_update',
+          body: SecurityPatch,
+        },
+        apply: async ({ tx, request, before, afterwards }) => {
+          await apply(tx, request, await readChanges(tx, request), deps.clock.now());
+          await refuseOwnLockout(tx, request);
+          return (after) =>
+            tellOfSecurity(deps, { tx, afterwards }, request, changesBetween(before, after));
+        },
       },
     },
-    (request) => readSecurity(deps.db, request.access.organization_id),
-  );
-
-  const config = {
-    within: 'organization',
-    scope: 'organization_security:write',
-    level: 15,
-    recent_factor: true,
-    locks_organization: true,
-  } as const;
-  const schema = {
-    description:
-      'Applies from the next request on. A change that would shut you out is refused: exempt ' +
-      'yourself first, or include your own address. All owners get a mail.',
-    body: SecurityPatch,
-    response: { 200: OrganizationSecurity },
-  };
-  app.patch(
-    url,
-    {
-      config,
-      schema: {
-        ...schema,
-        summary: "Change an organization's requirements for signing in",
-        operationId: 'organizations_security_partial_update',
-      },
-    },
-    change(deps),
-  );
-  app.put(
-    url,
-    {
-      config,
-      schema: {
-        ...schema,
-        summary: 'Change it; absent fields keep their values',
-        operationId: 'organizations_security_update',
-      },
-    },
-    change(deps),
   );
 }
 
-function change(deps: Deps) {
-  return (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record, afterwards) => {
-      const { organization_id: item_id } = request.access;
-      const before = await readSecurity(tx, item_id);
-      ifMatch(request, before);
-      await apply(tx, request, await readChanges(tx, request), deps.clock.now());
-      await refuseOwnLockout(tx, request);
-      const after = await readSecurity(tx, item_id);
-      const changes = changesOf(before, after, ['outside_members']);
-      const entry = { activity: 'updated', scope: 'organization_security', item_id };
-      record({ ...entry, item_name: null, changes }, before);
-      await tellOfSecurity(deps, { tx, afterwards }, request, changes);
-      return after;
-    });
+function changesBetween(before: SecurityRow | undefined, after: SecurityRow | undefined): Change[] {
+  return changesOf(before, after, ['outside_members']);
 }
 
 /** Returns the checked changes. Throws one 400 that lists every violation. */

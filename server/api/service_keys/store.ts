@@ -3,11 +3,14 @@ import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
+import { keysIn } from '../../platform/http/caller/keys_in.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { limitOf } from '../api_keys/store.ts';
 import { user_json } from '../users/store.ts';
 import type {
   CurrentServiceKey,
@@ -27,11 +30,7 @@ const columns = sql`
 /** Lists the service keys of an organization, newest first (ties by id). */
 export function listServiceKeys(organization_id: string): List {
   const from = sql`service_keys k WHERE k.organization_id = ${organization_id}::uuid`;
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM ${from}
-      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM ${from}`,
-  };
+  return listOf(columns, from, sql`k.created_at DESC, k.id DESC`);
 }
 
 /**
@@ -123,36 +122,14 @@ export async function updateServiceKey(
   await tx.run(sql`UPDATE service_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
 }
 
-/** Returns true if the key has a successor. The caller holds the lock of the key. */
-export async function isServiceKeyRolled(tx: Transaction, id: string): Promise<boolean> {
-  const row = await tx.row(
-    sql`SELECT 1 FROM service_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
-  );
-  return row !== undefined;
-}
+/** The successor of a key, and its end. */
+export const {
+  isRolled: isServiceKeyRolled,
+  markRolled: markServiceKeyRolled,
+  remove: deleteServiceKey,
+} = keysIn(sql`service_keys`);
 
-/**
- * Records the creation of a successor, and ends the key after the overlap, or at its own end if
- * that is earlier. The caller holds the lock of the key.
- */
-export async function markServiceKeyRolled(
-  tx: Transaction,
-  id: string,
-  now_ms: number,
-  overlap_seconds: number,
-): Promise<void> {
-  // least() ignores a null.
-  await tx.run(sql`
-    UPDATE service_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
-      expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
-    WHERE id = ${id}::uuid`);
-}
-
-/** Deletes the key: the next request with it is refused. */
-export async function deleteServiceKey(tx: Transaction, id: string): Promise<void> {
-  await tx.run(sql`DELETE FROM service_keys WHERE id = ${id}::uuid`);
-}
-
+/** A service key that expires soon. */
 export type ExpiringServiceKey = Pick<
   ServiceKeyRow,
   'id' | 'name' | 'mask_value' | 'last_used_at'
@@ -180,9 +157,4 @@ export function takeServiceKeyWarning(
         AND (k.expiry_warned_days IS NULL OR k.expiry_warned_days > ${step})
       ORDER BY k.expires_at LIMIT 1 FOR UPDATE OF k SKIP LOCKED)
     RETURNING k.id, k.name, k.mask_value, k.last_used_at, k.expires_at, k.organization_id`);
-}
-
-/** In the table, an empty limit would allow nothing; in the API it means no limit. */
-function limitOf(values: number[] | undefined): number[] | null {
-  return values === undefined || values.length === 0 ? null : values;
 }

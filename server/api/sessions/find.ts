@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Caller } from '../../platform/http/caller/access.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -8,11 +9,11 @@ import { columnsFor, live } from './store.ts';
 
 /** Lists the caller's active sessions, newest first (ties by id). Uses sessions_by_user. */
 export function listSessions(caller: Caller, now_ms: number): List {
-  return {
-    rows: (page) => sql`SELECT ${columnsFor(caller)} FROM sessions s WHERE ${live(caller, now_ms)}
-      ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM sessions s WHERE ${live(caller, now_ms)}`,
-  };
+  return listOf(
+    columnsFor(caller),
+    sql`sessions s WHERE ${live(caller, now_ms)}`,
+    sql`s.created_at DESC, s.id DESC`,
+  );
 }
 
 /**

@@ -7,11 +7,11 @@ import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
 import { notFound, ownFactorRequired, twoCredentials } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { clearSessionCookie } from '../../platform/http/caller/session.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
+import { addList, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseEnforced } from '../domains/store.ts';
 import { getUser } from '../users/store.ts';
@@ -88,47 +88,38 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
-  app.get(
-    list,
-    {
-      config: { scope: 'user:read', own_account: true },
-      schema: {
-        summary: 'List your sessions, newest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(Session) },
-      },
-    },
-    (request) => {
+function listRoutes(app: FastifyInstance, { clock }: Deps): void {
+  addList(app, {
+    url: list,
+    config: { scope: 'user:read', own_account: true },
+    summary: 'List your sessions, newest first',
+    answer: Session,
+    rows: (request) => {
       const now = clock.now();
-      return answerPage<SessionRow>(request, db, listSessions(request.caller, now));
+      return listSessions(request.caller, now);
     },
-  );
+  });
 
-  app.delete(
-    list,
-    {
-      config: { scope: 'user:write', own_account: true },
-      schema: {
-        summary: 'End all your sessions but the current one; with a key, all',
-        operationId: 'sessions_destroy_others',
-        response: { 204: { type: 'null' } },
-      },
+  addWrite(app, {
+    method: 'DELETE',
+    url: list,
+    config: { scope: 'user:write', own_account: true },
+    summary: 'End all your sessions but the current one; with a key, all',
+    operationId: 'sessions_destroy_others',
+    response: { 204: { type: 'null' } },
+    work: async ({ request, tx, record }) => {
+      const { user_id, user_uuid, session_id } = personOf(request);
+      const ended = await endSessions(tx, user_id, session_id);
+      record({
+        activity: 'ended_others',
+        scope: 'session',
+        item_id: user_uuid,
+        item_name: null,
+        changes: changesOf({}, { ended }),
+        chain: { user_uuid },
+      });
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const { user_id, user_uuid, session_id } = personOf(request);
-        const ended = await endSessions(tx, user_id, session_id);
-        record({
-          activity: 'ended_others',
-          scope: 'session',
-          item_id: user_uuid,
-          item_name: null,
-          changes: changesOf({}, { ended }),
-          chain: { user_uuid },
-        });
-      }),
-  );
+  });
 }
 
 function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
@@ -144,24 +135,20 @@ function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
     (request) => getSession(db, request, clock.now()),
   );
 
-  app.delete(
+  addWrite(app, {
+    method: 'DELETE',
     url,
-    {
-      config: { scope: 'user:write' },
-      schema: {
-        summary: 'End one of your sessions at once; `@current` signs out and takes the cookie back',
-        response: { 204: { type: 'null' } },
-      },
+    config: { scope: 'user:write' },
+    summary: 'End one of your sessions at once; `@current` signs out and takes the cookie back',
+    response: { 204: { type: 'null' } },
+    work: async ({ request, reply, tx, record, afterwards }) => {
+      const session = await getSession(tx, request, clock.now(), 'lock');
+      ifMatch(request, session);
+      await endSession(tx, session.id);
+      if (session.is_current) afterwards(async () => clearSessionCookie(app.context, reply));
+      record(sessionEntry('deleted', personOf(request).user_uuid, session, undefined));
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record, afterwards) => {
-        const session = await getSession(tx, request, clock.now(), 'lock');
-        ifMatch(request, session);
-        await endSession(tx, session.id);
-        if (session.is_current) afterwards(async () => clearSessionCookie(app.context, reply));
-        record(sessionEntry('deleted', personOf(request).user_uuid, session, undefined));
-      }),
-  );
+  });
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Actor } from '../../platform/activity/chain.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { entryWriter } from '../../platform/http/records.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { userAgentOf } from '../../platform/http/caller/auth.ts';
 import {
@@ -218,16 +219,13 @@ export function sessionEntry(
   before: SessionRow | undefined,
   after: SessionRow | undefined,
 ): Entry {
-  const { id, user_agent } = (after ?? before)!;
-  return {
-    activity,
-    scope: 'session',
-    item_id: id,
-    item_name: user_agent,
-    changes: changesOf(before, after, ['last_used_at', 'is_current']),
-    chain: { user_uuid },
-  };
+  return { ...entryOf(activity, before, after), chain: { user_uuid } };
 }
+
+const entryOf = entryWriter('session', ({ user_agent }: SessionRow) => user_agent, [
+  'last_used_at',
+  'is_current',
+]);
 
 /** Returns the entry for a new session by its person; `more` adds details. */
 export function beginningEntry(

@@ -8,7 +8,7 @@ import { invalid, missing, notFound } from '../../platform/http/errors.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { write } from '../../platform/http/write.ts';
+import { addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { serviceMetadata } from '../../platform/saml/metadata.ts';
 import { GivenLink } from '../domains/setup_links/schema.ts';
@@ -103,32 +103,27 @@ function metadataRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function testRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/organizations/:organization_id/domains/:id/test_sign_in/',
-    {
-      config: {
-        scope: 'organization:write',
-        within: 'organization',
-        level: 8,
-        service_keys: false,
-      },
-      schema: {
-        summary: "Start a test of a verified domain's identity provider",
-        description:
-          'Works before `sso_enforcement` is set, and with changes that wait for an owner. ' +
-          'Nothing is changed, and nobody is signed in.',
-        response: { 200: TestSignIn },
-      },
+  addWrite(app, {
+    url: '/api/organizations/:organization_id/domains/:id/test_sign_in/',
+    config: {
+      scope: 'organization:write',
+      within: 'organization',
+      level: 8,
+      service_keys: false,
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const id = uuidParameter(request, 'id');
-        const domain = (await findDomain(tx, request.access.organization_id, id)) ?? missing();
-        body(request, NoFields);
-        record('nothing');
-        return startTest(deps, tx, domain);
-      }),
-  );
+    summary: "Start a test of a verified domain's identity provider",
+    description:
+      'Works before `sso_enforcement` is set, and with changes that wait for an owner. ' +
+      'Nothing is changed, and nobody is signed in.',
+    response: { 200: TestSignIn },
+    work: async ({ request, tx, record }) => {
+      const id = uuidParameter(request, 'id');
+      const domain = (await findDomain(tx, request.access.organization_id, id)) ?? missing();
+      body(request, NoFields);
+      record('nothing');
+      return startTest(deps, tx, domain);
+    },
+  });
 }
 
 function setupTestRoute(app: FastifyInstance, deps: Deps): void {

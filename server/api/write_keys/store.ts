@@ -1,7 +1,9 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
+import { keysIn } from '../../platform/http/caller/keys_in.ts';
 import { createWriteKey } from '../../platform/http/caller/write_key.ts';
+import { listOf } from '../../platform/http/lists/pagination.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -14,11 +16,11 @@ const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.creat
 
 /** Lists the project's keys, newest first (ties by id). Uses write_keys_by_project. */
 export function listWriteKeys(team_id: number): List {
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM write_keys k WHERE k.team_id = ${team_id}
-      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM write_keys WHERE team_id = ${team_id}`,
-  };
+  return listOf(
+    columns,
+    sql`write_keys k WHERE k.team_id = ${team_id}`,
+    sql`k.created_at DESC, k.id DESC`,
+  );
 }
 
 /** Lists the keys of all projects of an organization that were not rotated, oldest first. */
@@ -79,31 +81,12 @@ export async function renameWriteKey(tx: Transaction, id: string, name: string):
   );
 }
 
-/** Returns true if the key has a successor. The caller holds the lock. */
-export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
-  const row = await tx.row(
-    sql`SELECT 1 FROM write_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
-  );
-  return row !== undefined;
-}
-
-/** Records the creation of a successor, and ends the key after the overlap. */
-export async function markRolled(
-  tx: Transaction,
-  id: string,
-  now_ms: number,
-  overlap_seconds: number,
-): Promise<void> {
-  await tx.run(sql`
-    UPDATE write_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz, updated_at = now(),
-      expires_at = ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz
-    WHERE id = ${id}::uuid`);
-}
-
-/** Deletes the key: the next request with it is refused. */
-export async function deleteWriteKey(tx: Transaction, id: string): Promise<void> {
-  await tx.run(sql`DELETE FROM write_keys WHERE id = ${id}::uuid`);
-}
+/** The successor of a key, and its end. */
+export const {
+  isRolled,
+  markRolled,
+  remove: deleteWriteKey,
+} = keysIn(sql`write_keys`, sql`, updated_at = now()`);
 
 /** The access of a write key; `id` is null for the project's own `api_token`. */
 export type WriteAccess = ProjectTraffic & {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openBackupKeys, readManifest, writeManifest } from './manifest.ts';
+import { chooseBackup, openBackupKeys, readManifest, writeManifest } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 import { openFolderPlace } from './places/folder_place.ts';
 
@@ -57,4 +57,14 @@ test('a changed byte of a manifest is damage, also in the sealed keys', async ()
     openBackupKeys(place, older, 'another passphrase'),
     /passphrase is not the one .* of an older release are damaged/,
   );
+});
+
+test('a backup is chosen by an instant with its zone that exists', async () => {
+  const place = openFolderPlace(join(root, 'chosen'));
+  await writeManifest(place, manifest, { keys: ['k'], passphrase });
+  for (const to of ['2026-01-01', '2026-01-01T02:00+02:00', '2026-01-01 00:00:00Z'])
+    assert.equal((await chooseBackup(place, to)).name, name);
+  await assert.rejects(chooseBackup(place, '2025-12-31T23:59:59Z'), /No backup in/);
+  for (const to of ['2026-01-01T00:00:00', '2026-02-30', '5', 'yesterday'])
+    await assert.rejects(chooseBackup(place, to), /--to takes an instant with its zone/);
 });

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { RowTable } from '../../engine/model/removals/delete_rows.ts';
-import { isoInstant } from '../../platform/clock.ts';
-import { UserError, WrongUsageError } from '../user_error.ts';
+import { readInstant } from '../client/read_options.ts';
+import { UserError } from '../user_error.ts';
 import { openKeys, sealKeys } from './passphrase.ts';
 import type { SealedKeys } from './passphrase.ts';
 import type { BackupPlace } from './places/place.ts';
@@ -124,11 +124,8 @@ export async function chooseBackup(place: BackupPlace, to?: string): Promise<Kno
   const names = await listBackups(place);
   if (names.length === 0)
     throw new UserError(`There is no complete backup in ${place.name}. Name another place.`);
-  const until = to === undefined ? undefined : Date.parse(to);
-  if (Number.isNaN(until))
-    throw new WrongUsageError(`"${to}" is not an instant. Write one as 2026-11-22T21:00:00Z.`);
-  const before =
-    until === undefined ? names : names.filter((name) => name <= nameOf(isoInstant(until)));
+  const until = to === undefined ? undefined : nameOf(readInstant('--to', to));
+  const before = until === undefined ? names : names.filter((name) => name <= until);
   const name = before.at(-1);
   if (name === undefined)
     throw new UserError(

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { isServiceKey } from '../../platform/http/caller/api_key.ts';
-import { KeyError, UserError, WrongUsageError } from '../user_error.ts';
+import { KeyError, WrongUsageError } from '../user_error.ts';
 import { askServer } from './ask.ts';
 import { printTable, printJson, say } from './print.ts';
 import type { Output } from './print.ts';
@@ -50,7 +50,9 @@ export async function logout(output: Output, flags: { profile?: string }): Promi
   const { current, profiles } = readProfiles();
   const name = flags.profile ?? current;
   if (name === undefined || !Object.hasOwn(profiles, name))
-    throw new UserError(`There is no profile ${name ?? ''} to remove: see \`sluice profiles\`.`);
+    throw new WrongUsageError(
+      `There is no profile${name === undefined ? '' : ` ${name}`} to remove.`,
+    );
   const { [name]: removed, ...left } = profiles;
   const next = current === name ? Object.keys(left)[0] : current;
   writeProfiles({ current: next, profiles: left });

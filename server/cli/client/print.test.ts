@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { exportColumns, runColumns } from '../exports/shown_export.ts';
 import { printJson, printRecord, printTable } from './print.ts';
 import type { Column, Output } from './print.ts';
 
@@ -30,6 +31,12 @@ test('a program gets one line a row, which no value ends and no column is missin
   assert.ok(!text.includes('\u001b'));
   const record = written(false, (output) => printRecord(output, [['name', 'x\ny']]));
   assert.equal(record, 'name\tx y\n');
+});
+
+test('the text that may be long is the last column, the only one that is cut', () => {
+  const output: Output = { is_terminal: true, columns: 120, write: () => undefined };
+  const last = [exportColumns(output).at(-1)!.title, runColumns(output).at(-1)!.title];
+  assert.deepEqual(last, ['cause', 'error']);
 });
 
 test('a terminal gets headings and columns; nothing in a value acts on it', () => {

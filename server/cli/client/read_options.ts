@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
+import { isInstant } from '../../platform/instant.ts';
 import { WrongUsageError } from '../user_error.ts';
 import type { TargetFlags } from './target.ts';
 
@@ -16,10 +17,13 @@ export function readCount(option: string, text: string): number {
 /** Reads an instant: with its zone, a day (its midnight in UTC), or `now`. */
 export function readInstant(option: string, text: string): string {
   if (text === 'now') return isoInstant(systemClock.now());
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
-  const isZoned = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*(?:Z|[+-]\d{2}:?\d{2})$/.test(text);
-  const at = Date.parse(text);
-  if ((isDay || isZoned) && !Number.isNaN(at)) return new Date(at).toISOString();
+  const instant = /^\d{4}-\d{2}-\d{2}$/.test(text)
+    ? `${text}T00:00:00Z`
+    : text
+        .replace(' ', 'T')
+        .replace(/(T\d{2}:\d{2})(?!:)/, '$1:00')
+        .replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
+  if (isInstant(instant)) return new Date(instant).toISOString();
   throw new WrongUsageError(
     `${option} takes an instant with its zone such as 2026-01-31T10:00:00Z, a day such as ` +
       `2026-01-31 (its midnight in UTC), or now; not "${text}".`,

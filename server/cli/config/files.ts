@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
-import { UserError } from '../user_error.ts';
+import { WrongUsageError } from '../user_error.ts';
 import type { FileFault, FilePlace, ReadValue } from './places.ts';
 import { resolveReferences } from './references.ts';
 import type { Variables } from './references.ts';
@@ -30,7 +30,7 @@ export type AllRead = FilesRead & { varied: ReadonlySet<string> };
 export async function readFiles(paths: readonly string[], variables: Variables): Promise<AllRead> {
   const files = paths.flatMap((path) => filesOf(path));
   if (files.length === 0)
-    throw new UserError(
+    throw new WrongUsageError(
       `There is no configuration in ${paths.join(', ')}: name a file or folder with one.`,
     );
   const varied = new Set<string>();
@@ -60,7 +60,7 @@ function filesOf(path: string): string[] {
   try {
     isFolder = statSync(path).isDirectory();
   } catch {
-    throw new UserError(`There is no file or folder ${path}.`);
+    throw new WrongUsageError(`There is no file or folder ${path}.`);
   }
   if (!isFolder) return [path];
   return readdirSync(path, { withFileTypes: true })
@@ -81,7 +81,7 @@ async function readOne(file: string): Promise<FilesRead> {
       return isUtf8(bytes) ? readYaml(file, bytes.toString()) : noUtf8(file, bytes);
     }
   } catch (error) {
-    throw new UserError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new WrongUsageError(`${file} cannot be read: ${(error as Error).message}`);
   }
   const detail = `The file is larger than ${file_size_bytes_max} bytes.`;
   return { value: null, places: new Map(), faults: [{ file, line: 1, column: 1, detail }] };

@@ -29,6 +29,9 @@ test('the plan always lists left out sections, and objects to look at', () => {
   ]);
   for (const line of left) assert.ok(planMarkdown(plan).includes(`\n- ${line}\n`));
   assert.match(planMarkdown(plan), /To look at[^]*projects.web.was<.code>: Look/);
+  const one = { kind: 'project' as const, path: 'projects.app', id: null, name: null };
+  const stays = { ...one, detail: 'It stays.' };
+  assert.equal(planLines({ ...plan, left: [stays] })[0], '. projects.app: It stays.');
   const { left_out: _none, notes: _neither, ...of_before } = plan;
   assert.deepEqual(planLines(of_before as Plan), ['nothing to do, 2 unchanged.']);
 });

@@ -28,7 +28,7 @@ export function planLines(plan: Plan): string[] {
         `outside of the configuration${byWhom(drift)}`,
       ...drift.changes.map((change) => `    ${changeText(change)}`),
     ]),
-    ...plan.left.map(({ path, detail }) => `. ${path} ${oneLine(detail)}`),
+    ...plan.left.map(({ path, detail }) => `. ${path}: ${oneLine(detail)}`),
     ...plan.needs.map(({ path, detail }) => `! ${path === null ? '' : `${path}: `}${detail}`),
     ...notesOf(plan).map(({ path, detail }) => `* ${path}: ${oneLine(detail)}`),
     ...leftOutLines(plan),

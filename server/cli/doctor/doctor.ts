@@ -20,11 +20,13 @@ import { fault, findingLine, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from '../stores/named_stores.ts';
 import { lookAtPrimary } from './primary_findings.ts';
+import { lookAtOtherFiles } from '../process/named_files.ts';
 import { migrations_folder } from '../process/process.ts';
 import type { OpenProcess } from '../process/process.ts';
 import { lookAtSchema } from './schema_findings.ts';
 import { NoStoreError, findRunning } from '../stores/stores.ts';
 import { withProcess } from '../process/with_process.ts';
+import { UserError } from '../user_error.ts';
 
 const gibibyte = 2 ** 30;
 /** Most faults of the activity log that are shown one by one. */
@@ -42,6 +44,7 @@ export async function doctor(
   const findings = [
     ...machine(context.config),
     ...folders(context.config),
+    ...otherFiles(context.config),
     ...(await stores(context)),
   ];
   const count = (wanted: Finding['state']) => findings.filter((one) => one.state === wanted).length;
@@ -108,19 +111,27 @@ function folders(config: Config): Finding[] {
   });
 }
 
+/** The other files that settings name, with which a start would end or warn. */
+function otherFiles(config: Config): Finding[] {
+  const findings: Finding[] = [];
+  try {
+    lookAtOtherFiles(config, (text) => findings.push(warning('settings', text)), { api: true });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    findings.push(fault('settings', error.message));
+  }
+  return findings;
+}
+
 async function stores({ config }: CommandContext): Promise<Finding[]> {
   const holder = findFolderHolder(config.data_dir);
-  const findings = [
-    ok(
-      'server',
-      holder === undefined
-        ? 'none runs on this data folder'
-        : `process ${holder} runs on this data folder`,
-    ),
-  ];
+  const isUnseen = lookAtFolder(config.data_dir).problem !== undefined;
+  const findings: Finding[] = [];
+  if (holder !== undefined)
+    findings.push(ok('server', `process ${holder} runs on this data folder`));
+  else if (!isUnseen) findings.push(ok('server', 'none runs on this data folder'));
   const few = fewFiles(openFilesLimit(holder));
   if (few !== undefined) findings.push(warning('open files', few));
-  const isUnseen = lookAtFolder(config.data_dir).problem !== undefined;
   if (config.secret_key === undefined && !isUnseen && !existsSync(`${config.data_dir}/secret_key`))
     findings.push(ok('secret key', 'will be created at the first start'));
   const named = await lookAtNamedStores(config);

@@ -48,6 +48,15 @@ test('the doctor creates no folder', async () => {
   );
 });
 
+test('the doctor names the settings with which a start would end or warn', async () => {
+  const SLUICE_PLUGIN_CATALOGUE = join(folder, 'no_catalogue.json');
+  const SLUICE_TRACES_FILE = join(folder, 'no_folder', 'traces.jsonl');
+  const { code, lines } = await looked({ SLUICE_PLUGIN_CATALOGUE, SLUICE_TRACES_FILE });
+  assert.equal(code, 1);
+  assert.match(lines.join('\n'), /^fault +settings: SLUICE_PLUGIN_CATALOGUE: /m);
+  assert.match(lines.join('\n'), /^warning +settings: SLUICE_TRACES_FILE: there is no folder/m);
+});
+
 test('a lost embedded store beside an existing one is reported, not created', async () => {
   for (const [kept, lost] of [
     ['postgres', 'clickhouse'],
@@ -57,7 +66,7 @@ test('a lost embedded store beside an existing one is reported, not created', as
     mkdirSync(join(data, kept), { recursive: true });
     const { code, lines } = await looked({ SLUICE_DATA_DIR: data });
     assert.equal(code, 1);
-    assert.match(lines.join('\n'), new RegExp(`^fault +stores: In .*--lost ${lost}`, 'm'));
+    assert.match(lines.join('\n'), new RegExp(`^fault +stores: .*--lost ${lost}`, 'm'));
     assert.deepEqual(readdirSync(data), [kept]);
   }
   // Beside a store that is named and has taken nothing in, none is lost.

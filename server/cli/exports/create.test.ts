@@ -8,6 +8,7 @@ test('a start in the past names the command for older rows, and a later one noth
     id: '0190',
     created_at: '2026-11-30T17:35:00.000000Z',
     next_run: { data_interval_start: first, data_interval_end: '2026-11-30T18:00:00.000000Z' },
+    mode: null,
   };
   assert.equal(
     olderText(created, '2026-11-01T00:00:00.000Z'),
@@ -15,6 +16,7 @@ test('a start in the past names the command for older rows, and a later one noth
       'For older rows, start a backfill: sluice exports backfill 0190 --from ' +
       '2026-11-01T00:00:00.000Z --to now\n',
   );
+  assert.equal(olderText({ ...created, mode: 'replace' }, '2026-11-01T00:00:00.000Z'), '');
   // The first run covers the interval in which the export was created.
   assert.equal(olderText(created, '2026-11-30T17:10:00.000Z'), '');
   assert.equal(olderText({ ...created, next_run: null }, '2026-12-01T00:00:00.000Z'), '');

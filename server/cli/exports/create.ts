@@ -121,14 +121,15 @@ function readInterval(text: string): BatchExport['interval'] {
 }
 
 /**
- * Says that the schedule delivers no older rows for a start in the past; empty for a later start.
+ * Says that the schedule delivers no older rows for a start in the past; empty for a later start,
+ * and for an export that replaces its table, whose first run delivers everything.
  */
 export function olderText(
-  { id, created_at, next_run }: Pick<BatchExport, 'id' | 'created_at' | 'next_run'>,
+  { id, created_at, next_run, mode }: Pick<BatchExport, 'id' | 'created_at' | 'next_run' | 'mode'>,
   start_at: string,
 ): string {
   const first = next_run?.data_interval_start ?? created_at;
-  if (Date.parse(start_at) >= Date.parse(first)) return '';
+  if (mode === 'replace' || Date.parse(start_at) >= Date.parse(first)) return '';
   return (
     `The start is in the past: the schedule delivers rows that are ingested after ${first}. ` +
     `For older rows, start a backfill: sluice exports backfill ${id} --from ${start_at} --to ` +

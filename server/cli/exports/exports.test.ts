@@ -82,6 +82,10 @@ test('import, backfill, logs and runs; a run delivers what came in since', async
   const range = ['--from', '2026-01-02T03:00:00Z', '--to', '2026-01-02T04:00:00+00:00'];
   const dry = JSON.parse(await run('exports', 'backfill', 'rows', ...range, '--dry-run', '--json'));
   assert.deepEqual([dry.status, dry.progress.records_total_count], ['DryRun', 1]);
+  assert.match(
+    await run('exports', 'backfill', 'rows', ...range, '--dry-run'),
+    /It would deliver 1 row in 1 of \d+ runs?\. 0 rows of the range are delivered already/,
+  );
   const done = await run('exports', 'backfill', 'rows', ...range, '--wait');
   assert.match(done, /^Backfill ended: Completed\. Delivered 1 row in 1 run/);
   const logs = (await run('exports', 'logs', 'rows')).trim().split('\n');
@@ -245,6 +249,7 @@ test('a wrong argument is answered with the possible ones', async () => {
     [['create', 'a'], 2, /required option '--to/],
     [['backfill', 'first', '--from', 'monday'], 2, /takes an instant with its zone.*"monday"/],
     [['backfill', 'first', '--from', '2026-01-02T10:00'], 2, /takes an instant with its zone/],
+    [['backfill', 'first', '--from', '2026-02-30'], 2, /takes an instant with its zone/],
     [['list', '--limit', '0'], 2, /--limit takes a whole number/],
     [['list', '--health', 'well'], 1, /^health/],
     [['list', '--project', '999999'], 1, /no such record/],

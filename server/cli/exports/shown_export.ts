@@ -55,8 +55,9 @@ export function exportColumns(output: Output): Column<ExportOverview>[] {
     { title: 'delivered until', text: (one) => shownInstant(output, one.delivered_until) },
     { title: 'id', text: ({ id }) => id },
     { title: 'since', text: ({ health }) => shownInstant(output, health.since) },
-    { title: 'cause', text: ({ health }) => health.cause },
     { title: 'verified through', text: (one) => shownInstant(output, one.verified_through) },
+    // Last, because a table cuts the last column alone.
+    { title: 'cause', text: ({ health }) => health.cause },
   ];
 }
 

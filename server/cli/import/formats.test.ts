@@ -102,7 +102,7 @@ test('a row of GA4 becomes an event with its parameters as properties', async ()
     [
       0,
       '3 events stored, 0 were there already, 0 lines refused.',
-      '1 event of these join two ids of one person.',
+      'Joined 1 pair of ids: each is one person now.',
     ],
   );
   assert.deepEqual(await storedPeople(importing.harness.deps, owner.project.id), [

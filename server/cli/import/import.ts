@@ -120,7 +120,7 @@ async function importSource(
       `${counted(state.rejected, 'line')} refused.`,
   );
   if (state.joins !== undefined)
-    terminal.say(`${counted(state.joins, 'event')} of these join two ids of one person.`);
+    terminal.say(`Joined ${counted(state.joins, 'pair')} of ids: each is one person now.`);
   if (state.dropped !== undefined)
     terminal.say(`Ingestion rules of the project dropped ${counted(state.dropped, 'event')}.`);
   if (state.duplicates > 0)

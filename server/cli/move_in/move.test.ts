@@ -94,6 +94,13 @@ test('a move from PostHog is planned, applied, brought and compared', async (con
   assert.match(planned.out, /2 dashboards: not moved/);
   assert.match(planned.out, /keys unheard_of: not moved/);
   assert.match(planned.out, /WEB_SHOP_TO_S3_AWS_SECRET_ACCESS_KEY/, 'the plan says what it needs');
+  for (const [days, said] of [
+    [['--since', '2026-03-04'], /--since 2026-03-04 is not before --until 2026-03-04/],
+    [['--since', '2026-02-30'], /--since needs a day/],
+  ] as const) {
+    const told = await sluice.run([...words, ...days], {});
+    assert.deepEqual([told.code, said.test(told.err)], [2, true], told.err);
+  }
   const file = join(importing.folder, 'posthog', 'posthog_acme.yaml');
   const { projects } = parse(readFileSync(file, 'utf8'));
   assert.equal(projects.web_shop.batch_exports.to_s3.paused, true);
@@ -212,6 +219,12 @@ test('a move from a second Sluice is killed, continues, and counts the same', as
     assert.match(compared.out, /24,000 events in the source, 24,000 here; 0 differences/);
     assert.doesNotMatch(first.out, /24,000 here/, 'the kill came too late');
     assert.ok(existsSync(join(folder, 'brought.jsonl')));
+    // Without days the range ends tomorrow, and no source has events of a time to come.
+    const timestamp = new Date(Date.now() - 60_000).toISOString();
+    await there.ask('POST', base, { events: [{ event: 'late', distinct_id: 'a', timestamp }] });
+    const recent = words.toSpliced(words.indexOf('--since'), 4);
+    const late = await sluice.run([...recent, '--apply', '--yes'], {});
+    assert.deepEqual([late.code, /: 1 event stored/.test(late.out)], [0, true], late.err);
   } finally {
     stopping.abort();
     await counting;

@@ -4,6 +4,7 @@ import { yamlText } from '../../api/configuration/yaml_text.ts';
 import type { DestinationType } from '../../api/destinations/schema.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { counted } from '../../platform/counted.ts';
+import { isInstant } from '../../platform/instant.ts';
 import { isAgreed } from '../agreed.ts';
 import { openApi } from '../client/api.ts';
 import type { Api } from '../client/api.ts';
@@ -105,9 +106,11 @@ async function openSource(name: MoveFrom, flags: MoveFlags, api: Api): Promise<M
 function daysOf({ since, until }: MoveFlags): Days {
   const tomorrow = dayOf(systemClock.now() + 86_400_000);
   for (const [option, text] of Object.entries({ '--since': since, '--until': until }))
-    if (text !== undefined && !(/^\d{4}-\d{2}-\d{2}$/.test(text) && Date.parse(text) > 0))
+    if (text !== undefined && !isInstant(`${text}T00:00:00Z`))
       throw new WrongUsageError(`${option} needs a day such as 2026-01-31, not "${text}".`);
-  return { from: since ?? dayOf(systemClock.now() - 30 * 86_400_000), to: until ?? tomorrow };
+  const days = { from: since ?? dayOf(systemClock.now() - 30 * 86_400_000), to: until ?? tomorrow };
+  if (days.from < days.to) return days;
+  throw new WrongUsageError(`--since ${days.from} is not before --until ${days.to}.`);
 }
 
 /** Finds the organization here for each of the source: the named one, or one with the same name. */

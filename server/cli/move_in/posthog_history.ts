@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Api } from '../client/api.ts';
 import { askServer } from '../client/ask.ts';
@@ -7,6 +8,8 @@ import type { DayCount, Days, FoundProject } from './inventory.ts';
 
 /** Most rows of one answer of PostHog's query API. */
 const page_rows = 10_000;
+/** The most by which the clock of a source may be behind. */
+const clocks_differ_ms = 10_000;
 
 type Results = { results: unknown[][] };
 
@@ -120,9 +123,12 @@ async function* downloaded(
   { from, to }: Days,
 ): AsyncGenerator<Buffer> {
   const base = `/api/projects/${id}/file_downloads/`;
+  // A range that is not over has the events until now; the source refuses one that ends later.
+  const end_ms = Math.min(Date.parse(to), systemClock.now() - clocks_differ_ms);
+  if (end_ms <= Date.parse(from)) return;
   let download = await api.post<Download>(base, {
     start_at: `${from}T00:00:00Z`,
-    end_at: `${to}T00:00:00Z`,
+    end_at: isoInstant(end_ms),
     by: 'timestamp',
     file_format: 'JSONLines',
     max_file_size_mb: 32,

@@ -17,10 +17,19 @@ export function lookAtNamedFiles(config: Config, log: Logger, { api }: Pick<Part
   requireFolder('SLUICE_EXPORT_DIR', config.export_dir, (problem) =>
     log.warn(`SLUICE_EXPORT_DIR: ${problem}; exports to files will fail`),
   );
+  lookAtOtherFiles(config, (text) => log.warn(text), { api });
+}
+
+/** As `lookAtNamedFiles`, for all but the export folder. */
+export function lookAtOtherFiles(
+  { plugin_dir, traces_file, plugin_catalogue }: Config,
+  warn: (text: string) => void,
+  { api }: Pick<Parts, 'api'>,
+): void {
   // The process only reads this folder, so it need not be writable.
-  if (api) requireFolder('SLUICE_PLUGIN_DIR', config.plugin_dir, () => undefined);
-  if (config.traces_file !== undefined) requireFile(config.traces_file, log);
-  if (api) requireCatalogue(config.plugin_catalogue);
+  if (api) requireFolder('SLUICE_PLUGIN_DIR', plugin_dir, () => undefined);
+  if (traces_file !== undefined) requireFile(traces_file, warn);
+  if (api) requireCatalogue(plugin_catalogue);
 }
 
 function requireFolder(variable: string, path: string, warn: (problem: string) => void): void {
@@ -30,12 +39,12 @@ function requireFolder(variable: string, path: string, warn: (problem: string) =
   warn(problem);
 }
 
-function requireFile(path: string, log: Logger): void {
+function requireFile(path: string, tell: (text: string) => void): void {
   const variable = 'SLUICE_TRACES_FILE';
   if (existsSync(path) && statSync(path).isDirectory())
     throw new UserError(`${variable} must be a file: ${path} is a folder.`);
   const folder = dirname(path);
-  const warn = (problem: string) => log.warn(`${variable}: ${problem}; traces will be dropped`);
+  const warn = (problem: string) => tell(`${variable}: ${problem}; traces will be dropped`);
   requireFolder(`The folder of ${variable}`, folder, warn);
   if (!existsSync(folder)) warn(`there is no folder ${folder}`);
 }

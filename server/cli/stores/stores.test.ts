@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../config/config.ts';
@@ -25,6 +25,25 @@ test('the PostgreSQL of another user is refused, with whose it is', () => {
   assert.throws(() => refuseForeign(join(loop, 'postgres')), FolderUnusableError);
 });
 
+test('a folder that this user may not read is named, and not called empty', async () => {
+  const data = join(folder, 'of_another_user');
+  mkdirSync(data);
+  chmodSync(data, 0);
+  const isRoot = process.geteuid!() === 0;
+  // Root may read every folder.
+  if (isRoot) process.seteuid!(65_534);
+  try {
+    const config = readConfig({ SLUICE_DATA_DIR: data });
+    await assert.rejects(joinStores(config, silentLog(), { start: 'existing' }), {
+      name: 'UserError',
+      message: /^This user may not read the data folder/,
+    });
+  } finally {
+    if (isRoot) process.seteuid!(0);
+    chmodSync(data, 0o700);
+  }
+});
+
 test('stores that cannot be announced are stopped again, and the folder is free', async () => {
   const config = readConfig({
     SLUICE_DATA_DIR: folder,
@@ -41,7 +60,7 @@ test('stores that cannot be announced are stopped again, and the folder is free'
   // A worker, which starts no stores of its own.
   await assert.rejects(
     joinStores(config, silentLog(), { start: 'never' }),
-    /^NoS\w+: No server runs/,
+    /^NoS\w+: No server is running/,
   );
   lockDataFolder(folder)();
   keepFromTelling();

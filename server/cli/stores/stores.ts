@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
@@ -188,6 +196,7 @@ export async function joinStores(
   refuseUnfinished(config);
   if (config.database_url !== undefined && config.clickhouse_url !== undefined)
     return openStores(config, log);
+  requireReadable(config.data_dir);
   const running = await waitForRunning(config);
   if (running !== undefined) return joined(config, running);
   if (options.start === 'always') return openStores(config, log);
@@ -199,6 +208,19 @@ export async function joinStores(
   if (missing !== undefined || options.start === 'never')
     throw new NoStoreError(config.data_dir, missing === undefined);
   return openStores(config, log);
+}
+
+/** Throws a `UserError` for a folder that this user may not look into: it would seem empty. */
+function requireReadable(folder: string): void {
+  try {
+    readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return;
+    throw new UserError(
+      `This user may not read the data folder ${folder}. Run this command as the user of the ` +
+        'server, or name another folder with SLUICE_DATA_DIR.',
+    );
+  }
 }
 
 /** Returns the stores that have no URL and are missing in the data folder. */

@@ -5,6 +5,7 @@ import { settings } from '../../config/config.ts';
 import type { Config } from '../../config/config.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
 import { version } from '../../platform/version.ts';
+import { WrongUsageError } from '../user_error.ts';
 
 /** A file of the bundle, and the function that reads its text. */
 export type Part = { name: string; about: string; read(): Promise<string> };
@@ -101,6 +102,8 @@ async function ask(url: string): Promise<string> {
 
 /** Returns the ends of log files: of the embedded stores, the traces, and named files. */
 export function logParts(config: Config, logs: string[]): Part[] {
+  for (const path of logs)
+    if (!existsSync(path)) throw new WrongUsageError(`--log: there is no file ${path}.`);
   const named = logs.map((path, index) => [`server_${index + 1}.log`, path] as const);
   const own = [
     ['postgres.log', join(config.data_dir, 'postgres', 'postgres.log')],

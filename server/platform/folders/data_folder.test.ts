@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -66,6 +66,21 @@ test('a full disk that keeps a lock or a key from being written leaves no file b
     assert.deepEqual(readdirSync(folder), []);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a file in the place of the folder, or above it, is named', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-lock-'));
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  try {
+    for (const path of [file, join(file, 'data')])
+      assert.throws(() => lockDataFolder(path), {
+        name: 'FolderUnusableError',
+        message: new RegExp(`: ${file} is not a folder\\. Name another one`),
+      });
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { createFoldersSync } from './folders.ts';
+import { createFoldersSync, lookAtFolder } from './folders.ts';
 import { parseJson } from '../json/parse_json.ts';
 
 /**
@@ -30,11 +30,15 @@ export class FolderInUseError extends Error {
 /** Thrown if the folder cannot be created or written. */
 export class FolderUnusableError extends Error {
   constructor(folder: string, code: string) {
+    const { problem, is_no_folder = false } = lookAtFolder(folder);
     const remedy =
       code === 'EROFS' ? 'Mount its file system for writing' : 'Give this user the right to';
     super(
-      `The data folder ${folder} cannot be created or written (${code}). ${remedy}, or name ` +
-        'another one with SLUICE_DATA_DIR.',
+      is_no_folder
+        ? `The data folder ${folder} cannot be created: ${problem}. Name another one with ` +
+            'SLUICE_DATA_DIR.'
+        : `The data folder ${folder} cannot be created or written (${code}). ${remedy}, or name ` +
+            'another one with SLUICE_DATA_DIR.',
     );
     this.name = 'FolderUnusableError';
   }

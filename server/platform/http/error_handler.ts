@@ -1,6 +1,7 @@
 import { ClickHouseError } from '@clickhouse/client';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PasswordsBusyError } from '../passwords/password.ts';
+import { isDiskFull } from '../disk/full_disk.ts';
 import { isOutOfFiles, out_of_files } from '../open_files.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import { StoreAwayError } from '../store_away.ts';
@@ -19,6 +20,7 @@ import {
   unparsable,
   unsupportedMediaType,
 } from './errors.ts';
+import { noRoom } from './health/disk_full.ts';
 import { noteSecurity } from './security_log/note_security.ts';
 
 const problem_type = 'application/problem+json; charset=utf-8';
@@ -90,6 +92,7 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
   if (error instanceof PasswordsBusyError) return busy();
   if (!(error instanceof Error)) return serverError();
   if (isOutOfFiles(error)) return unavailable(out_of_files);
+  if (isDiskFull(error)) return noRoom();
   if (error instanceof StoreAwayError || isTooMuchNow(error)) return unavailable();
   if (isDatabaseError(error)) return databaseError(error.code);
   const { code, statusCode } = error as FastifyError;

@@ -68,7 +68,7 @@ test('a passing fault is a 503: a socket, a deadlock, a long wait, a full store'
       ]),
     ),
     ...Object.fromEntries(
-      ['40P01', '25P03', '57P01', '22003', 'XX000'].map((state) => [
+      ['40P01', '25P03', '53100', '57P01', '22003', 'XX000'].map((state) => [
         state,
         () =>
           harness.deps.db.text(`DO $$ BEGIN RAISE 'planted' USING ERRCODE = '${state}'; END $$`),
@@ -85,6 +85,9 @@ test('a passing fault is a 503: a socket, a deadlock, a long wait, a full store'
   const answers: Record<string, number> = {};
   for (const fault of Object.keys(faults))
     answers[fault] = (await app.inject(`/api/x/${fault}`)).statusCode;
+  const full = await app.inject('/api/x/53100');
+  assert.match(full.json().detail, /^The server has no room on its disk\./);
+  assert.equal(full.headers['retry-after'], '60');
   await app.close();
   assert.deepEqual(answers, {
     EPIPE: 503,
@@ -93,6 +96,7 @@ test('a passing fault is a 503: a socket, a deadlock, a long wait, a full store'
     UNKNOWN_TABLE: 500,
     '40P01': 503,
     '25P03': 503,
+    '53100': 503,
     '57P01': 503,
     '22003': 400,
     XX000: 500,

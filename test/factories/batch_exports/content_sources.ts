@@ -16,6 +16,7 @@ export function sourceOf(
     rows: (id) => Readable.from(typeof rows === 'function' ? rows(id) : rows),
     isWhole: () => Promise.resolve(true),
     contents: () => ({ selection: [], columns: [], slices: [] }),
+    findBroughtAgain: async () => new Set(),
     note: (sentence) => void notes.push(sentence),
     onRow: () => undefined,
   };

@@ -14,6 +14,7 @@ import type { Source } from '../../../engine/exports/source/source_query.ts';
 import { countRecords } from '../../../engine/exports/source/source.ts';
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../../platform/clock.ts';
+import { counted } from '../../../platform/counted.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { isDatabaseError } from '../../../platform/postgres/database.ts';
@@ -82,6 +83,18 @@ export async function outlookOf(
   }
 }
 
+/** Says what a backfill would deliver, and that it was not started. */
+function planSentence({ records, delivered, runs: filled }: Counted, runs: number): string {
+  const rows = counted(records, 'row');
+  const plan = `It would deliver ${rows} in ${filled} of ${counted(runs, 'run')}.`;
+  const verb = delivered === 1 ? 'is' : 'are';
+  const others =
+    delivered === null
+      ? ''
+      : ` ${counted(delivered, 'row')} of the range ${verb} delivered already, or in progress.`;
+  return `A dry run: nothing was started. ${plan}${others}`;
+}
+
 async function planOf(
   tx: Transaction,
   row: LockedExport,
@@ -99,7 +112,7 @@ async function planOf(
     selection: range.mode === 'all' ? all : missing,
     taken: subtract(all, missing),
   };
-  const counted = await countWanted(wanted);
+  const found = await countWanted(wanted);
   const runs = intervalCount(row, range.from, range.to);
   const removed = await removedFrom(tx, row.team_id, range.from);
   return {
@@ -112,7 +125,7 @@ async function planOf(
     start_at: isoInstant(range.from),
     end_at: isoInstant(range.to),
     runs,
-    detail: `A dry run: nothing was started. ${removed}`.trim(),
+    detail: `${planSentence(found, runs)} ${removed}`.trim(),
     settles_at: null,
     created_at: null,
     finished_at: null,
@@ -122,13 +135,13 @@ async function planOf(
       finished_runs: 0,
       completed_runs: 0,
       records_completed: 0,
-      records_total_count: counted.records,
-      records_elsewhere: range.mode === 'all' ? 0 : (counted.delivered ?? 0),
+      records_total_count: found.records,
+      records_elsewhere: range.mode === 'all' ? 0 : (found.delivered ?? 0),
     },
     plan: {
-      records_delivered_count: counted.delivered,
-      runs_with_records: counted.runs,
-      runs: counted.listed.map(({ from, records }) => ({
+      records_delivered_count: found.delivered,
+      runs_with_records: found.runs,
+      runs: found.listed.map(({ from, records }) => ({
         data_interval_start: isoInstant(from),
         data_interval_end: isoInstant(endOf(row, range, from)),
         records_total_count: records,

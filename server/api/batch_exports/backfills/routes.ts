@@ -17,6 +17,7 @@ import { runNow } from './run_now.ts';
 import { findBackfill, listBackfills } from './store.ts';
 import { getExport, getPresence, getLockedExport } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
+import { addWrite } from '../../../platform/http/records.ts';
 import {
   Backfill,
   BatchExportWithBackfill,
@@ -52,23 +53,18 @@ function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Moun
   );
 
   // Other clients create a backfill by a POST to the list.
-  app.post(
-    `${base}:batch_export_id/backfills/`,
-    {
-      config,
-      schema: {
-        ...schema,
-        summary: 'Deliver a range of the past; another name of `backfill/`',
-        response: { 201: BatchExportWithBackfillId },
-      },
+  addWrite(app, {
+    url: `${base}:batch_export_id/backfills/`,
+    config,
+    ...schema,
+    summary: 'Deliver a range of the past; another name of `backfill/`',
+    response: { 201: BatchExportWithBackfillId },
+    work: async ({ request, tx, record }) => {
+      const starting = asked(engine, request);
+      const started = await start(request, 'batch_export_id', starting)(tx, record);
+      return { ...started, backfill_id: started.backfill.id };
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const starting = asked(engine, request);
-        const started = await start(request, 'batch_export_id', starting)(tx, record);
-        return { ...started, backfill_id: started.backfill.id };
-      }),
-  );
+  });
 }
 
 type Starting = (tx: Transaction, row: LockedExport) => Promise<Backfill>;
@@ -176,27 +172,22 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
 }
 
 function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {
-  app.post(
-    `${base}:batch_export_id/backfills/:id/cancel/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'Cancel a backfill and its runs in progress; delivered rows stay',
-        response: { 200: Backfill },
-      },
+  addWrite(app, {
+    url: `${base}:batch_export_id/backfills/:id/cancel/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'Cancel a backfill and its runs in progress; delivered rows stay',
+    response: { 200: Backfill },
+    work: async ({ request, tx, record }) => {
+      const id = uuidParameter(request, 'id');
+      const row = await getLockedExport(request, tx, 'batch_export_id');
+      const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
+      body(request, NoFields);
+      if (!(await cancelBackfill(tx, id)))
+        throw conflict(`The backfill has ended: its status is ${before.status}.`);
+      record(exportActionEntry('backfill_cancelled', row, { backfill: { id } }));
+      return findBackfill(tx, request.access, row.id, id);
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const id = uuidParameter(request, 'id');
-        const row = await getLockedExport(request, tx, 'batch_export_id');
-        const before = (await findBackfill(tx, request.access, row.id, id)) ?? missing();
-        body(request, NoFields);
-        if (!(await cancelBackfill(tx, id)))
-          throw conflict(`The backfill has ended: its status is ${before.status}.`);
-        record(exportActionEntry('backfill_cancelled', row, { backfill: { id } }));
-        return findBackfill(tx, request.access, row.id, id);
-      }),
-  );
+  });
 }
 
 async function answerBackfills(engine: Engine, request: FastifyRequest) {

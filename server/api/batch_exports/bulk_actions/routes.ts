@@ -4,13 +4,13 @@ import { changesOf } from '../../../platform/activity/changes.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { conflict, missing } from '../../../platform/http/errors.ts';
-import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { getPresence } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
+import { addList, addWrite } from '../../../platform/http/records.ts';
 import { createBulkAction, shownAction } from './create.ts';
 import { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from './schema.ts';
 import { abortBulkAction, findBulkAction, listBulkActions, listItems } from './store.ts';
@@ -24,33 +24,22 @@ const frozen =
 /** Routes `bulk_actions/`, and `runs/bulk/` of an export. */
 export function bulkActionRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   const base = mount.base.replace(/batch_exports\/$/, 'bulk_actions/');
-  listRoute(app, engine, { ...mount, base });
+  listRoute(app, { ...mount, base });
   makingRoutes(app, mount, base);
   recordRoutes(app, engine, { ...mount, base });
   abortRoute(app, { ...mount, base });
 }
 
-function listRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
-  app.get(
-    base,
-    {
-      config: { scope: 'batch_export:read', within },
-      schema: {
-        summary: 'List the actions on many runs or exports, newest first',
-        description: 'Sluice keeps them for 30 days.',
-        querystring: PageQuery,
-        response: { 200: pageOf(BulkAction) },
-      },
-    },
-    async (request) => {
-      const listed = await answerPage<BulkActionRow>(
-        request,
-        engine.db,
-        listBulkActions(request.access),
-      );
-      return { ...listed, results: listed.results.map(shownAction) };
-    },
-  );
+function listRoute(app: FastifyInstance, { base, within }: Mount): void {
+  addList(app, {
+    url: base,
+    config: { scope: 'batch_export:read', within },
+    summary: 'List the actions on many runs or exports, newest first',
+    description: 'Sluice keeps them for 30 days.',
+    answer: BulkAction,
+    rows: ({ access }) => listBulkActions(access),
+    shown: shownAction,
+  });
 }
 
 function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, base: string): void {
@@ -116,46 +105,37 @@ function recordRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mo
     },
     async (request) => shownAction(await getAction(request, engine.db)),
   );
-  app.get(
-    `${base}:id/items/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the results of a bulk action, in the order of its items',
-        querystring: ItemsQuery,
-        response: { 200: pageOf(BulkActionItem) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: `${base}:id/items/`,
+    config: reading,
+    summary: 'List the results of a bulk action, in the order of its items',
+    querystring: ItemsQuery,
+    answer: BulkActionItem,
+    rows: async (request) => {
       const { outcome } = query(request, ItemsQuery);
       const { id } = await getAction(request, engine.db);
-      return answerPage<BulkActionItem>(request, engine.db, listItems(id, outcome));
+      return listItems(id, outcome);
     },
-  );
+  });
 }
 
 function abortRoute(app: FastifyInstance, { base, within }: Mount): void {
-  app.post(
-    `${base}:id/abort/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'End a bulk action; finished items stay',
-        response: { 200: BulkAction },
-      },
+  addWrite(app, {
+    url: `${base}:id/abort/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'End a bulk action; finished items stay',
+    response: { 200: BulkAction },
+    work: async ({ request, tx, record }) => {
+      const before = await getAction(request, tx, 'lock');
+      body(request, NoFields);
+      if (before.status !== 'Running')
+        throw conflict(`The action has ended: its status is ${before.status}.`);
+      await abortBulkAction(tx, before.id, null);
+      const after = shownAction(await getAction(request, tx));
+      record(entryOf('aborted', after, changesOf({ status: 'Running' }, { status: 'Aborted' })));
+      return after;
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const before = await getAction(request, tx, 'lock');
-        body(request, NoFields);
-        if (before.status !== 'Running')
-          throw conflict(`The action has ended: its status is ${before.status}.`);
-        await abortBulkAction(tx, before.id, null);
-        const after = shownAction(await getAction(request, tx));
-        record(entryOf('aborted', after, changesOf({ status: 'Running' }, { status: 'Aborted' })));
-        return after;
-      }),
-  );
+  });
 }
 
 async function getAction(

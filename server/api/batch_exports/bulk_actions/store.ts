@@ -1,6 +1,7 @@
 import sql, { empty, join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Actor } from '../../../platform/activity/chain.ts';
+import { listOf } from '../../../platform/http/lists/pagination.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
@@ -25,11 +26,11 @@ export type BulkActionRow = Omit<BulkAction, 'detail'> & { detail: string | null
 
 /** Lists the actions of a place, newest first. */
 export function listBulkActions(place: Place): List {
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM bulk_actions b WHERE ${isHere(place)}
-      ORDER BY b.created_at DESC, b.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM bulk_actions b WHERE ${isHere(place)}`,
-  };
+  return listOf(
+    columns,
+    sql`bulk_actions b WHERE ${isHere(place)}`,
+    sql`b.created_at DESC, b.id DESC`,
+  );
 }
 
 /** Returns the action; with `lock`, no worker processes it until the transaction ends. */
@@ -45,17 +46,13 @@ export function findBulkAction(
 
 /** Lists the items of an action, in their order. */
 export function listItems(id: string, outcome: string | undefined): List {
-  return {
-    rows: (page) => sql`
-      SELECT i.number, i.batch_export_id AS batch_export, i.name, i.run_id AS run, i.outcome,
-      i.detail, i.new_run_id AS new_run, i.finished_at
-      FROM bulk_action_items i WHERE i.bulk_action_id = ${id}::uuid
-      AND (${outcome ?? null}::text IS NULL OR i.outcome = ${outcome ?? null})
-      ORDER BY i.number LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM bulk_action_items i
-      WHERE i.bulk_action_id = ${id}::uuid
+  return listOf(
+    sql`i.number, i.batch_export_id AS batch_export, i.name, i.run_id AS run, i.outcome,
+      i.detail, i.new_run_id AS new_run, i.finished_at`,
+    sql`bulk_action_items i WHERE i.bulk_action_id = ${id}::uuid
       AND (${outcome ?? null}::text IS NULL OR i.outcome = ${outcome ?? null})`,
-  };
+    sql`i.number`,
+  );
 }
 
 /** A bulk action as requested. */

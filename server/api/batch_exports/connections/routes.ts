@@ -6,9 +6,9 @@ import { body } from '../../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { conflict, missing } from '../../../platform/http/errors.ts';
 import { ifMatch } from '../../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { Problem } from '../../../platform/http/responses.ts';
 import { write } from '../../../platform/http/write.ts';
+import { addList, addWrite } from '../../../platform/http/records.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { connectionEntry } from './activity.ts';
 import { changeConnection, createConnection } from './change.ts';
@@ -33,27 +33,21 @@ const changing = { scope: 'batch_export:write', within: 'organization', level: 8
  * test.
  */
 export function connectionRoutes(app: FastifyInstance, engine: Engine): void {
-  readingRoutes(app, engine);
+  readingRoutes(app);
   createRoute(app, engine);
   changingRoutes(app, engine);
   deleteRoute(app);
   testRoutes(app, engine, list);
 }
 
-function readingRoutes(app: FastifyInstance, { db }: Engine): void {
-  app.get(
-    list,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the connections of an organization, newest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(Connection) },
-      },
-    },
-    (request) =>
-      answerPage<Connection>(request, db, listConnections(request.access.organization_id)),
-  );
+function readingRoutes(app: FastifyInstance): void {
+  addList(app, {
+    url: list,
+    config: reading,
+    summary: 'List the connections of an organization, newest first',
+    answer: Connection,
+    rows: (request) => listConnections(request.access.organization_id),
+  });
   app.get(
     one,
     {
@@ -73,8 +67,11 @@ function createRoute(app: FastifyInstance, engine: Engine): void {
     body: ConnectionCreate,
     response: { 201: Connection },
   };
-  app.post(list, { config: changing, schema }, (request, reply) =>
-    write(request, reply, 201, async (tx, record) => {
+  addWrite(app, {
+    url: list,
+    config: changing,
+    ...schema,
+    work: async ({ request, tx, record }) => {
       const { organization_id } = request.access;
       const id = uuidv7();
       const sent = body(request, ConnectionCreate);
@@ -82,8 +79,8 @@ function createRoute(app: FastifyInstance, engine: Engine): void {
       const created = await getConnection(tx, organization_id, id);
       record(connectionEntry(engine, 'created', { shown: created, stored: after }));
       return created;
-    }),
-  );
+    },
+  });
 }
 
 function changingRoutes(app: FastifyInstance, engine: Engine): void {
@@ -147,8 +144,12 @@ function deleteRoute(app: FastifyInstance): void {
       409: { ...Problem, description: 'Batch exports use it; the detail names them.' },
     },
   };
-  app.delete(one, { config: changing, schema }, (request, reply) =>
-    write(request, reply, 204, async (tx, record) => {
+  addWrite(app, {
+    method: 'DELETE',
+    url: one,
+    config: changing,
+    ...schema,
+    work: async ({ request, tx, record }) => {
       const { organization_id } = request.access;
       const id = uuidParameter(request, 'id');
       const stored: StoredConnection = (await lockConnection(tx, organization_id, id)) ?? missing();
@@ -159,8 +160,8 @@ function deleteRoute(app: FastifyInstance): void {
         connectionEntry(request.server.context, 'deleted', undefined, { shown: before, stored }),
       );
       await deleteConnection(tx, id);
-    }),
-  );
+    },
+  });
 }
 
 /** Throws 409 if exports use it. */

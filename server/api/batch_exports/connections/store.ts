@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { StoredConfig } from '../../../engine/model/destination/stored_config.ts';
 import type { RecordPlace } from '../../../platform/http/caller/access.ts';
+import { listOf } from '../../../platform/http/lists/pagination.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { locking } from '../../../platform/postgres/locking.ts';
@@ -22,13 +23,11 @@ const columns = sql`c.id, c.name, c.destination_type AS type, c.destination_conf
 
 /** Selects the connections of an organization, newest first (ties by id). */
 export function listConnections(organization_id: string): List {
-  return {
-    rows: ({ limit, offset }) => sql`SELECT ${columns} FROM connections c
-      WHERE c.organization_id = ${organization_id}::uuid
-      ORDER BY c.created_at DESC, c.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    count: sql`SELECT count(*) AS count FROM connections c
-      WHERE c.organization_id = ${organization_id}::uuid`,
-  };
+  return listOf(
+    columns,
+    sql`connections c WHERE c.organization_id = ${organization_id}::uuid`,
+    sql`c.created_at DESC, c.id DESC`,
+  );
 }
 
 /** Selects the connection in its wire form. */

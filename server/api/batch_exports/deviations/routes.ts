@@ -6,9 +6,8 @@ import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { conflict, missing } from '../../../platform/http/errors.ts';
-import { answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
-import { write } from '../../../platform/http/write.ts';
+import { addList, addWrite } from '../../../platform/http/records.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { exportActionEntry } from '../activity.ts';
 import { getLockedExport, getPresence } from '../found.ts';
@@ -23,87 +22,70 @@ import type { DeviationRow } from './store.ts';
 export function deviationRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   const list = `${mount.base}:batch_export_id/deviations/`;
   const { within } = mount;
-  app.get(
-    list,
-    {
-      config: { scope: 'batch_export:read', within },
-      schema: {
-        summary: 'List the differences that scheduled verification has found, newest first',
-        querystring: DeviationsQuery,
-        response: { 200: pageOf(Deviation) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: list,
+    config: { scope: 'batch_export:read', within },
+    summary: 'List the differences that scheduled verification has found, newest first',
+    querystring: DeviationsQuery,
+    answer: Deviation,
+    rows: async (request) => {
       const { id } = await getPresence(request, engine.db, 'batch_export_id');
-      const { state } = query(request, DeviationsQuery);
-      const wanted = listDeviations(request.access, id, state);
-      const page = await answerPage<DeviationRow>(request, engine.db, wanted);
-      return { ...page, results: page.results.map(shownDeviation) };
+      return listDeviations(request.access, id, query(request, DeviationsQuery).state);
     },
-  );
+    shown: shownDeviation,
+  });
   acceptRoute(app, list, mount);
   repairRoute(app, engine, list, mount);
 }
 
 function acceptRoute(app: FastifyInstance, list: string, { within }: Mount): void {
-  app.post(
-    `${list}:id/accept/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'Accept a finding: the destination is right',
-        description:
-          'Your name and the reason are stored with the finding and appear in the statement. ' +
-          'It no longer holds `verified_through` back. If another difference appears there ' +
-          'later, the finding is open again.',
-        body: Acceptance,
-        response: { 200: Deviation },
-      },
+  addWrite(app, {
+    url: `${list}:id/accept/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'Accept a finding: the destination is right',
+    description:
+      'Your name and the reason are stored with the finding and appear in the statement. ' +
+      'It no longer holds `verified_through` back. If another difference appears there ' +
+      'later, the finding is open again.',
+    body: Acceptance,
+    response: { 200: Deviation },
+    work: async ({ request, tx, record }) => {
+      const row = await getLockedExport(request, tx, 'batch_export_id');
+      const { id, state } = await getDeviation(request, tx);
+      const { reason } = body(request, Acceptance);
+      if (state === 'resolved')
+        throw conflict('A later check found it as delivered, so there is nothing to accept.');
+      await acceptDeviation(tx, id, request.caller, reason);
+      await lookSoon(tx, row);
+      record(exportActionEntry('deviation_accepted', row, { deviation: { id, reason } }));
+      return shownDeviation(await getDeviation(request, tx));
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const row = await getLockedExport(request, tx, 'batch_export_id');
-        const { id, state } = await getDeviation(request, tx);
-        const { reason } = body(request, Acceptance);
-        if (state === 'resolved')
-          throw conflict('A later check found it as delivered, so there is nothing to accept.');
-        await acceptDeviation(tx, id, request.caller, reason);
-        await lookSoon(tx, row);
-        record(exportActionEntry('deviation_accepted', row, { deviation: { id, reason } }));
-        return shownDeviation(await getDeviation(request, tx));
-      }),
-  );
+  });
 }
 
 function repairRoute(app: FastifyInstance, engine: Engine, list: string, { within }: Mount): void {
-  app.post(
-    `${list}:id/repair/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'Repair the delivery of a finding',
-        description: repair_description,
-        body: NoFields,
-        response: { 201: Repair },
-      },
+  addWrite(app, {
+    url: `${list}:id/repair/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'Repair the delivery of a finding',
+    description: repair_description,
+    body: NoFields,
+    response: { 201: Repair },
+    work: async ({ request, tx, record }) => {
+      const row = await getLockedExport(request, tx, 'batch_export_id');
+      const { id, state, kind, delivery, revision } = await getDeviation(request, tx);
+      body(request, NoFields);
+      if (state === 'resolved') throw conflict('A later check found it as delivered.');
+      if (delivery === null)
+        throw conflict('No delivery wrote this, so only you can remove it at the destination.');
+      if (revision !== row.revision) throw conflict('The export was changed since this was found.');
+      const repair = await startRepair(engine, tx, row, kind, delivery);
+      await noteDeviationRepair(tx, row.id, repair);
+      await lookSoon(tx, row);
+      record(exportActionEntry('repaired', row, { deviation: id, repair }));
+      return repair;
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const row = await getLockedExport(request, tx, 'batch_export_id');
-        const { id, state, kind, delivery, revision } = await getDeviation(request, tx);
-        body(request, NoFields);
-        if (state === 'resolved') throw conflict('A later check found it as delivered.');
-        if (delivery === null)
-          throw conflict('No delivery wrote this, so only you can remove it at the destination.');
-        if (revision !== row.revision)
-          throw conflict('The export was changed since this was found.');
-        const repair = await startRepair(engine, tx, row, kind, delivery);
-        await noteDeviationRepair(tx, row.id, repair);
-        await lookSoon(tx, row);
-        record(exportActionEntry('repaired', row, { deviation: id, repair }));
-        return repair;
-      }),
-  );
+  });
 }
 
 async function getDeviation(request: FastifyRequest, db: Queryable): Promise<DeviationRow> {

@@ -85,8 +85,8 @@ export async function acceptDeviation(
     SELECT concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')) AS name FROM users
     WHERE id = ${caller.user_id}`);
   const { email, key_mask } = caller;
-  const name = named === undefined || named.name === '' ? '' : `${named.name} `;
-  const by = email === null ? `service key ${key_mask}` : `${name}<${email}>`;
+  const person = named === undefined || named.name === '' ? email : `${named.name} <${email}>`;
+  const by = email === null ? `service key ${key_mask}` : person;
   await tx.run(sql`UPDATE batch_export_deviations SET accepted_at = now(), accepted_by = ${by},
     accepted_reason = ${reason} WHERE id = ${id}`);
 }

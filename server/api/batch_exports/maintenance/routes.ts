@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { conflict } from '../../../platform/http/errors.ts';
-import { write } from '../../../platform/http/write.ts';
+import { addWrite } from '../../../platform/http/records.ts';
 import { getPresence } from '../found.ts';
 import { ExportMaintenance } from './schema.ts';
 import { getExportMaintenance, maintainExportNow } from './store.ts';
@@ -30,26 +30,21 @@ export function maintenanceRoutes(
       return getExportMaintenance(engine.db, id);
     },
   );
-  app.post(
-    `${base}:id/maintain/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'Maintain the Delta table of an export now',
-        description:
-          'The next round begins within a minute. It merges small files at once and removes what ' +
-          'nothing names; `finished_at` tells when it has ended. 409 for other destinations.',
-        response: { 202: ExportMaintenance },
-      },
+  addWrite(app, {
+    url: `${base}:id/maintain/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'Maintain the Delta table of an export now',
+    description:
+      'The next round begins within a minute. It merges small files at once and removes what ' +
+      'nothing names; `finished_at` tells when it has ended. 409 for other destinations.',
+    response: { 202: ExportMaintenance },
+    work: async ({ request, tx, record }) => {
+      const { id } = await getPresence(request, tx);
+      if ((await getExportMaintenance(tx, id)).due_at === null)
+        throw conflict('Only exports to Delta maintain their table here.');
+      await maintainExportNow(tx, id);
+      record('nothing');
+      return getExportMaintenance(tx, id);
     },
-    (request, reply) =>
-      write(request, reply, 202, async (tx, record) => {
-        const { id } = await getPresence(request, tx);
-        if ((await getExportMaintenance(tx, id)).due_at === null)
-          throw conflict('Only exports to Delta maintain their table here.');
-        await maintainExportNow(tx, id);
-        record('nothing');
-        return getExportMaintenance(tx, id);
-      }),
-  );
+  });
 }

@@ -76,6 +76,18 @@ async function end(run_id: string, how: Parameters<typeof endRun>[2]): Promise<v
   await endRun(harness.deps.engine, run!, how);
 }
 
+test('of several runs that wait, the one that is due first is the next try', async () => {
+  const { id, told } = await withExport(6);
+  const [earliest, later] = [await tried(id, 1), await tried(id, 2)];
+  const isDue = (run_id: string, due_at: string) =>
+    harness.deps.db.run(sql`UPDATE batch_export_runs SET due_at = ${due_at} WHERE id = ${run_id}`);
+  await isDue(earliest, at(8));
+  await isDue(later, at(7));
+  const { health, retrying } = await told();
+  assert.equal(retrying!.run_id, earliest);
+  assert.equal(health.next_try_at, '2026-01-01T07:00:00.000000Z');
+});
+
 test('failing since its first failure, with what waits, whatever fails later', async () => {
   const { id, told } = await withExport(6);
   await endedRun(harness, id, completed, { hour: 0 });
@@ -91,7 +103,8 @@ test('failing since its first failure, with what waits, whatever fails later', a
   assert.equal(
     health.detail,
     `Failing since ${began}: 3 intervals, 685 rows waiting. The bucket may not be written to. ` +
-      'Next try at 2026-01-01T07:00:00.000000Z.',
+      'Retry them after you remove the cause. The next interval runs at ' +
+      '2026-01-01T07:00:00.000000Z.',
   );
   // A run without rows proves nothing; one with rows ends it, and what failed is still missing.
   await endedRun(harness, id, completed, { hour: 4, rows: 0 });

@@ -148,7 +148,9 @@ const runs_beside = sql`
       wire_instant(r.data_interval_end), 'since',
       wire_instant(coalesce(r.started_at, r.created_at)), 'latest_error', r.latest_error,
       'attempt', r.failures, 'tried_at', wire_instant(r.last_updated_at),
-      'next_try_at', CASE WHEN r.worker_id IS NULL THEN wire_instant(r.due_at) END) AS run
+      -- Of several runs that wait, another one may be tried before the earliest.
+      'next_try_at', CASE WHEN r.worker_id IS NULL
+        THEN wire_instant(min(r.due_at) FILTER (WHERE r.worker_id IS NULL) OVER ()) END) AS run
     FROM batch_export_runs r WHERE r.batch_export_id = e.id
       AND r.status IN ('Starting', 'Running') AND r.latest_error IS NOT NULL
     ORDER BY r.data_interval_start, r.id LIMIT 1) retrying ON true

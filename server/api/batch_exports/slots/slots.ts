@@ -123,7 +123,9 @@ function eventTimeSentence(state: SlotState): string {
 }
 
 function stateSentence(state: SlotState, settle_seconds: number): string {
-  const waiting = `Its run is planned ${afterEnd(settle_seconds)}, once its rows are final.`;
+  const waiting =
+    `Its run starts ${afterEnd(settle_seconds)} of this interval, once its rows are final. It ` +
+    'leaves out rows that were delivered ahead.';
   return state === 'waiting' ? waiting : states[state];
 }
 

@@ -12,7 +12,7 @@ import { conflict, invalidMany, missing } from '../../../platform/http/errors.ts
 import { inReadTurn, ownerOf } from '../../../platform/http/limits/owner_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
-import { write } from '../../../platform/http/write.ts';
+import { addWrite } from '../../../platform/http/records.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { exportActionEntry } from '../activity.ts';
 import { instantViolations, rangeViolations } from '../body/instants.ts';
@@ -40,46 +40,41 @@ export function verificationRoutes(app: FastifyInstance, engine: Engine, mount: 
 }
 
 function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
-  app.post(
-    `${base}:batch_export_id/verifications/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'Compare the deliveries with the current data at the destination',
-        description:
-          'A worker reads the destination again, the newest deliveries first, and compares ' +
-          'it with the receipts and with the source. Without a range, it compares everything ' +
-          'that the export has delivered since its last restart. One verification of an ' +
-          'export is in progress at a time.',
-        body: NewVerification,
-        response: { 201: Verification },
-      },
+  addWrite(app, {
+    url: `${base}:batch_export_id/verifications/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'Compare the deliveries with the current data at the destination',
+    description:
+      'A worker reads the destination again, the newest deliveries first, and compares ' +
+      'it with the receipts and with the source. Without a range, it compares everything ' +
+      'that the export has delivered since its last restart. One verification of an ' +
+      'export is in progress at a time.',
+    body: NewVerification,
+    response: { 201: Verification },
+    work: async ({ request, tx, record }) => {
+      const row = await getLockedExport(request, tx, 'batch_export_id');
+      const { start_at = null, end_at = null } = body(request, NewVerification);
+      const violations = [
+        ...instantViolations({ start_at, end_at }),
+        ...rangeViolations(start_at, end_at),
+      ];
+      if (violations.length > 0) throw invalidMany(violations);
+      const id = uuidv7();
+      const { revision } = row;
+      if (
+        !(await insertVerification(tx, {
+          id,
+          batch_export_id: row.id,
+          revision,
+          start_at,
+          end_at,
+        }))
+      )
+        throw conflict('A verification of this export is in progress: cancel it, or wait.');
+      record(exportActionEntry('verified', row, { verification: { id, start_at, end_at } }));
+      return getVerification(engine, request, tx, id);
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const row = await getLockedExport(request, tx, 'batch_export_id');
-        const { start_at = null, end_at = null } = body(request, NewVerification);
-        const violations = [
-          ...instantViolations({ start_at, end_at }),
-          ...rangeViolations(start_at, end_at),
-        ];
-        if (violations.length > 0) throw invalidMany(violations);
-        const id = uuidv7();
-        const { revision } = row;
-        if (
-          !(await insertVerification(tx, {
-            id,
-            batch_export_id: row.id,
-            revision,
-            start_at,
-            end_at,
-          }))
-        )
-          throw conflict('A verification of this export is in progress: cancel it, or wait.');
-        record(exportActionEntry('verified', row, { verification: { id, start_at, end_at } }));
-        return getVerification(engine, request, tx, id);
-      }),
-  );
+  });
 }
 
 function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
@@ -139,50 +134,40 @@ function findingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
       };
     },
   );
-  app.post(
-    `${one}repair/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'Repair a delivery that a verification has found changed',
-        description: repair_description,
-        body: NewRepair,
-        response: { 201: Repair },
-      },
+  addWrite(app, {
+    url: `${one}repair/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'Repair a delivery that a verification has found changed',
+    description: repair_description,
+    body: NewRepair,
+    response: { 201: Repair },
+    work: async ({ request, tx, record }) => {
+      const row = await getLockedExport(request, tx, 'batch_export_id');
+      const verification = await getRow(request, tx);
+      const { delivery } = body(request, NewRepair);
+      const repair = await repairDelivery(engine, tx, row, verification, delivery);
+      record(exportActionEntry('repaired', row, { verification: verification.id, repair }));
+      return repair;
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const row = await getLockedExport(request, tx, 'batch_export_id');
-        const verification = await getRow(request, tx);
-        const { delivery } = body(request, NewRepair);
-        const repair = await repairDelivery(engine, tx, row, verification, delivery);
-        record(exportActionEntry('repaired', row, { verification: verification.id, repair }));
-        return repair;
-      }),
-  );
+  });
 }
 
 function cancelRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
-  app.post(
-    `${base}:batch_export_id/verifications/:id/cancel/`,
-    {
-      config: { scope: 'batch_export:write', within },
-      schema: {
-        summary: 'Cancel a verification; what it has found stays',
-        response: { 200: Verification },
-      },
+  addWrite(app, {
+    url: `${base}:batch_export_id/verifications/:id/cancel/`,
+    config: { scope: 'batch_export:write', within },
+    summary: 'Cancel a verification; what it has found stays',
+    response: { 200: Verification },
+    work: async ({ request, tx, record }) => {
+      const row = await getLockedExport(request, tx, 'batch_export_id');
+      const { id, status } = await getRow(request, tx);
+      body(request, NoFields);
+      if (!(await cancelVerification(tx, id)))
+        throw conflict(`The verification has ended: its status is ${status}.`);
+      record(exportActionEntry('verification_cancelled', row, { verification: { id } }));
+      return getVerification(engine, request, tx);
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const row = await getLockedExport(request, tx, 'batch_export_id');
-        const { id, status } = await getRow(request, tx);
-        body(request, NoFields);
-        if (!(await cancelVerification(tx, id)))
-          throw conflict(`The verification has ended: its status is ${status}.`);
-        record(exportActionEntry('verification_cancelled', row, { verification: { id } }));
-        return getVerification(engine, request, tx);
-      }),
-  );
+  });
 }
 
 async function getRow(

@@ -2,6 +2,7 @@ import sql, { join, raw } from 'sql-template-tag';
 import { finding_kinds } from '../../../engine/exports/verification/verification.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
 import type { WriteRule } from '../../../engine/model/destination/write_mode.ts';
+import { listOf } from '../../../platform/http/lists/pagination.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
@@ -80,11 +81,7 @@ const finding_columns = sql`number, kind, name, detail, "column", expected, foun
 export function listFindings(id: string, kind: string | undefined): List {
   const condition = sql`verification_id = ${id}
     AND (${kind ?? null}::text IS NULL OR kind = ${kind ?? null})`;
-  return {
-    rows: (page) => sql`SELECT ${finding_columns} FROM batch_export_findings WHERE ${condition}
-      ORDER BY number LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM batch_export_findings WHERE ${condition}`,
-  };
+  return listOf(finding_columns, sql`batch_export_findings WHERE ${condition}`, sql`number`);
 }
 
 /** Returns the first finding about a delivery. */

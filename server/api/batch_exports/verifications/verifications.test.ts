@@ -199,6 +199,13 @@ test('a delivery to a merged table leaves the ledger and is delivered again', as
   assert.deepEqual(after.findings, []);
   const { rows } = await postgres.pool.query(`SELECT count(*)::int AS count FROM ${table}`);
   assert.equal(rows[0].count, 12);
+  // The receipt of the earlier delivery is still there, and is none of another export.
+  assert.deepEqual([after.body.is_unproven, after.body.notes], [false, []]);
+  await postgres.pool.query(
+    `UPDATE ${table} SET event = 'x' WHERE timestamp >= '2026-01-01T02:00Z'`,
+  );
+  const changed = new Set(kindsOf((await verified(one)).findings));
+  assert.deepEqual([...changed], ['changed']);
 });
 
 test('what a delivery in progress shows already is no finding', async () => {

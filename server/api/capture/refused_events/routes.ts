@@ -4,8 +4,8 @@ import { body } from '../../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
 import { missing } from '../../../platform/http/errors.ts';
-import { answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { isValidateOnly, query } from '../../../platform/http/lists/query.ts';
+import { addList } from '../../../platform/http/records.ts';
 import {
   RefusedEvent,
   RefusedEventContent,
@@ -15,7 +15,6 @@ import {
   ResentEvent,
   ResentEvents,
 } from './schema.ts';
-import type { RefusedEventRow } from './schema.ts';
 import { sendAgain } from './send_again.ts';
 import type { SentAgain } from './send_again.ts';
 import { findRefusedEvent, listRefusedEvents, oldestRefusedEvents } from './store.ts';
@@ -39,26 +38,22 @@ export function refusedEventRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function readRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    list,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the refused events of a project, newest first',
-        description:
-          'Refused events of SDKs with their bytes, for as many days as ' +
-          '`SLUICE_REFUSED_EVENTS_DAYS` says. At most 20 MiB are kept for each project and ' +
-          'day.',
-        querystring: RefusedEventsQuery,
-        response: { 200: pageOf(RefusedEvent) },
-      },
-    },
-    (request) => {
+  addList(app, {
+    url: list,
+    config: reading,
+    summary: 'List the refused events of a project, newest first',
+    description:
+      'Refused events of SDKs with their bytes, for as many days as ' +
+      '`SLUICE_REFUSED_EVENTS_DAYS` says. At most 20 MiB are kept for each project and ' +
+      'day.',
+    querystring: RefusedEventsQuery,
+    answer: RefusedEvent,
+    rows: (request) => {
       const { reason } = query(request, RefusedEventsQuery);
       const rows = listRefusedEvents(request.access.team_id!, reason);
-      return answerPage<RefusedEventRow>(request, db, rows);
+      return rows;
     },
-  );
+  });
 
   app.get(
     `${list}:id/`,

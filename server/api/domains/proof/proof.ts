@@ -1,5 +1,5 @@
+import { entryWriter } from '../../../platform/http/records.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import { changesOf } from '../../../platform/activity/changes.ts';
 import type { Activity } from '../../../platform/activity/chain.ts';
 import type { LookedUp } from '../../../platform/dns/dns.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
@@ -74,15 +74,10 @@ export function domainEntry(
   before: DomainRow | undefined,
   after: DomainRow | undefined,
 ): Activity {
-  const { id, domain } = (after ?? before)!;
-  return {
-    activity,
-    scope: 'domain',
-    item_id: id,
-    item_name: domain,
-    changes: changesOf(logged(before), logged(after)),
-  };
+  return entryOf(activity, logged(before), logged(after));
 }
+
+const entryOf = entryWriter('domain', ({ domain }: Pick<DomainRow, 'id' | 'domain'>) => domain);
 
 function logged(row: DomainRow | undefined) {
   return row === undefined

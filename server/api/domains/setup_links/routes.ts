@@ -7,10 +7,9 @@ import { beginBody } from '../../../platform/http/bodies/body.ts';
 import { wrongExpiry } from '../../../platform/http/bodies/expiry.ts';
 import { invalid, missing } from '../../../platform/http/errors.ts';
 import { ifMatch } from '../../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
-import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
+import { addList, addWrite } from '../../../platform/http/records.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { tellOwners } from '../../organizations/store.ts';
 import type { DomainRow } from '../schema.ts';
@@ -43,83 +42,69 @@ const days_max = 30;
 
 /** Routes of the setup links of a domain: list, create, revoke. */
 export function setupLinkRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    list,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the working setup links of a domain, newest first',
-        tags,
-        querystring: PageQuery,
-        response: { 200: pageOf(SetupLink) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: list,
+    config: reading,
+    summary: 'List the working setup links of a domain, newest first',
+    tags,
+    answer: SetupLink,
+    rows: async (request) => {
       const { id } = await domainOf(deps.db, request);
-      return answerPage<SetupLinkRow>(request, deps.db, listSetupLinks(id, deps.clock.now()));
+      return listSetupLinks(id, deps.clock.now());
     },
-  );
+  });
   createRoute(app, deps);
-  app.delete(
-    `${list}:link_id/`,
-    {
-      config: changing,
-      schema: {
-        summary: 'Revoke a setup link at once',
-        tags,
-        response: { 204: { type: 'null' } },
-      },
+  addWrite(app, {
+    method: 'DELETE',
+    url: `${list}:link_id/`,
+    config: changing,
+    summary: 'Revoke a setup link at once',
+    tags,
+    response: { 204: { type: 'null' } },
+    work: async ({ request, tx, record }) => {
+      const domain = await domainOf(tx, request, 'lock');
+      const id = uuidParameter(request, 'link_id');
+      const before = (await findSetupLink(tx, domain.id, id, 'lock')) ?? missing();
+      ifMatch(request, before);
+      await deleteSetupLink(tx, before.id);
+      record(entryOf(domain, before, undefined));
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const domain = await domainOf(tx, request, 'lock');
-        const id = uuidParameter(request, 'link_id');
-        const before = (await findSetupLink(tx, domain.id, id, 'lock')) ?? missing();
-        ifMatch(request, before);
-        await deleteSetupLink(tx, before.id);
-        record(entryOf(domain, before, undefined));
-      }),
-  );
+  });
 }
 
 function createRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    list,
-    {
-      config: { ...changing, no_store: true },
-      schema: {
-        summary: 'Create a link with which somebody without an account sets up single sign-on',
-        description:
-          'The page behind the link shows the DNS record and the provider of this domain, and ' +
-          'nothing else of the organization. Each entry waits for an owner. The link ' +
-          'ends when you are no longer an owner, and when the domain gets another name. All ' +
-          'owners get a mail.',
-        tags,
-        body: SetupLinkCreate,
-        response: { 201: NewSetupLink },
-      },
+  addWrite(app, {
+    url: list,
+    config: { ...changing, no_store: true },
+    summary: 'Create a link with which somebody without an account sets up single sign-on',
+    description:
+      'The page behind the link shows the DNS record and the provider of this domain, and ' +
+      'nothing else of the organization. Each entry waits for an owner. The link ' +
+      'ends when you are no longer an owner, and when the domain gets another name. All ' +
+      'owners get a mail.',
+    tags,
+    body: SetupLinkCreate,
+    response: { 201: NewSetupLink },
+    work: async ({ request, tx, record, afterwards }) => {
+      const domain = await domainOf(tx, request, 'lock');
+      const now = deps.clock.now();
+      const { name, expires_at = isoInstant(now + days_usual * day_ms) } = linkBody(request, now);
+      refuseTooMany(await countLiveLinks(tx, domain.id, now));
+      const { organization_id } = request.access;
+      const { user_id, email } = personOf(request);
+      const { created, token } = await insertSetupLink(
+        tx,
+        deps.secrets,
+        { organization_id, domain, name, maker_id: user_id },
+        { created_at: isoInstant(now), expires_at },
+      );
+      record(entryOf(domain, undefined, created));
+      const said = linkCreated(domain.domain, created, email);
+      await tellOwners(deps, { tx, afterwards }, organization_id, said);
+      if (isValidateOnly(request)) return created;
+      return { ...created, url: `${deps.config.public_url}/setup#${token}` };
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record, afterwards) => {
-        const domain = await domainOf(tx, request, 'lock');
-        const now = deps.clock.now();
-        const { name, expires_at = isoInstant(now + days_usual * day_ms) } = linkBody(request, now);
-        refuseTooMany(await countLiveLinks(tx, domain.id, now));
-        const { organization_id } = request.access;
-        const { user_id, email } = personOf(request);
-        const { created, token } = await insertSetupLink(
-          tx,
-          deps.secrets,
-          { organization_id, domain, name, maker_id: user_id },
-          { created_at: isoInstant(now), expires_at },
-        );
-        record(entryOf(domain, undefined, created));
-        const said = linkCreated(domain.domain, created, email);
-        await tellOwners(deps, { tx, afterwards }, organization_id, said);
-        if (isValidateOnly(request)) return created;
-        return { ...created, url: `${deps.config.public_url}/setup#${token}` };
-      }),
-  );
+  });
 }
 
 function linkBody(request: FastifyRequest, now_ms: number) {

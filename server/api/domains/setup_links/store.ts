@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../../platform/clock.ts';
 import { maskApiKey, randomBase62 } from '../../../platform/http/caller/api_key.ts';
 import { notFound, throttled } from '../../../platform/http/errors.ts';
+import { listOf } from '../../../platform/http/lists/pagination.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { locking } from '../../../platform/postgres/locking.ts';
@@ -39,11 +40,7 @@ const isLive = (now_ms: number) => sql`l.expires_at > ${isoInstant(now_ms)}::tim
 export function listSetupLinks(domain_id: string, now_ms: number): List {
   const from = sql`setup_links l JOIN domains d ON d.id = l.domain_id
     WHERE l.domain_id = ${domain_id}::uuid AND ${isLive(now_ms)}`;
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM ${from} ORDER BY l.created_at DESC, l.id DESC
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM ${from}`,
-  };
+  return listOf(columns, from, sql`l.created_at DESC, l.id DESC`);
 }
 
 /** Returns the link of the domain; with `lock`, it cannot be deleted until the transaction ends. */

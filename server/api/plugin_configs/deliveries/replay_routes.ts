@@ -9,9 +9,8 @@ import { isoInstant } from '../../../platform/clock.ts';
 import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { conflict, invalid, missing } from '../../../platform/http/errors.ts';
-import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
-import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
+import { addList, addWrite } from '../../../platform/http/records.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { getConfig, getLockedConfig } from '../found.ts';
@@ -43,56 +42,46 @@ export function replayRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function startRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    base,
-    {
-      config: changing,
-      schema: {
-        summary: 'Send past events to a plugin, or events that it did not accept',
-        description:
-          'It runs beside current events, with its own cursor and rate. Events may arrive a ' +
-          `second time. \`dry_run\` counts them. A plugin can have at most ${open_max} in ` +
-          'progress, and they wait while it is disabled. Needs the plugins access level 3.',
-        body: NewReplay,
-        response: { 200: Replay },
-      },
+  addWrite(app, {
+    url: base,
+    config: changing,
+    summary: 'Send past events to a plugin, or events that it did not accept',
+    description:
+      'It runs beside current events, with its own cursor and rate. Events may arrive a ' +
+      `second time. \`dry_run\` counts them. A plugin can have at most ${open_max} in ` +
+      'progress, and they wait while it is disabled. Needs the plugins access level 3.',
+    body: NewReplay,
+    response: { 200: Replay },
+    work: async ({ request, tx, record }) => {
+      const config = await getLockedConfig(tx, request);
+      const sent = body(request, NewReplay);
+      const wanted = await wantedOf(deps, tx, request, config, sent);
+      if (sent.dry_run === true) {
+        record('nothing');
+        return dryRunOf(wanted);
+      }
+      if ((await countOpenReplays(tx, config.id)) >= open_max)
+        throw conflict(
+          `The plugin has ${open_max} replays in progress: cancel one, or wait for its end.`,
+        );
+      await insertReplay(tx, wanted);
+      record(entryOf('replay_started', config, { id: wanted.id, ...sent, total: wanted.total }));
+      return findReplay(tx, config.id, wanted.id);
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const config = await getLockedConfig(tx, request);
-        const sent = body(request, NewReplay);
-        const wanted = await wantedOf(deps, tx, request, config, sent);
-        if (sent.dry_run === true) {
-          record('nothing');
-          return dryRunOf(wanted);
-        }
-        if ((await countOpenReplays(tx, config.id)) >= open_max)
-          throw conflict(
-            `The plugin has ${open_max} replays in progress: cancel one, or wait for its end.`,
-          );
-        await insertReplay(tx, wanted);
-        record(entryOf('replay_started', config, { id: wanted.id, ...sent, total: wanted.total }));
-        return findReplay(tx, config.id, wanted.id);
-      }),
-  );
+  });
 }
 
 function readingRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the replays of a plugin, newest first',
-        querystring: PageQuery,
-        response: { 200: pageOf(Replay) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: base,
+    config: reading,
+    summary: 'List the replays of a plugin, newest first',
+    answer: Replay,
+    rows: async (request) => {
       const { id } = await getConfig(db, request);
-      return answerPage<ReplayRow>(request, db, listReplays(id));
+      return listReplays(id);
     },
-  );
+  });
 
   app.get(
     `${base}:replay_id/`,
@@ -108,28 +97,23 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
 }
 
 function cancelRoute(app: FastifyInstance): void {
-  app.post(
-    `${base}:replay_id/cancel/`,
-    {
-      config: changing,
-      schema: {
-        summary: 'End it where it stands; what was sent stays sent',
-        description: 'Needs the plugins access level 3.',
-        response: { 200: Replay },
-      },
+  addWrite(app, {
+    url: `${base}:replay_id/cancel/`,
+    config: changing,
+    summary: 'End it where it stands; what was sent stays sent',
+    description: 'Needs the plugins access level 3.',
+    response: { 200: Replay },
+    work: async ({ request, tx, record }) => {
+      const config = await getLockedConfig(tx, request);
+      const id = uuidParameter(request, 'replay_id');
+      const before = (await findReplay(tx, config.id, id)) ?? missing();
+      body(request, NoFields);
+      if (!(await cancelReplay(tx, id)))
+        throw conflict(`The replay has ended: its state is ${before.state}.`);
+      record(entryOf('replay_cancelled', config, { id }));
+      return findReplay(tx, config.id, id);
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const config = await getLockedConfig(tx, request);
-        const id = uuidParameter(request, 'replay_id');
-        const before = (await findReplay(tx, config.id, id)) ?? missing();
-        body(request, NoFields);
-        if (!(await cancelReplay(tx, id)))
-          throw conflict(`The replay has ended: its state is ${before.state}.`);
-        record(entryOf('replay_cancelled', config, { id }));
-        return findReplay(tx, config.id, id);
-      }),
-  );
+  });
 }
 
 function entryOf(activity: string, config: PluginConfigRow, replay: object): Entry {

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isMeant } from '../../../engine/plugins/running/sending/set_aside.ts';
 import type { SetAsideFilter } from '../../../engine/plugins/running/sending/set_aside.ts';
+import { listOf } from '../../../platform/http/lists/pagination.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import type {
@@ -43,11 +44,7 @@ const aside_columns = sql`s.id, s.event_uuid, s.event, s.distinct_id, s.mapping,
 /** Lists the events that were set aside, newest first. */
 export function listSetAside(id: number, filter: SetAsideFilter): List {
   const where = isMeant(id, filter);
-  return {
-    rows: (page) => sql`SELECT ${aside_columns} FROM plugin_set_aside s WHERE ${where}
-      ORDER BY s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM plugin_set_aside s WHERE ${where}`,
-  };
+  return listOf(aside_columns, sql`plugin_set_aside s WHERE ${where}`, sql`s.id DESC`);
 }
 
 /** Returns one of them with its requests and answers. */

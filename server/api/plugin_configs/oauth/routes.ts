@@ -12,6 +12,7 @@ import { randomBase62 } from '../../../platform/http/caller/api_key.ts';
 import { conflict, missing } from '../../../platform/http/errors.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
+import { addWrite } from '../../../platform/http/records.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { configEntry } from '../entry.ts';
 import { getConfig } from '../found.ts';
@@ -68,51 +69,46 @@ function statusRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function connectRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    `${base}connect/`,
-    {
-      config: {
-        within: 'project',
-        scope: 'plugin:write',
-        level: 8,
-        session: true,
-        no_store: true,
-      },
-      schema: {
-        summary: 'Start to connect a tool with an account at its vendor',
-        description:
-          'Needs a session: only its browser can return, once, within 10 minutes, to ' +
-          '`<public url>/complete/tool/<tool>/`. 409 without an OAuth application. Needs the ' +
-          'plugins access level 3.',
-        response: { 200: OauthConnect },
-      },
+  addWrite(app, {
+    url: `${base}connect/`,
+    config: {
+      within: 'project',
+      scope: 'plugin:write',
+      level: 8,
+      session: true,
+      no_store: true,
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const { config, tool, vendor } = await getTool(tx, request);
-        if (vendor.way === 'settings')
-          throw conflict(
-            'The tool gets its tokens with its settings, so there is nothing to connect.',
-          );
-        const application = await findApplication(tx, deps.secrets, config.id, tool);
-        if (application === undefined)
-          throw conflict('Register an OAuth application for this tool first.');
-        const state = randomBase62();
-        const session_id = request.caller.session_id!;
-        await insertRequest(tx, deps.secrets, {
-          state,
-          session_id,
-          config_id: config.id,
-          application,
-        });
-        record('nothing');
-        const redirect_uri = redirectAddress(deps.config.public_url, tool);
-        const secrets = secretsOf(deps, state);
-        return {
-          authorize_url: await authorizeAddress(deps, application, redirect_uri, secrets),
-        };
-      }),
-  );
+    summary: 'Start to connect a tool with an account at its vendor',
+    description:
+      'Needs a session: only its browser can return, once, within 10 minutes, to ' +
+      '`<public url>/complete/tool/<tool>/`. 409 without an OAuth application. Needs the ' +
+      'plugins access level 3.',
+    response: { 200: OauthConnect },
+    work: async ({ request, tx, record }) => {
+      const { config, tool, vendor } = await getTool(tx, request);
+      if (vendor.way === 'settings')
+        throw conflict(
+          'The tool gets its tokens with its settings, so there is nothing to connect.',
+        );
+      const application = await findApplication(tx, deps.secrets, config.id, tool);
+      if (application === undefined)
+        throw conflict('Register an OAuth application for this tool first.');
+      const state = randomBase62();
+      const session_id = request.caller.session_id!;
+      await insertRequest(tx, deps.secrets, {
+        state,
+        session_id,
+        config_id: config.id,
+        application,
+      });
+      record('nothing');
+      const redirect_uri = redirectAddress(deps.config.public_url, tool);
+      const secrets = secretsOf(deps, state);
+      return {
+        authorize_url: await authorizeAddress(deps, application, redirect_uri, secrets),
+      };
+    },
+  });
 }
 
 function disconnectRoute(app: FastifyInstance, deps: Deps): void {

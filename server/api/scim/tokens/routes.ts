@@ -8,10 +8,9 @@ import { beginBody } from '../../../platform/http/bodies/body.ts';
 import { wrongExpiry } from '../../../platform/http/bodies/expiry.ts';
 import { invalid, missing } from '../../../platform/http/errors.ts';
 import { ifMatch } from '../../../platform/http/etag.ts';
-import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
-import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
+import { addList, addWrite } from '../../../platform/http/records.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { tellOwners } from '../../organizations/store.ts';
 import { baseUrl, hashOf } from '../calling.ts';
@@ -37,46 +36,37 @@ const days_max = 731;
 export function tokenRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps);
   createRoute(app, deps);
-  app.delete(
-    one,
-    {
-      config: changing,
-      schema: {
-        summary: 'Revoke a token of a directory at once',
-        description: 'The directory keeps its groups and its records of people.',
-        response: { 204: { type: 'null' } },
-      },
+  addWrite(app, {
+    method: 'DELETE',
+    url: one,
+    config: changing,
+    summary: 'Revoke a token of a directory at once',
+    description: 'The directory keeps its groups and its records of people.',
+    response: { 204: { type: 'null' } },
+    work: async ({ request, tx, record, afterwards }) => {
+      const place = await placeOf(tx, request, 'lock');
+      const before = await tokenOf(tx, request, place, 'lock');
+      ifMatch(request, before);
+      await deleteToken(tx, before.id);
+      record(entryOf(place, before, undefined));
+      const said = tokenRevoked(place.domain, before, personOf(request).email);
+      await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
     },
-    (request, reply) =>
-      write(request, reply, 204, async (tx, record, afterwards) => {
-        const place = await placeOf(tx, request, 'lock');
-        const before = await tokenOf(tx, request, place, 'lock');
-        ifMatch(request, before);
-        await deleteToken(tx, before.id);
-        record(entryOf(place, before, undefined));
-        const said = tokenRevoked(place.domain, before, personOf(request).email);
-        await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
-      }),
-  );
+  });
 }
 
 function readRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    list,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the tokens of a directory, newest first',
-        description: 'Includes expired tokens, until the next one is created.',
-        querystring: PageQuery,
-        response: { 200: pageOf(Token) },
-      },
-    },
-    async (request) => {
+  addList(app, {
+    url: list,
+    config: reading,
+    summary: 'List the tokens of a directory, newest first',
+    description: 'Includes expired tokens, until the next one is created.',
+    answer: Token,
+    rows: async (request) => {
       const { domain_id, organization } = await placeOf(db, request);
-      return answerPage<TokenRow>(request, db, listTokens(domain_id, organization.id));
+      return listTokens(domain_id, organization.id);
     },
-  );
+  });
   app.get(
     one,
     {
@@ -88,50 +78,42 @@ function readRoutes(app: FastifyInstance, { db }: Deps): void {
 }
 
 function createRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    list,
-    {
-      config: { ...changing, no_store: true },
-      schema: {
-        summary: 'Create a token of a directory, which switches the directory on',
-        description:
-          'The token is shown once. Two tokens work at a time, so you can replace one ' +
-          'without a gap. A token ends when you are no longer an owner. 400 ' +
-          '`verification_required` for a domain that is not verified.',
-        body: TokenCreate,
-        response: { 201: NewToken },
-      },
+  addWrite(app, {
+    url: list,
+    config: { ...changing, no_store: true },
+    summary: 'Create a token of a directory, which switches the directory on',
+    description:
+      'The token is shown once. Two tokens work at a time, so you can replace one without ' +
+      'a gap. A token ends when you are no longer an owner. 400 `verification_required` ' +
+      'for a domain that is not verified.',
+    body: TokenCreate,
+    response: { 201: NewToken },
+    work: async ({ request, tx, record, afterwards }) => {
+      const place = await placeOf(tx, request, 'lock');
+      const now = deps.clock.now();
+      const { name, expires_at = isoInstant(now + days_usual * day_ms) } = tokenBody(request, now);
+      refuseUnproved(place);
+      await insertDirectory(tx, place.domain_id);
+      refuseTooMany(await countLiveTokens(tx, place, now));
+      const token = createToken();
+      const created = await insertToken(
+        tx,
+        place,
+        {
+          name,
+          maker_id: personOf(request).user_id,
+          hash: hashOf(deps.secrets, token),
+          mask_value: maskApiKey(token),
+        },
+        { created_at: isoInstant(now), expires_at },
+      );
+      record(entryOf(place, undefined, created));
+      const said = tokenCreated(place.domain, created, personOf(request).email);
+      await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
+      const shown = { ...created, base_url: baseUrl(deps.config, place.domain_id) };
+      return isValidateOnly(request) ? shown : { ...shown, token };
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record, afterwards) => {
-        const place = await placeOf(tx, request, 'lock');
-        const now = deps.clock.now();
-        const { name, expires_at = isoInstant(now + days_usual * day_ms) } = tokenBody(
-          request,
-          now,
-        );
-        refuseUnproved(place);
-        await insertDirectory(tx, place.domain_id);
-        refuseTooMany(await countLiveTokens(tx, place, now));
-        const token = createToken();
-        const created = await insertToken(
-          tx,
-          place,
-          {
-            name,
-            maker_id: personOf(request).user_id,
-            hash: hashOf(deps.secrets, token),
-            mask_value: maskApiKey(token),
-          },
-          { created_at: isoInstant(now), expires_at },
-        );
-        record(entryOf(place, undefined, created));
-        const said = tokenCreated(place.domain, created, personOf(request).email);
-        await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
-        const shown = { ...created, base_url: baseUrl(deps.config, place.domain_id) };
-        return isValidateOnly(request) ? shown : { ...shown, token };
-      }),
-  );
+  });
 }
 
 function tokenBody(request: FastifyRequest, now_ms: number) {
@@ -154,8 +136,8 @@ function refuseTooMany(live: number): void {
   throw invalid(
     null,
     'max_items',
-    `The directory has ${live} tokens that work, and ${tokens_max} is the most: revoke the ` +
-      'one that it no longer uses, then try again.',
+    `The directory has ${live} tokens that work, and ${tokens_max} is the most: revoke the one ` +
+      'that it no longer uses, then try again.',
   );
 }
 

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../../platform/clock.ts';
+import { listOf } from '../../../platform/http/lists/pagination.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { locking } from '../../../platform/postgres/locking.ts';
@@ -84,11 +85,7 @@ const columns = sql`t.id, t.name, t.mask_value, (SELECT ${user_json} FROM users 
 export function listTokens(domain_id: string, organization_id: string): List {
   const from = sql`scim_tokens t WHERE t.domain_id = ${domain_id}::uuid
     AND ${hasRight(sql`${organization_id}::uuid`)}`;
-  return {
-    rows: (page) => sql`SELECT ${columns} FROM ${from} ORDER BY t.created_at DESC, t.id DESC
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM ${from}`,
-  };
+  return listOf(columns, from, sql`t.created_at DESC, t.id DESC`);
 }
 
 /**

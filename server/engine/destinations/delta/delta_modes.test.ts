@@ -8,7 +8,7 @@ import { destinationDeps } from '../../exports/engine.ts';
 import { verifyExports } from '../../exports/verification/verify_exports.ts';
 import { file_place } from '../file/file.ts';
 import { folderPart } from '../formats/naming.ts';
-import { transformed } from '../lake/transforms.ts';
+import { transformed } from '../../../../test/factories/partition_transforms.ts';
 import { decodedPath } from '../lake/delta_log/actions.ts';
 import { foldersOf } from '../lake/delta_log/folders.ts';
 import { addEntry, loadTable, readEntry } from '../lake/delta_log/log.ts';

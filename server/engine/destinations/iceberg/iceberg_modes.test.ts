@@ -10,7 +10,7 @@ import { destinationDeps } from '../../exports/engine.ts';
 import { verifyExports } from '../../exports/verification/verify_exports.ts';
 import { file_place } from '../file/file.ts';
 import { readParquet } from '../formats/parquet/read_parquet.ts';
-import { transformed } from '../lake/transforms.ts';
+import { transformed } from '../../../../test/factories/partition_transforms.ts';
 import { liveFiles } from './live_files.ts';
 import { openWorld } from './open_world.ts';
 

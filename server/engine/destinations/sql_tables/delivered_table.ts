@@ -149,7 +149,7 @@ async function compareTable(
   const is_shared =
     by === 'areas'
       ? (await receipts.ofAnother(delivery.batch_export_id)) !== undefined
-      : await hasOthers(receipts, delivered);
+      : await hasOthers(receipts, delivered, source);
   const wanted =
     rejected === undefined
       ? { source, differences: [] }
@@ -214,8 +214,13 @@ async function compareReceipts(
 async function hasOthers(
   receipts: TableOfReceipts,
   delivered: DeliveredSlices[],
+  source: ContentSource,
 ): Promise<boolean> {
   const known = new Set(delivered.map(({ delivery }) => delivery.delivery_id));
-  const some = await receipts.ofAll(delivered.length + 1);
-  return some.some(({ delivery_id }) => !known.has(delivery_id));
+  const hasMore = async () =>
+    (await receipts.ofAll(known.size + 1)).some(({ delivery_id }) => !known.has(delivery_id));
+  if (!(await hasMore())) return false;
+  const again = await source.findBroughtAgain();
+  for (const delivery_id of again) known.add(delivery_id);
+  return again.size === 0 || hasMore();
 }

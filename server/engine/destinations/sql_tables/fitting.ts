@@ -79,13 +79,18 @@ export function requireFitting(
   return narrowed(table, pairs, { rounds_to_whole: typing.has_number_booleans });
 }
 
+/** Lists columns with their types: `the columns a text, b bigint`. */
+export function columnsInWords(named: readonly string[]): string {
+  return `the ${named.length === 1 ? 'column' : 'columns'} ${named.join(', ')}`;
+}
+
 /** Throws `columns_missing` if a table lacks columns, and lists all with their types. */
 export function requireNoneMissing(table: string, missing: string[]): void {
   if (missing.length === 0) return;
   throw new NonRetryableError(
     'columns_missing',
-    `The table ${table} lacks the columns ${missing.join(', ')}; add them or export to ` +
-      'another table.',
+    `The table ${table} lacks ${columnsInWords(missing)}. Add ` +
+      `${missing.length === 1 ? 'it' : 'them'}, or export to another table.`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Dialect } from './dialect.ts';
+import { columnsInWords } from './fitting.ts';
 import type { FoundColumn } from './fitting.ts';
 import { keyColumns } from './layout.ts';
 import type { Layout } from './layout.ts';
@@ -24,9 +25,7 @@ export async function addNewColumns(
   const lacking = newColumns(layout, found);
   if (lacking.length === 0) return false;
   const { name } = dialect.target;
-  const names = lacking
-    .map((column) => `${column.name} ${dialect.typed.typeOf(column)}`)
-    .join(', ');
+  const named = lacking.map((column) => `${column.name} ${dialect.typed.typeOf(column)}`);
   try {
     await dialect.typed.add(lacking);
   } catch (error) {
@@ -34,7 +33,7 @@ export async function addNewColumns(
     if (!(known instanceof NonRetryableError)) throw error;
     throw new NonRetryableError(
       'columns_missing',
-      `The table ${name} lacks the columns ${names}, and Sluice could not add them: ` +
+      `The table ${name} lacks ${columnsInWords(named)}, and Sluice could not add them: ` +
         `${known.message} Add them yourself, or let the user alter the table.`,
       { cause: error },
     );

@@ -47,12 +47,25 @@ const delivered = `The newest delivered interval ended at ${until}.`;
 const cases: [facts: Partial<StateFacts>, sentence: string][] = [
   [{ since: null }, `Up to date: the newest delivered interval ended at ${until}.`],
   [
-    { code: 'failing', ...outage },
+    { code: 'failing', ...outage, attempt: 3 },
     `Failing since ${since}: 6 intervals, 2,483 rows waiting. ${cause} Next try at ${next}.`,
+  ],
+  // Nothing tries again what was given up.
+  [
+    { code: 'failing', ...outage },
+    `Failing since ${since}: 6 intervals, 2,483 rows waiting. ${cause} Retry them after you ` +
+      `remove the cause. The next interval runs at ${next}.`,
   ],
   // Its missing intervals are counted already; what else is missing is not.
   [
-    { code: 'failing', ...outage, failed_interval, records_rejected: 1, rows_waiting: null },
+    {
+      code: 'failing',
+      ...outage,
+      attempt: 3,
+      failed_interval,
+      records_rejected: 1,
+      rows_waiting: null,
+    },
     `Failing since ${since}: 6 intervals waiting. ${cause} Next try at ${next}. The destination ` +
       'refused 1 row of the newest run. They are set aside beside the table.',
   ],

@@ -109,13 +109,19 @@ function waits(facts: StateFacts): string[] {
   return words === undefined ? [] : [words];
 }
 
-function nextSentences({ next_try_at, changed_at, is_trying }: StateFacts): string[] {
+function nextSentences({ attempt, next_try_at, changed_at, is_trying }: StateFacts): string[] {
   const changed =
     changed_at === null
       ? []
       : [`The settings were changed at ${changed_at} and have not been tried yet`];
   if (is_trying) return [...changed, 'Sluice is trying again now'];
-  return next_try_at === null ? changed : [...changed, `Next try at ${next_try_at}`];
+  if (next_try_at === null) return changed;
+  // Without a run that waits, the next one is that of another interval.
+  const next =
+    attempt === null
+      ? `Retry them after you remove the cause. The next interval runs at ${next_try_at}`
+      : `Next try at ${next_try_at}`;
+  return [...changed, next];
 }
 
 /** A paused export finishes its open runs. */

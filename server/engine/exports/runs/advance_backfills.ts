@@ -249,8 +249,7 @@ async function summaryOf(tx: Transaction, id: string): Promise<string> {
         + run.records_rejected = 0)::int AS empty,
       (SELECT records_elsewhere FROM batch_export_backfills WHERE id = ${id})::float8 AS elsewhere
     FROM batch_export_runs run WHERE run.backfill_id = ${id} AND run.status = 'Completed'`))!;
-  const delivered =
-    `Delivered ${counted(rows, 'row')} in ${counted(filled, 'run')}; ${counted(empty, 'run')} ` +
-    'had no rows to deliver.';
+  const others = empty === 0 ? '' : `; ${counted(empty, 'run')} had no rows to deliver`;
+  const delivered = `Delivered ${counted(rows, 'row')} in ${counted(filled, 'run')}${others}.`;
   return elsewhere === 0 ? delivered : `${delivered} ${elsewhereSentence(elsewhere)}`;
 }

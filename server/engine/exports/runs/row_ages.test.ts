@@ -53,6 +53,22 @@ test('a run tells the ages of its rows, and the export those of its newest run',
   assert.match(text, /^sluice_export_freshness_seconds_count\{destination="File"\} 1$/m);
 });
 
+test('the ages of rows without an insertion are not known', async () => {
+  const { harness } = exporting;
+  const home = await harness.newOrganization();
+  const { id, get } = await exporting.scheduled(home, {
+    custom_query: 'SELECT event, count() AS n FROM events GROUP BY event',
+    destination: { type: 'File', config: { prefix: 'counts/' } },
+  });
+  await exporting.insert(home, [{ event: 'one', at: '2026-01-01T00:10:00.000Z' }]);
+  await exporting.runAll(id);
+  const [run] = await listed(get);
+  assert.deepEqual(
+    [run!.records_completed, run!.oldest_row_seconds, run!.newest_row_seconds],
+    [1, null, null],
+  );
+});
+
 test('what is in progress or failed holds up delivered_through', async () => {
   const { harness } = exporting;
   const home = await harness.newOrganization();

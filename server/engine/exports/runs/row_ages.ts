@@ -4,10 +4,12 @@ import type { StoredSlice } from '../../model/run.ts';
 
 /**
  * Returns SQL for the seconds from an insertion of the run until its rows were visible, with
- * milliseconds; null for a run that shows no rows.
+ * milliseconds; null for a run that shows no rows, or does not know when they were inserted.
  */
 export function rowSeconds(run: Sql, inserted_at: Sql): Sql {
+  // The greatest of null and a number is the number.
   return sql`CASE WHEN ${run}.status = 'Completed' AND ${run}.records_completed > 0
+      AND ${inserted_at} IS NOT NULL
     THEN round(greatest(extract(epoch FROM ${run}.finished_at - ${inserted_at}), 0), 3)::float8
     END`;
 }

@@ -7,7 +7,7 @@ import type {
   DestinationDeps,
 } from '../../model/destination/destination.ts';
 import type { Difference } from '../../model/destination/difference.ts';
-import { fromStored } from '../../model/ledger/rectangles.ts';
+import { fromStored, subtract, unionOf } from '../../model/ledger/rectangles.ts';
 import { earliestOf, findRemoved, removedSentence } from '../../model/ledger/removed.ts';
 import type { Removed } from '../../model/ledger/removed.ts';
 import type { Column } from '../../model/models/column.ts';
@@ -25,7 +25,7 @@ import { openContentSource } from './content_source.ts';
 import type { KnownDelivery } from './content_source.ts';
 import { listSlicesOf } from './deliveries.ts';
 import type { DeliveryRun } from './deliveries.ts';
-import { deliveryOf } from './missing_deliveries.ts';
+import { deliveryOf, listForgotten } from './missing_deliveries.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
 import { verifyPartsOf } from './verify_parts.ts';
 
@@ -141,6 +141,7 @@ async function readAgain(
   const timer = openStallTimer(stall_milliseconds, 'Nothing moved for an hour.');
   const ending = AbortSignal.any([timer.signal, signal]);
   const source = openContentSource(engine, row, known, {
+    findBroughtAgain: () => findBroughtAgain(engine, row, known),
     columns: (typed_columns) => columnsIn(row, typed_columns, definition),
     removed,
     signal: ending,
@@ -171,6 +172,23 @@ async function readAgain(
   } finally {
     timer.end();
   }
+}
+
+/** Finds the deliveries that left the ledger and lie within these. */
+async function findBroughtAgain(
+  { db }: Engine,
+  row: LookedAtExport,
+  known: Map<string, KnownDelivery>,
+): Promise<Set<string>> {
+  const forgotten = await listForgotten(db, row);
+  if (forgotten.length === 0) return new Set();
+  const areas = unionOf(
+    [...known.values()].flatMap(({ receipt }) => fromStored(receipt.selection)),
+  );
+  const within = forgotten.filter(
+    ({ selection }) => subtract(fromStored(selection), areas).length === 0,
+  );
+  return new Set(within.map(({ delivery_id }) => delivery_id));
 }
 
 /** Returns the columns that a delivery with these typed columns filled; a table may have more. */

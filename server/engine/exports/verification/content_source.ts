@@ -22,7 +22,7 @@ export type KnownDelivery = {
   typed_columns: TypedColumn[] | null;
 };
 
-type Reader = Pick<ContentSource, 'note' | 'onRow'> & {
+type Reader = Pick<ContentSource, 'findBroughtAgain' | 'note' | 'onRow'> & {
   /** Returns the columns to compare for a delivery with these typed columns. */
   columns(typed_columns: TypedColumn[] | null): Column[];
   /** The rows of the project that retention has removed. */
@@ -38,7 +38,7 @@ export function openContentSource(
   engine: Engine,
   row: Pick<Source, 'team_id' | 'model' | 'custom_query' | 'destination_config'>,
   known: ReadonlyMap<string, KnownDelivery>,
-  { columns, removed, signal, note, onRow }: Reader,
+  { columns, removed, signal, ...reader }: Reader,
 ): ContentSource {
   const deliveryOf = (deliveryId: string): KnownDelivery => {
     const found = known.get(deliveryId);
@@ -72,8 +72,7 @@ export function openContentSource(
       (await countRecords(engine, await readingOf(deliveryId), signal)) ===
         deliveryOf(deliveryId).receipt.source_records,
     contents: (deliveryId) => contentsOf(deliveryOf(deliveryId)),
-    note,
-    onRow,
+    ...reader,
   };
 }
 

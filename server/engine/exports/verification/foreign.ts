@@ -1,17 +1,15 @@
-import sql from 'sql-template-tag';
-import type { Queryable } from '../../../platform/postgres/database.ts';
 import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
 import { accountedNames } from '../../destinations/formats/foreign_files.ts';
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import { takenOf } from '../../model/ledger/ledger.ts';
 import { fromStored, unionOf } from '../../model/ledger/rectangles.ts';
-import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import { destinationDeps } from '../engine.ts';
 import { openConfig } from '../runs/run_input.ts';
 import type { Comparing } from './compare.ts';
 import { listSliceNames } from './deliveries.ts';
 import type { DeliveryRange } from './deliveries.ts';
+import { listForgotten } from './missing_deliveries.ts';
 import { verifyPartsOf } from './verify_parts.ts';
 
 const stall_milliseconds = 600_000;
@@ -26,20 +24,11 @@ export async function findStrangers(
 ): Promise<Difference[]> {
   const { id, revision } = row;
   const taken = (await takenOf(engine.db, [{ id, revision }])).get(id) ?? [];
-  const areas = unionOf([...taken, ...(await listForgotten(engine.db, row))]);
+  const forgotten = await listForgotten(engine.db, row);
+  const areas = unionOf([...taken, ...forgotten.flatMap(({ selection }) => fromStored(selection))]);
   return asked({ engine, signal }, (deps) =>
     definition.verify_areas!.findStrangers(openConfig(engine, id, row), delivery, areas, deps),
   );
-}
-
-async function listForgotten(
-  db: Queryable,
-  { id, revision }: Comparing['row'],
-): Promise<Rectangle[]> {
-  const runs = await db.rows<{ selection: StoredRectangle[] }>(sql`
-    SELECT selection FROM batch_export_runs WHERE batch_export_id = ${id}
-      AND revision = ${revision} AND status = 'Failed' AND error_code = 'delivery_missing'`);
-  return runs.flatMap(({ selection }) => fromStored(selection));
 }
 
 /**

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
-import type { Transaction } from '../../../platform/postgres/database.ts';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import type { Delivery, DestinationDefinition } from '../../model/destination/destination.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
@@ -151,6 +151,16 @@ export async function forgetDelivered(
   const selection = fromStored(one.selection);
   await removeDelivered(tx, { batch_export_id: id, revision, selection });
   await sayForgotten(tx, { ...one, batch_export_id: id });
+}
+
+/** Lists the deliveries of a revision that a person took out of the ledger. */
+export function listForgotten(
+  db: Queryable,
+  { id, revision }: Pick<LookedAtExport, 'id' | 'revision'>,
+): Promise<Pick<UncertainDelivery, 'delivery_id' | 'selection'>[]> {
+  return db.rows(sql`
+    SELECT delivery_id, selection FROM batch_export_runs WHERE batch_export_id = ${id}
+      AND revision = ${revision} AND status = 'Failed' AND error_code = 'delivery_missing'`);
 }
 
 async function sayForgotten(

@@ -93,7 +93,7 @@ test('each event counts once, whoever counts and however often', async () => {
   const { db, clickhouse } = harness.deps;
   for (const name of ['a', 'b', 'a'])
     await store(ingestion, team_id, [event({ event: name }), event({ event: name })]);
-  const window = { team_id, from: 0, to: await finalOf(team_id) };
+  const window = { team_id, from: 0, to: await finalOf(team_id), groups_from: 0 };
   // As processes that were both late, or did not know that the one before had come through.
   const counts = await countWindow(clickhouse, window, signal);
   await db.run(sql`INSERT INTO event_catalogue_states (team_id) VALUES (${team_id})`);
@@ -120,7 +120,7 @@ test('a long stretch is counted in windows of whole batches', async () => {
   const totals = async (most: { events: number; bytes: number }) => {
     const found: number[] = [];
     for (let from = 0; from < to;) {
-      const asked = { team_id, from, to };
+      const asked = { team_id, from, to, groups_from: from };
       const { total, window } = await countWindow(harness.deps.clickhouse, asked, signal, most);
       if (total === 0) break;
       found.push(total);
@@ -131,6 +131,49 @@ test('a long stretch is counted in windows of whole batches', async () => {
   assert.deepEqual(await totals({ events: 3, bytes: 1_000 }), [3, 4, 2]);
   assert.deepEqual(await totals({ events: 100, bytes: 1 }), sizes);
   assert.deepEqual(await totals({ events: 100, bytes: 1_000 }), [9]);
+});
+
+test('what calls set on groups counts once, also behind an earlier release', async () => {
+  const ingestion = open();
+  const team_id = await newTeam();
+  const call = (type: string, set: object) =>
+    event({
+      event: '$groupidentify',
+      properties: { $group_type: type, $group_key: 'k', $group_set: set },
+    });
+  const { db } = harness.deps;
+  const groups = async () =>
+    (
+      await db.rows<{ one: string }>(sql`
+        SELECT concat_ws(' ', group_type, property, kind, events) AS one
+        FROM event_catalogue_groups WHERE team_id = ${team_id}`)
+    )
+      .map(({ one }) => one)
+      .toSorted();
+  await store(ingestion, team_id, [
+    call('company', { plan: 'pro', seats: 3 }),
+    call('company', { plan: null, seats: 2.5 }),
+    call('team:x', { plan: 'of no group' }),
+    event({ properties: { $group_type: 'company', $group_key: 'k', $group_set: { no: 1 } } }),
+  ]);
+  await Promise.all([count(), count()]);
+  const first = [
+    'company plan null 1',
+    'company plan text 1',
+    'company seats float 1',
+    'company seats integer 1',
+  ];
+  assert.deepEqual(await groups(), first);
+  // A process of an earlier release counts events, and knows no groups.
+  await store(ingestion, team_id, [call('team', { plan: 'pro' }), event(), event()]);
+  const final = new Date(await finalOf(team_id)).toISOString();
+  await db.run(sql`UPDATE event_catalogue_states SET counted_until = ${final}::timestamptz
+    WHERE team_id = ${team_id}`);
+  // Later calls wait for what is behind.
+  await store(ingestion, team_id, [call('team', { plan: 'free' })]);
+  await Promise.all([count(), count()]);
+  assert.deepEqual(await groups(), [...first, 'team plan text 2']);
+  assert.equal((await eventsOf(team_id))['$groupidentify'], 4);
 });
 
 test('a batch of unknown fate is not counted, and the ones before it are', async () => {

@@ -10,8 +10,11 @@ const pairs_max = 1_000;
 const groups_max = 50_000;
 const question_seconds_max = 60;
 
-/** Insertions of a project: instants in milliseconds, half open. */
-export type Window = { team_id: number; from: number; to: number };
+/**
+ * Insertions of a project: instants in milliseconds, half open. The calls that describe groups are
+ * counted before `groups_from`, which is earlier than `from` if an earlier release has counted.
+ */
+export type Window = { team_id: number; from: number; to: number; groups_from: number };
 
 /**
  * Events of a name and a day; instants in milliseconds. An event counts at its own time, but not
@@ -37,21 +40,27 @@ export type PropertyCount = {
 
 /** The counts of a window. */
 export type WindowCounts = {
-  window: Window;
+  window: Window & { groups_to: number };
   /** All events, including those without a row in `events`. */
   total: number;
   events: EventCount[];
   properties: PropertyCount[];
+  /** The properties that calls set on groups; `event` is the type of the group. */
+  groups: PropertyCount[];
 };
+
+type Stretch = Pick<Window, 'team_id' | 'from' | 'to'>;
 
 const within = `team_id = {team_id:Int64}
   AND inserted_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
   AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
 const seen = 'toUnixTimestamp64Milli(least(timestamp, inserted_at))';
+const is_call = "group_id != ''";
 
 /**
  * Counts the events of the window, or of its first part if it is long: whole batches, at least one.
- * It uses one thread of the store. Rows below `to` must be final, and the replica must have them.
+ * Calls that describe groups are counted with them, or alone and last if they are behind. It uses
+ * one thread of the store. Rows below `to` must be final, and the replica must have them.
  */
 export async function countWindow(
   clickhouse: ClickHouse,
@@ -59,10 +68,10 @@ export async function countWindow(
   signal: AbortSignal,
   most = window_max,
 ): Promise<WindowCounts> {
-  const rows = <Row>(query: string, window: Window) =>
+  const rows = <Row>(query: string, stretch: Stretch) =>
     clickhouse.rows<Row>({
       query,
-      query_params: window,
+      query_params: stretch,
       clickhouse_settings: {
         max_threads: 1,
         max_execution_time: question_seconds_max,
@@ -74,21 +83,37 @@ export async function countWindow(
         AbortSignal.timeout((question_seconds_max + 1) * 1_000),
       ]),
     });
-  const [bound] = await rows<{ to: number; total: number }>(boundedBy(most), asked);
-  const { to, total } = bound!;
-  const window = { ...asked, to: total === 0 ? asked.to : Math.min(asked.to, to) };
-  if (total === 0) return { window, total, events: [], properties: [] };
-  return {
-    window,
-    total,
-    events: await rows<EventCount>(events, window),
-    properties: await rows<PropertyCount>(properties, window),
+  const { team_id, from, to, groups_from } = asked;
+  const is_behind = groups_from < from;
+  const catches_up = is_behind && to <= from;
+  const asked_for = catches_up ? { from: groups_from, to: from } : { from, to };
+  const wanted = { team_id, ...asked_for };
+  const [bound] = await rows<{ to: number; total: number }>(boundedBy(most, catches_up), wanted);
+  const stretch = {
+    ...wanted,
+    to: bound!.total === 0 ? wanted.to : Math.min(wanted.to, bound!.to),
   };
+  const window = {
+    ...asked,
+    to: catches_up ? from : stretch.to,
+    groups_to: is_behind && !catches_up ? groups_from : stretch.to,
+  };
+  const counts: WindowCounts = { window, total: 0, events: [], properties: [], groups: [] };
+  if (bound!.total === 0) return counts;
+  if (!catches_up) {
+    counts.total = bound!.total;
+    counts.events = await rows<EventCount>(events, stretch);
+    counts.properties = await rows<PropertyCount>(properties, stretch);
+  }
+  const has_calls = counts.events.some(({ event }) => event === '$groupidentify');
+  if (catches_up || (has_calls && !is_behind))
+    counts.groups = await rows<PropertyCount>(groups, stretch);
+  return counts;
 }
 
 // Returns the batches that fit, or the first one. The limit may cut off the last batch, which then
 // exceeds the bound.
-const boundedBy = (most: typeof window_max) => `
+const boundedBy = (most: typeof window_max, are_calls: boolean) => `
   SELECT toUInt32(countIf(fits) AS fitting) AS fitting_batches,
     toUnixTimestamp64Milli(if(fitting = 0, min(inserted_at), maxIf(inserted_at, fits))) + 1 AS to,
     toUInt32(if(fitting = 0, argMin(events, inserted_at), sumIf(events, fits))) AS total
@@ -97,7 +122,8 @@ const boundedBy = (most: typeof window_max) => `
       AND sum(bytes) OVER upwards <= ${most.bytes} AS fits
     FROM (
       SELECT inserted_at, count() AS events, sum(length(properties)) AS bytes
-      FROM (SELECT inserted_at, properties FROM events WHERE ${within}
+      FROM (SELECT inserted_at, properties FROM events
+        WHERE ${within}${are_calls ? ` AND ${is_call}` : ''}
         ORDER BY team_id, inserted_at LIMIT ${most.events + 1})
       GROUP BY inserted_at)
     WINDOW upwards AS (ORDER BY inserted_at))`;
@@ -114,4 +140,14 @@ const properties = `
     SELECT event, seen, pair.1 AS property, ${kindOf('pair.2')} AS kind
     FROM (SELECT event, ${seen} AS seen, arrayJoin(${pairsOf('properties', pairs_max)}) AS pair
       FROM events WHERE ${within}))
+  GROUP BY event, property, kind`;
+
+const groups = `
+  SELECT event, property, kind, toUInt32(count()) AS events, min(seen) AS first, max(seen) AS last
+  FROM (
+    SELECT substring(group_id, 1, position(group_id, ':') - 1) AS event, seen,
+      pair.1 AS property, ${kindOf('pair.2')} AS kind
+    FROM (SELECT group_id, ${seen} AS seen,
+        arrayJoin(arraySlice(group_set, 1, ${pairs_max})) AS pair
+      FROM events WHERE ${within} AND ${is_call}))
   GROUP BY event, property, kind`;

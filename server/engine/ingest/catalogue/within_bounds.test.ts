@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PropertyCount, WindowCounts } from './count_window.ts';
+import type { PropertyCount } from './count_window.ts';
 import {
   event_properties_max,
   events_max,
@@ -22,8 +22,7 @@ const counts = (
   events: Record<string, number>,
   properties: PropertyCount[] = [],
   total = Object.values(events).reduce((sum, one) => sum + one, 0),
-): WindowCounts => ({
-  window: { team_id: 1, from: 0, to: 1 },
+): Parameters<typeof withinBounds>[1] => ({
   total,
   events: Object.entries(events).map(([event, many]) => ({
     event,

@@ -27,7 +27,10 @@ export type BoundedCounts = {
  * New ones are added while there is room, the most frequent first. Properties of events without a
  * place are counted together under `other_event`.
  */
-export function withinBounds(known: KnownNames, counts: WindowCounts): BoundedCounts {
+export function withinBounds(
+  known: KnownNames,
+  counts: Pick<WindowCounts, 'total' | 'events' | 'properties'>,
+): BoundedCounts {
   const named = counts.events.map((one) => ({ ...one, event: storable(one.event) }));
   const events = admitted(known.events, sumBy(named, 'event'), events_max);
   const kept = named.filter(({ event }) => events.has(event));

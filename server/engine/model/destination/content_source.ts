@@ -37,6 +37,11 @@ export type ContentSource = {
     slices: SliceContents[];
   };
   /**
+   * Finds the deliveries that left the ledger, and whose rows the compared ones have brought again.
+   * Their receipts can still be there.
+   */
+  findBroughtAgain(): Promise<ReadonlySet<string>>;
+  /**
    * Tells the reader a sentence that is no difference. `is_unproven`: it says that something was
    * not compared.
    */

@@ -10,6 +10,7 @@ export const project_tables = [
   'erased_ids',
   'event_catalogue',
   'event_catalogue_days',
+  'event_catalogue_groups',
   'event_catalogue_properties',
   'ingestion_warnings',
   'notices',

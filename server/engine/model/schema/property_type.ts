@@ -14,6 +14,7 @@
  */
 export const property_types = ['text', 'integer', 'float', 'boolean', 'timestamp', 'json'] as const;
 
+/** One of them. */
 export type PropertyType = (typeof property_types)[number];
 
 const wider: Record<PropertyType, readonly PropertyType[]> = {
@@ -31,16 +32,4 @@ const wider: Record<PropertyType, readonly PropertyType[]> = {
  */
 export function widens(from: PropertyType, to: PropertyType): boolean {
   return wider[from].includes(to);
-}
-
-/**
- * Returns the narrowest type that accepts all values of these types, possibly `json`; undefined for
- * an empty list.
- */
-export function commonType(types: Iterable<PropertyType>): PropertyType | undefined {
-  let common: PropertyType | undefined;
-  for (const type of types)
-    if (common === undefined || widens(common, type)) common = type;
-    else if (type !== common && !widens(type, common)) common = 'json';
-  return common;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shareHarness } from '../../../../test/harness.ts';
 import { columnName } from './column_name.ts';
-import { commonType, widens } from './property_type.ts';
+import { widens } from './property_type.ts';
 import { addColumns, listSchema, planColumns, removeColumns, schema_columns_max } from './store.ts';
 import type { TypedProperty } from './store.ts';
 import { findColumnsAt } from './run_columns.ts';
@@ -49,11 +49,6 @@ test('only a wider type takes what another one takes', () => {
     [widens('integer', 'float'), widens('float', 'integer'), widens('boolean', 'integer')],
     [true, false, false],
   );
-  assert.equal(commonType([]), undefined);
-  assert.equal(commonType(['integer', 'float', 'integer']), 'float');
-  assert.equal(commonType(['timestamp', 'text']), 'text');
-  assert.equal(commonType(['boolean', 'integer']), 'json');
-  assert.equal(commonType(['text', 'integer', 'text']), 'json');
 });
 
 test('a column keeps its name and its type, whatever becomes of its property', async () => {

@@ -3,8 +3,8 @@ import type { Queryable, Transaction } from '../../../platform/postgres/database
 import { columnName, namesakesOf } from './column_name.ts';
 import type { PropertyType } from './property_type.ts';
 
-/** The rows whose properties are meant: events or persons. */
-export const property_sources = ['event', 'person'] as const;
+/** The rows whose properties are meant: events, persons or groups. */
+export const property_sources = ['event', 'person', 'group'] as const;
 
 export type PropertySource = (typeof property_sources)[number];
 
@@ -38,7 +38,7 @@ export type Schema = { schema_number: number; columns: SchemaColumn[] };
 
 /**
  * Returns the schema of a project with all columns that it ever had, in the order of their
- * addition, those of events before those of persons.
+ * addition: those of events, then of groups, then of persons.
  */
 export async function listSchema(db: Queryable, team_id: number): Promise<Schema> {
   // One statement, so that the number matches the columns.

@@ -23,8 +23,14 @@ export const typed_settings = {
 };
 
 /** The models whose `properties` can be columns. */
-export function isTypable(model: ModelName): boolean {
-  return model === 'events' || model === 'persons';
+export const typable_models = ['events', 'persons', 'groups'] as const satisfies ModelName[];
+
+/** One of them. */
+export type TypableModel = (typeof typable_models)[number];
+
+/** Says whether the `properties` of a model can be columns. */
+export function isTypable(model: ModelName): model is TypableModel {
+  return (typable_models as readonly ModelName[]).includes(model);
 }
 
 /**

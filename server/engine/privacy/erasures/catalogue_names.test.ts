@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import { erasing } from '../../../../test/factories/events/erasures.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
@@ -28,4 +29,26 @@ test('an erasure takes names of the event catalogue that name the person', async
   const { body } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['ada@x.org'] });
   await work(home, body.id);
   assert.deepEqual(await names(), ['paid 2', 'total 2']);
+});
+
+test('it takes types and properties of groups that name the person too', async () => {
+  const home = await harness.newOrganization();
+  const call = (type: string) => ({
+    event: '$groupidentify',
+    distinct_id: 'bob@x.org',
+    properties: { $group_type: type, $group_key: 'k', $group_set: { 'of ada@x.org': 1, plan: 1 } },
+  });
+  await send(home, [
+    call('company'),
+    call('home of ada@x.org'),
+    { event: 'e', distinct_id: 'ada@x.org' },
+  ]);
+  await countEvents(harness.deps, new AbortController().signal, 60_000);
+  const names = async () =>
+    harness.deps.db.rows<object>(sql`SELECT group_type, property FROM event_catalogue_groups
+      WHERE team_id = ${home.project.id}`);
+  assert.equal((await names()).length, 4);
+  const { body } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['ada@x.org'] });
+  await work(home, body.id);
+  assert.deepEqual(await names(), [{ group_type: 'company', property: 'plan' }]);
 });

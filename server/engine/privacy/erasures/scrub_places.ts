@@ -23,6 +23,7 @@ export const scrubbed_tables = [
   'batch_exports',
   'event_catalogue',
   'event_catalogue_days',
+  'event_catalogue_groups',
   'event_catalogue_properties',
   'ingestion_warnings',
   'notices',
@@ -93,7 +94,7 @@ function ofExports(team_id: number): ScrubPlace[] {
 
 /** The names of events and properties seldom name a person. */
 function ofCatalogue(team_id: number): ScrubPlace[] {
-  const place = (table: string, name: 'event' | 'property'): ScrubPlace => ({
+  const place = (table: string, name: 'event' | 'group_type' | 'property'): ScrubPlace => ({
     texts: sql`SELECT DISTINCT 0 AS id, ${raw(name)} AS key, ${raw(name)} AS text
       FROM ${raw(table)} WHERE team_id = ${team_id}`,
     scrub: (named) => sql`DELETE FROM ${raw(table)} WHERE team_id = ${team_id}
@@ -102,6 +103,8 @@ function ofCatalogue(team_id: number): ScrubPlace[] {
   return [
     place('event_catalogue', 'event'),
     place('event_catalogue_days', 'event'),
+    place('event_catalogue_groups', 'group_type'),
+    place('event_catalogue_groups', 'property'),
     place('event_catalogue_properties', 'event'),
     place('event_catalogue_properties', 'property'),
   ];

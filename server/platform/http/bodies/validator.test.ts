@@ -31,7 +31,9 @@ const Thing = Type.Object({
   level: Type.Optional(nullable(Type.Enum([1, 8]))),
   at: Type.Optional(Type.String({ format: 'date-time' })),
   mail: Type.Optional(Type.String({ format: 'email' })),
-  tags: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: 2 })),
+  tags: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: 2, uniqueItems: true }),
+  ),
   inner: Type.Optional(
     Type.Object({
       config: Type.Object({ bucket_name: Type.String() }, { additionalProperties: false }),
@@ -71,6 +73,7 @@ const cases: [string, object, string | null, string][] = [
   ['no list', { tags: 'a' }, 'tags', 'not_a_list'],
   ['empty list', { tags: [] }, 'tags', 'min_items'],
   ['long list', { tags: ['a', 'b', 'c'] }, 'tags', 'max_items'],
+  ['the same entry twice', { tags: ['a', 'a'] }, 'tags', 'unique'],
   ['wrong entry', { tags: ['a', 1] }, 'tags__1', 'invalid_input'],
   ['missing inside', { inner: { config: {} } }, 'inner__config__bucket_name', 'required'],
   [

@@ -100,6 +100,8 @@ function tell(error: ErrorObject): Told {
     }
     case 'maxItems':
       return { code: 'max_items', detail: `Must have at most ${params['limit']} entries.` };
+    case 'uniqueItems':
+      return { code: 'unique', detail: 'Must not have the same entry twice.' };
     case 'minimum':
     case 'exclusiveMinimum':
       return {

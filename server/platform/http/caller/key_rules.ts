@@ -5,6 +5,7 @@ import { beginBody } from '../bodies/body.ts';
 import { conflict } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { rangeFaults } from '../guards/ip_ranges.ts';
+import { isValidateOnly } from '../lists/query.ts';
 
 /** Most entries of a list of a key's limits. */
 export const entries_max = 100;
@@ -113,4 +114,13 @@ export async function foreignEntries<Id>(
       ? []
       : [{ attr: `${name}__${index}`, code: 'invalid_choice', detail }],
   );
+}
+
+/** The answer to the person who created a key. `validate_only` creates none and shows none. */
+export function shownOnce<Created>(
+  request: FastifyRequest,
+  created: Created,
+  value: string,
+): Created | (Created & { value: string }) {
+  return isValidateOnly(request) ? created : { ...created, value };
 }

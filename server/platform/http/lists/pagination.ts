@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
@@ -44,6 +45,15 @@ export type Page = { limit: number; offset: number };
  * the total as `count`.
  */
 export type List = { rows: (page: Page) => Sql; count: Sql };
+
+/** The list of the rows of `from`: a table with its joins and conditions. */
+export function listOf(columns: Sql, from: Sql, order: Sql): List {
+  return {
+    rows: ({ limit, offset }) =>
+      sql`SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
+    count: sql`SELECT count(*) AS count FROM ${from}`,
+  };
+}
 
 const link = (description: string) => nullable(Type.String({ format: 'uri', description }));
 

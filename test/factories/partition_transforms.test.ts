@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { murmur3 } from './murmur3.ts';
-import { transformed } from './transforms.ts';
-import type { Transform } from './transforms.ts';
+import { murmur3, transformed } from './partition_transforms.ts';
+import type { Transform } from './partition_transforms.ts';
 
 const micros = (instant: string) => BigInt(Date.parse(instant)) * 1_000n;
 
