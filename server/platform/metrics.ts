@@ -62,7 +62,9 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     }),
     planner_lag_seconds: new Gauge({
       name: 'sluice_planner_lag_seconds',
-      help: 'How late the oldest due export is; API processes look too, which plan none.',
+      help:
+        'Delay of the oldest due export; API processes also measure it, although they ' +
+        'schedule none.',
       registers,
     }),
     batch_exports: new Gauge({
@@ -84,13 +86,13 @@ function deliveryCounters(registers: Registry[]) {
   return {
     records_exported: new Counter({
       name: 'sluice_records_exported_total',
-      help: 'Rows in slices that are safe at a destination.',
+      help: 'Rows in slices stored at a destination.',
       labelNames: ['destination'],
       registers,
     }),
     bytes_exported: new Counter({
       name: 'sluice_bytes_exported_total',
-      help: 'Bytes in slices that are safe at a destination.',
+      help: 'Bytes in slices stored at a destination.',
       labelNames: ['destination'],
       registers,
     }),
@@ -143,7 +145,7 @@ function verificationGauges(registers: Registry[]) {
     }),
     export_deviations: new Gauge({
       name: 'sluice_export_deviations',
-      help: 'Findings of verification that are open and that nobody accepted. API processes look.',
+      help: 'Open findings of verification that nobody accepted. API processes measure it.',
       registers,
     }),
   };
@@ -153,7 +155,7 @@ function toolInstruments(registers: Registry[]) {
   return {
     tool_events: new Counter({
       name: 'sluice_tool_events_total',
-      help: 'Attempts of tools at events, by outcome: delivered, retried or set aside.',
+      help: 'Attempts to deliver events to tools, by outcome: delivered, retried or set aside.',
       labelNames: ['tool', 'outcome'],
       registers,
     }),
@@ -190,7 +192,7 @@ function replicaCounters(registers: Registry[]) {
   return {
     replica_changes: new Counter({
       name: 'sluice_clickhouse_replica_changes_total',
-      help: 'How often a replica of ClickHouse was left for another one.',
+      help: 'Switches from one ClickHouse replica to another.',
       registers,
     }),
     insert_wait_seconds: new Counter({
@@ -222,7 +224,7 @@ function ingestionCounters(registers: Registry[]) {
     }),
     ingestion_warnings: new Counter({
       name: 'sluice_ingestion_warnings_total',
-      help: 'What SDKs sent and was refused, cut or replaced, by protocol and reason.',
+      help: 'Parts of SDK data that were refused, cut or replaced, by protocol and reason.',
       labelNames: ['protocol', 'reason'],
       registers,
     }),
@@ -249,7 +251,9 @@ function migrationGauges(registers: Registry[]) {
   return {
     background_migration_ratio: new Gauge({
       name: 'sluice_background_migration_ratio',
-      help: 'How much of a background migration is done, by its bytes; none when all are over.',
+      help:
+        'Completed share of a background migration, by bytes; no value after the last ' +
+        'migration.',
       labelNames: ['name'],
       registers,
     }),

@@ -58,6 +58,8 @@ function lineAt(text: string, index: number): number {
   return text.slice(0, index).split('\n').length + (text[index] === '\n' ? 1 : 0);
 }
 
+/** A type that only derives from a list or schema: the comment there is for both. */
+const derived = /^export type \w+ = (?:\(typeof \w+\)\[number\]|keyof typeof \w+|Static<.*>);$/;
 const exported =
   /^export (?:declare |abstract |async )*(?:function\*?|type|interface|class|const) +(\w+)/;
 
@@ -66,7 +68,7 @@ function undocumented(file: SourceFile): string[] {
   const code = file.code.split('\n');
   return code.flatMap((line, index) => {
     const name = exported.exec(line)?.[1];
-    if (name === undefined || isDocumented(lines, index)) return [];
+    if (name === undefined || derived.test(line) || isDocumented(lines, index)) return [];
     // An overload, or the type that goes with a schema of the same name: one comment is for both.
     if (
       code

@@ -120,7 +120,10 @@ test('a failed notice is retried with the same id, with growing pauses, for a da
     'GET',
     `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
   );
-  assert.match(logs.body.results[0].message, /"failing" is given up at attempt 28: /);
+  assert.match(
+    logs.body.results[0].message,
+    /Sluice gives up the notice "failing" after attempt 28: /,
+  );
 });
 
 test('a receiver that asks for a pause gets it, an hour at most', async () => {
@@ -146,7 +149,7 @@ test('a receiver that asks for a pause gets it, an hour at most', async () => {
     assert.equal(await send(), 1, 'the other notice rests as well');
     assert.match(
       (await state()).last_attempt.detail,
-      new RegExp(`left alone for ${rest_ms / 1000} seconds`),
+      new RegExp(`sends it nothing for ${rest_ms / 1000} seconds`),
     );
     now += rest_ms - 1;
     assert.equal(await send(), 0);

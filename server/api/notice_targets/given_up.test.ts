@@ -140,9 +140,9 @@ test('an abandoned mail to administrators is in the log, without address', async
   assert.deepEqual(
     logs.body.results.map(({ message }: { message: string }) => message),
     [
-      'The notice "failing" is given up at attempt 28: it could not be delivered to an ' +
-        'administrator of the organization. The mail relay did not take the mail; the log of the ' +
-        'server says why.',
+      'Sluice gives up the notice "failing" after attempt 28: it could not be delivered to an ' +
+        'administrator of the organization. The mail relay did not accept the mail; the log ' +
+        'of the server says why.',
     ],
   );
 });

@@ -91,7 +91,7 @@ test('a package that is unfit, missing or broken is 400, and leaves nothing', as
   const count = (await ask('GET', collectionUrl(home))).body.count;
   const cases: [string, string, RegExp][] = [
     ['imports', 'invalid_input', /onEvent, exportEvents or composeWebhook/],
-    ['changes', 'invalid_input', /what processEvent gives goes to these alone/],
+    ['changes', 'invalid_input', /only these destinations get the results of processEvent/],
     ['site', 'invalid_input', /no code/],
     ['broken', 'invalid_input', /index\.ts/],
     ['no-manifest', 'invalid_input', /plugin\.json/],

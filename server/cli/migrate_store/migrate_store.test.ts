@@ -144,7 +144,7 @@ test('a switch copies the last rows and closes the store; it may be undone', asy
   assert.equal(await send('nobody may take it'), 503);
   await assert.rejects(
     waitForClickHouse(delivering.harness.deps.clickhouse, context.log, 1_000),
-    /are being moved.*where it broke off, run it again.*migrate-store --undo/,
+    /are being moved.*was interrupted, run it again first.*migrate-store --undo/,
   );
   // Newer rows may be there by now, so nothing is copied over them.
   await assert.rejects(migrateStore(source(), { to, switch: true }), /newer rows/);

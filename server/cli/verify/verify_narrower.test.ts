@@ -39,8 +39,8 @@ function columnsOf({ differences }: Finding): string[] {
 }
 
 const told = (table: string, losses: string) => [
-  `The table ${table} keeps less than the export brings: ${losses}. Widen the columns, or export ` +
-    'to another table. Values of these columns can differ for that reason alone.',
+  `The table ${table} keeps less than the export sends: ${losses}. Widen the columns, or ` +
+    'export to another table. Values of these columns can differ for that reason alone.',
 ];
 
 test('columns of PostgreSQL that keep less are named beside the rows that differ', async () => {

@@ -140,7 +140,7 @@ async function send<Row extends BatchRow>(
   query_id = `${batch.batch_id}-${batch.table}`,
 ): Promise<void> {
   const milliseconds = batch.ends_at - performance.now();
-  if (milliseconds <= 0) throw new Error('The time of the batch was over before it was sent.');
+  if (milliseconds <= 0) throw new Error('The batch timed out before Sluice sent it.');
   const late = AbortSignal.timeout(Math.ceil(milliseconds));
   const empty = batch.table === 'events' ? emptyColumns(batch.rows) : [];
   const columns = empty.length === 0 ? '' : ` (${[...stored_columns, ...empty].join(', ')})`;

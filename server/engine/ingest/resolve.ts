@@ -53,14 +53,14 @@ async function resolveBatch(
       else
         log.warn(
           { team_id: teamId, batch_id: state.batch_id },
-          'the store did not say that a batch of unknown fate has ended; it is asked again',
+          'the store did not say whether a batch has ended; Sluice asks it again',
         );
     });
   } catch (error) {
     if (isDatabaseError(error) && error.code === lock_not_available) return;
     log.warn(
       { err: error, team_id: teamId },
-      'a batch of unknown fate could not be ended; it is tried again',
+      'a batch with an unknown outcome could not be settled; Sluice retries it',
     );
   }
 }

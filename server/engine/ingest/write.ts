@@ -55,7 +55,7 @@ export async function writeRows(
   const noted = await noteBatch(deps.db, note);
   if (noted === 'project_gone') return noted;
   if (noted === 'refused') {
-    deps.log.warn({ team_id }, 'a batch was given up: its lock was lost before it was written');
+    deps.log.warn({ team_id }, 'a batch was abandoned: its lock was lost before the write');
     return 'unavailable';
   }
   // Persons first: an event must never be there before the version of its person.
@@ -78,7 +78,7 @@ export async function writeRows(
       ends_at,
     });
     if (error !== undefined)
-      deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
+      deps.log.warn({ err: error, team_id, table, outcome }, 'an insert failed');
     if (outcome === 'stored') continue;
     // If the persons exist already, the code that ends the batch removes them.
     if (outcome === 'absent' && (table === 'persons' || persons.length === 0))

@@ -86,7 +86,7 @@ export type ClaimedRun = {
  */
 export class LostRunError extends Error {
   constructor() {
-    super('The run is no longer in the hands of this worker.');
+    super('This worker no longer holds the run.');
     this.name = 'LostRunError';
   }
 }

@@ -85,7 +85,8 @@ function resultOf(status: number, url: string, rest_ms: number): AttemptResult {
         `The receiver answered ${status}, a redirect, which is not followed: enter the address ` +
         'that it leads to.',
     };
-  const asked = rest_ms === 0 ? '' : ` It is left alone for ${Math.ceil(rest_ms / 1000)} seconds.`;
+  const asked =
+    rest_ms === 0 ? '' : ` Sluice sends it nothing for ${Math.ceil(rest_ms / 1000)} seconds.`;
   return {
     outcome: 'failed',
     detail: `The receiver answered ${status} instead of a status from 200 to 299.${asked}`,
@@ -117,6 +118,6 @@ export async function sendMail(
   if (await mail.send(message, id)) return { outcome: 'delivered' };
   return {
     outcome: 'failed',
-    detail: 'The mail relay did not take the mail; the log of the server says why.',
+    detail: 'The mail relay did not accept the mail; the log of the server says why.',
   };
 }

@@ -89,6 +89,7 @@ export function subjectOf({ data: { batch_export, plugin_config } }: Pick<Notice
   return { kind: 'tool' as const, id: `plugin_config/${id}`, team_id, name, path };
 }
 
+/** Returns the event in the type of a notice, such as `failing` of `batch_export.failing`. */
 export function eventOf({ type }: Pick<NoticeBody, 'type'>): NoticeEvent {
   return type.slice(type.indexOf('.') + 1) as NoticeEvent;
 }

@@ -149,7 +149,7 @@ async function orLater(
   } catch (error) {
     sender.log.warn(
       { err: error, notice_id: due.notice_id },
-      'a notice could not be sent or its outcome not be kept; it is tried again in a minute',
+      'a notice could not be sent, or its outcome could not be stored; Sluice retries in a minute',
     );
   }
 }

@@ -122,8 +122,8 @@ async function logGivenUp(tx: Transaction, due: DueDelivery, detail: string | nu
   const recipient =
     due.target_id === null ? 'an administrator of the organization' : `the target ${due.target_id}`;
   const message =
-    `The notice "${due.event}" is given up at attempt ${due.attempts}: it could not be ` +
-    `delivered to ${recipient}. ${detail}`;
+    `Sluice gives up the notice "${due.event}" after attempt ${due.attempts}: it could not ` +
+    `be delivered to ${recipient}. ${detail}`;
   await writeRunLog(tx, {
     batch_export_id: due.batch_export_id,
     run_id: null,

@@ -139,7 +139,10 @@ function checkStorable(exported: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(exported)) {
     const fault = storableFault(value);
     if (fault !== undefined)
-      throw new PluginError('invalid', `What the code exports cannot be kept: ${name} ${fault}.`);
+      throw new PluginError(
+        'invalid',
+        `The exports of the code cannot be stored: ${name} ${fault}.`,
+      );
   }
 }
 
@@ -160,7 +163,8 @@ export function serviceFault(
       ? undefined
       : 'A destination must export onEvent, exportEvents or composeWebhook.' +
           (has(capabilities.methods, ['processEvent'])
-            ? ' Events are stored as they came: what processEvent gives goes to these alone.'
+            ? ' Stored events stay unchanged: only these destinations get the results of ' +
+              'processEvent.'
             : '');
   if (collection === 'pipeline_import_apps')
     return has(capabilities.scheduled_tasks, import_tasks)

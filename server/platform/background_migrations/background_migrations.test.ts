@@ -139,7 +139,7 @@ test('a failing statement is reported and withdrawn; a full disk is waited for',
   is_full = true;
   await noteBackgroundMigrations(db, folder);
   await turn();
-  assert.match(await found(), /Waits until there is room on the disk/);
+  assert.match(await found(), /Waits for free space on the disk/);
   assert.equal(await mutations(), 0);
   is_full = false;
   await workUntil(async () => (await standing()).finished_at !== null);

@@ -61,7 +61,8 @@ async function goOn(work: BackgroundWork, signal: AbortSignal): Promise<boolean>
     if (partition.started_at === null) {
       if (work.disk.isFull()) {
         const detail =
-          'Waits until there is room on the disk: a rewritten partition needs its own.';
+          'Waits for free space on the disk, because a rewritten partition needs space of ' +
+          'its own.';
         await tell(tx, migration, detail);
         return false;
       }

@@ -81,7 +81,7 @@ export function openDiskRoom(
         measured = await measure();
       } catch (error) {
         // Happens every two seconds while a store is unavailable, which others report.
-        log.debug({ err: error }, 'the room on disk could not be measured');
+        log.debug({ err: error }, 'the free space on disk could not be measured');
         return;
       }
       const before = judged?.state;
@@ -93,7 +93,7 @@ export function openDiskRoom(
       const { state, detail } = judged;
       if (state === 'full') log.error(`the disk is full: events are refused. ${detail}`);
       else if (state === 'low') log.warn(`the disk is nearly full. ${detail}`);
-      else log.info('the disk has room again');
+      else log.info('the disk has free space again');
     },
   };
 }

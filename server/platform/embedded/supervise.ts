@@ -141,7 +141,7 @@ async function startWatched(
 function logEnd({ log, name }: Program, { exitCode, signalCode }: ChildProcess): void {
   if (exitCode === 0) log.warn(`${name} was stopped from outside; restarting it`);
   else
-    log.error({ code: exitCode, signal: signalCode }, `${name} ended unasked; starting it again`);
+    log.error({ code: exitCode, signal: signalCode }, `${name} ended unexpectedly; restarting it`);
 }
 
 /** Returns pauses that double each time, until `reset`. */

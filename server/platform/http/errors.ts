@@ -79,9 +79,7 @@ function request(
   return new ApiError(status, 'invalid_request', [{ attr: null, code, detail }], headers);
 }
 
-/**
- * Returns a 404, always with the same text, so that a stranger's record looks like an unknown one.
- */
+/** Returns a 404 with a fixed text, so that a stranger's record looks like an unknown one. */
 export function notFound(): ApiError {
   return request(404, 'not_found', 'Not found.');
 }

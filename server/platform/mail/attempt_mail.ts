@@ -52,7 +52,7 @@ export async function attemptMail(sender: MailSender, due: DueMail): Promise<voi
   } catch (error) {
     log.warn(
       { err: error, mail_id: due.id },
-      'what became of a mail could not be stored; it is tried again in a minute',
+      'the outcome of a mail could not be stored; Sluice retries in a minute',
     );
   }
 }
@@ -92,6 +92,6 @@ async function settle(
   if (outcome === 'given_up')
     log.warn(
       { mail_id: due.id, attempts: due.attempts },
-      'a mail is given up: the relay did not take it while anybody wanted it',
+      'a mail was given up: the relay did not accept it before it expired',
     );
 }

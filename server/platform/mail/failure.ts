@@ -25,7 +25,7 @@ const unreachable = 'The mail relay cannot be reached; check host and port in SL
 const late =
   'The mail relay did not answer in time; check host and port in SLUICE_SMTP_URL, and whether ' +
   'smtps:// is meant.';
-const login = 'The mail relay does not take user and password; check them in SLUICE_SMTP_URL.';
+const login = 'The mail relay refuses user and password; check them in SLUICE_SMTP_URL.';
 const refused = 'The mail relay refused; the detail is its reply.';
 const advice_of_code: Record<string, string> = {
   ECONNECTION: unreachable,

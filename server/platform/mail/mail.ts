@@ -111,7 +111,7 @@ function withRelay(
       log.warn({ ...place, ...particulars }, advice);
       return false;
     }
-    log.info(place, 'the mail relay took a mail');
+    log.info(place, 'the mail relay accepted a mail');
     return true;
   };
   return {

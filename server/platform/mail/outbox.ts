@@ -45,7 +45,10 @@ type Place = { tx: Transaction; afterwards: (effect: () => Promise<unknown>) => 
  * Fewer than the connections to the relay, so that a single mail does not wait behind a thousand.
  */
 const mails_at_once = 3;
-/** How long a mail without a link is useful: longer than the retries for a server that is down. */
+/**
+ * Time for which a mail without a link is useful: longer than the retries for a server that is
+ * down.
+ */
 const wanted_ms = 3 * 24 * 3_600_000;
 /** Time during which a mail belongs to the process that wrote it. */
 const first_attempt_ms = 10_000;

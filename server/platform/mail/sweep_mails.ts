@@ -3,7 +3,7 @@ import { isoInstant } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 import type { Queryable } from '../postgres/database.ts';
 
-/** How long a mail's row is stored after its end: 7 days. */
+/** Time for which a mail's row is stored after its end: 7 days. */
 const kept_ms = 7 * 24 * 3_600_000;
 /**
  * Number of mails that one statement removes: few enough to hold its locks only for milliseconds.

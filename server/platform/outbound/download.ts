@@ -25,7 +25,7 @@ export class DownloadTooLarge extends Error {
 /** Thrown if an answer was not complete in time. */
 export class DownloadTooSlow extends Error {
   constructor(seconds: number, cause: unknown) {
-    super(`The answer was not whole after ${seconds} seconds.`, { cause });
+    super(`The answer was incomplete after ${seconds} seconds.`, { cause });
     this.name = 'DownloadTooSlow';
   }
 }

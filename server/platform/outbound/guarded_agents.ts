@@ -6,8 +6,8 @@ import { Agent, buildConnector } from 'undici';
 import { OutboundRefused } from './outbound_faults.ts';
 
 /**
- * How guarded connections are made: directly, after a check of literal addresses, for which Node
- * calls no `lookup`; or over the socket of a proxy, which is undefined for addresses that need
+ * The ways to make guarded connections: directly, after a check of literal addresses, for which
+ * Node calls no `lookup`; or over the socket of a proxy, which is undefined for addresses that need
  * none. `throughProxy` itself is undefined for protocols without a proxy.
  */
 export type Guard = {

@@ -104,8 +104,8 @@ const the_proxy = "The proxy of this server's outgoing connections";
 function late(answer_ms: number): ProxyFault {
   return new ProxyFault(
     'proxy_failed',
-    `${the_proxy} did not answer within ${answer_ms / 1000} seconds. Ask the ` +
-      'operator to check SLUICE_HTTPS_PROXY, and that the proxy is well.',
+    `${the_proxy} did not answer within ${answer_ms / 1000} seconds. Ask the operator to ` +
+      'check SLUICE_HTTPS_PROXY, and that the proxy is running.',
   );
 }
 
@@ -147,7 +147,7 @@ function unreached(error: NodeJS.ErrnoException): ProxyFault {
   return new ProxyFault(
     'proxy_failed',
     `${the_proxy} ${how}${code === '' ? '' : ` (${code})`}. Ask the operator to check ` +
-      'SLUICE_HTTPS_PROXY and SLUICE_HTTP_PROXY, and that the proxy is well.',
+      'SLUICE_HTTPS_PROXY and SLUICE_HTTP_PROXY, and that the proxy is running.',
     error,
   );
 }

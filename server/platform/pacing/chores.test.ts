@@ -54,8 +54,8 @@ test('a fault is logged with the name of the chore, once while it lasts, and its
   assert.deepEqual(
     lines.map(({ msg, level }) => [msg, level]),
     [
-      ['failing failed and is tried again', 40],
-      ['failing failed and is tried again', 40],
+      ['failing failed; Sluice retries', 40],
+      ['failing failed; Sluice retries', 40],
       ['failing works again', 30],
     ],
   );

@@ -74,7 +74,7 @@ function tellFaults(name: string, log: Logger) {
       const now = performance.now();
       if (last?.text === text && now - last.told_at < tell_again_ms) return;
       last = { text, told_at: now };
-      log.warn({ err: error }, `${name} failed and is tried again`);
+      log.warn({ err: error }, `${name} failed; Sluice retries`);
     },
     over: () => {
       if (last !== undefined) log.info(`${name} works again`);

@@ -86,9 +86,9 @@ function refuseMoved(found: Epoch | undefined, noted: Epoch | undefined): void {
     `${system_identifier}, timeline ${timeline}`;
   throw new ControlStoreError(
     'The database of SLUICE_DATABASE_URL was last used in another PostgreSQL (system ' +
-      `identifier ${name(noted)}) than now (${name(found)}). If another server still uses that ` +
-      'database, this one would deliver everything again. If this PostgreSQL replaces the other ' +
-      'one (after pg_upgrade, or from a dump), confirm it once with ' +
+      `identifier ${name(noted)}) than now (${name(found)}). If another server still uses ` +
+      'that database, this server would deliver everything again. If this PostgreSQL ' +
+      'replaces the other one (after pg_upgrade, or from a dump), confirm it once with ' +
       `\`${commandLine('migrate --accept-store postgres')}\`.`,
   );
 }

@@ -52,9 +52,7 @@ export type Transaction = Queryable & {
 
 /** The pool of connections to the control store. */
 export type Database = Queryable & {
-  /**
-   * Runs `work` in one transaction: commits when it returns, rolls everything back when it throws.
-   */
+  /** Runs `work` in one transaction: commits when it returns, rolls back when it throws. */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   /**
    * Joins `work` to an open transaction: its statements on this database run there, and a
@@ -62,9 +60,7 @@ export type Database = Queryable & {
    * back together. Calls that continue after `work` has returned are no longer joined.
    */
   within<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result>;
-  /**
-   * Returns the number of statements sent so far; tests count the round trips of a request with it.
-   */
+  /** Returns the number of statements sent so far, for tests that count round trips. */
   statementCount(): number;
   /**
    * Returns the latest primary of a session; undefined before the first one, or if the server does
@@ -242,8 +238,7 @@ async function inTransaction<Result>(
     return result;
   } catch (error) {
     primary.doubt(error);
-    // A connection on which even ROLLBACK fails is closed, so that nobody gets a half-open
-    // transaction.
+    // After a failed ROLLBACK, the connection is closed, so that nobody gets an open transaction.
     await client.query('ROLLBACK').catch((rollbackError: Error) => {
       broken ??= rollbackError;
     });

@@ -5,7 +5,7 @@ const wait_ms = 20;
 const wait_ms_max = 100;
 
 /**
- * How long an unused connection stays. The loops of a server keep a few open, with prepared
+ * Time for which an unused connection stays. The loops of a server keep a few open, with prepared
  * statements, which pages reuse. Each further one costs 10 MB.
  */
 export const idle_ms = 15_000;

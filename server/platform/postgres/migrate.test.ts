@@ -81,9 +81,9 @@ test('a newer schema refuses a release, naming both and the way back', async () 
     assert.ok(error instanceof SchemaTooNewError);
     assert.equal(
       error.message,
-      'This is Sluice 1.0.0, and the database was brought to 1.2.0 (migration 0004_fourth.sql), ' +
-        'on which nothing older than 1.1.0 can work. Nothing was changed. Start 1.2.0 again; to ' +
-        'go back to 1.0.0, restore the backup that was created before the upgrade.',
+      'This is Sluice 1.0.0, and the database was upgraded to 1.2.0 (migration ' +
+        '0004_fourth.sql), which needs 1.1.0 or newer. Nothing was changed. Start 1.2.0 again; ' +
+        'to go back to 1.0.0, restore the backup that was created before the upgrade.',
     );
     return true;
   });
@@ -102,9 +102,9 @@ test('a migration that older processes cannot work beside waits for their end', 
     await assert.rejects(pendingMigrations(db, folder, '1.2.0'), OlderProcessError);
     await assert.rejects(migratePostgres(db, folder, '1.2.0'), {
       message:
-        'The migration 0005_fifth.sql takes away what processes older than 1.1.0 need, and ' +
-        'these are connected: sluice-worker 1.0.0. Nothing was changed. Stop them, or replace ' +
-        'them by 1.1.0 first; then start this one again.',
+        'The migration 0005_fifth.sql removes parts of the database that processes older than ' +
+        '1.1.0 need. These are connected: sluice-worker 1.0.0. Nothing was changed. Stop them, ' +
+        'or upgrade them to 1.1.0 first; then start this one again.',
     });
     await older.close();
     // PostgreSQL shows a session for a moment after its client has left.

@@ -27,10 +27,10 @@ type Migration = {
 export class SchemaTooNewError extends Error {
   constructor(own: string, { name, release, oldest_release }: Applied) {
     super(
-      `This is Sluice ${own}, and the database was brought to ${release} (migration ${name}), on ` +
-        `which nothing older than ${oldest_release} can work. Nothing was changed. Start ` +
-        `${release} again; to go back to ${own}, restore the backup that was created before the ` +
-        'upgrade.',
+      `This is Sluice ${own}, and the database was upgraded to ${release} (migration ` +
+        `${name}), which needs ${oldest_release} or newer. Nothing was changed. Start ` +
+        `${release} again; to go back to ${own}, restore the backup that was created before ` +
+        'the upgrade.',
     );
     this.name = 'SchemaTooNewError';
   }

@@ -10,9 +10,10 @@ type Role = 'server' | 'api' | 'worker' | 'command';
 export class OlderProcessError extends Error {
   constructor(migration: string, oldest_release: string, processes: string[]) {
     super(
-      `The migration ${migration} takes away what processes older than ${oldest_release} need, ` +
-        `and these are connected: ${processes.join(', ')}. Nothing was changed. Stop them, or ` +
-        `replace them by ${oldest_release} first; then start this one again.`,
+      `The migration ${migration} removes parts of the database that processes older than ` +
+        `${oldest_release} need. These are connected: ${processes.join(', ')}. Nothing was ` +
+        `changed. Stop them, or upgrade them to ${oldest_release} first; then start this one ` +
+        'again.',
     );
     this.name = 'OlderProcessError';
   }

@@ -205,7 +205,7 @@ test('waiters on an old primary are told, and all continue with the new one', as
         if (error instanceof StoreAwayError) throw error;
       });
       await db.text('three');
-    }, /None of the PostgreSQL servers takes writes/);
+    }, /No PostgreSQL server accepts writes/);
     assert.equal(first!.asked.includes('three'), false);
   } finally {
     await db.close();

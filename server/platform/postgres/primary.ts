@@ -137,7 +137,7 @@ export async function findPrimaryUrl(url: string): Promise<string> {
 
 function nowhere(urls: string[]): StoreAwayError {
   return new StoreAwayError(
-    `None of the PostgreSQL servers takes writes at the moment (${urls.map(hostOf).join(', ')}).`,
+    `No PostgreSQL server accepts writes at the moment (${urls.map(hostOf).join(', ')}).`,
   );
 }
 
@@ -152,9 +152,9 @@ function refuse({ is_writable, epoch }: Standing, known: Epoch | undefined): voi
     );
   if (judgement === 'other')
     throw new StoreAwayError(
-      'This PostgreSQL is another one than before: its system identifier is ' +
-        `${epoch!.system_identifier} and was ${known!.system_identifier}. Restart Sluice if that ` +
-        'is right.',
+      'This is a different PostgreSQL than before: its system identifier is ' +
+        `${epoch!.system_identifier} and was ${known!.system_identifier}. Restart Sluice if ` +
+        'that is right.',
     );
 }
 

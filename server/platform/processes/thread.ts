@@ -2,7 +2,8 @@ import { parentPort, Worker } from 'node:worker_threads';
 import { compiledModules } from './compiled.ts';
 
 /**
- * How long an unused thread is kept: it occupies some 10 MB, and the memory of its last reading.
+ * Time for which an unused thread is kept: it occupies some 10 MB, and the memory of its last
+ * reading.
  */
 const idle_ms = 30_000;
 

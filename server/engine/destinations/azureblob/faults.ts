@@ -10,9 +10,9 @@ const credentials = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The key or the shared access signature may not do this (%). It needs create and write and, ' +
-    'to go on after a crash, to tidy up and to verify, read, list and delete; the firewall of ' +
-    'the account must let this server in.',
+  'The key or the shared access signature may not do this (%). It needs create and write. ' +
+    'To resume after a crash, clean up and verify, it also needs read, list and delete. The ' +
+    'firewall of the account must let this server in.',
 );
 const container = lasting(
   'bucket_missing',
@@ -20,7 +20,7 @@ const container = lasting(
 );
 const immutable = lasting(
   'permission_denied',
-  "The container's immutability policy or a legal hold forbids to replace or remove an object.",
+  "The container's immutability policy or a legal hold forbids replacing or removing objects.",
 );
 
 /** By Azure's own code of the error. */
@@ -53,7 +53,10 @@ const by_name: Record<string, Fault> = {
     'locked',
     'Another program holds a lease on an object of this delivery; end the lease.',
   ),
-  InvalidBlockList: passing('slice_lost', 'Blocks of an upload are gone; it is made again.'),
+  InvalidBlockList: passing(
+    'slice_lost',
+    'The store lost blocks of an upload. Sluice uploads it again.',
+  ),
   BlockCountExceedsLimit: lasting(
     'request_refused',
     'Too many blocks of attempts that failed wait at Azure; it discards them within a week. ' +

@@ -184,7 +184,7 @@ test('a connection test that loses its file or its rows names the cause', async 
   const two = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
   assert.match(
     (await failed({ encodeRow: async () => two })).join(),
-    /^Write a row: BigQuery took 2 rows where there should be 1\./,
+    /^Write a row: BigQuery took 2 rows instead of 1\./,
   );
   assert.deepEqual(stagesOf(config), []);
 });

@@ -41,7 +41,7 @@ export function checkBigQuery(
         return { ...bigQueryDialect(dataset), dataset };
       },
       begin: async ({ dataset: { location } }) =>
-        `Google let the service account in; the dataset is in ${location}.`,
+        `Google accepted the service account; the dataset is in ${location}.`,
       look: async (session) => {
         const { found, told } = await lookAtTable(session, row);
         is_there = found !== undefined;
@@ -99,8 +99,8 @@ function requireRows(done: string, found: number, expected: number): void {
   if (found === expected) return;
   throw new RetryableError(
     'count_mismatch',
-    `BigQuery ${done} ${counted(found, 'row')} where there should be ${expected}. Test again; ` +
-      `if it comes again, ask Google's support.`,
+    `BigQuery ${done} ${counted(found, 'row')} instead of ${expected}. Test again. If it ` +
+      "happens again, ask Google's support.",
   );
 }
 

@@ -39,8 +39,8 @@ const statement = lasting(
 );
 const value = lasting(
   'value_refused',
-  'BigQuery does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be created by the export.',
+  'BigQuery refuses a value (%). Change the type of the column, or let the export create ' +
+    'the table.',
 );
 
 /**
@@ -68,7 +68,7 @@ const by_message: [RegExp, Fault][] = [
     /rows? (?:size|is too large|too large|larger)|(?:maximum|max\.?) (?:row|record|cell) size/i,
     lasting(
       'limit_exceeded',
-      'A row is larger than BigQuery takes (%). Leave such events out at their source.',
+      "A row exceeds BigQuery's size limit (%). Do not send such large events.",
     ),
   ],
   [
@@ -157,8 +157,8 @@ const by_status: Record<number, Fault> = {
   401: credentials,
   403: lasting(
     'permission_denied',
-    'What answers in place of Google refuses the request; check the key token_uri, and a ' +
-      'proxy before it.',
+    "The server at token_uri is not Google's and refuses the request. Check the key " +
+      'token_uri and any proxy.',
   ),
   404: lasting(
     'authentication_failed',

@@ -22,8 +22,8 @@ export const slice_encoding: Encoding = { format: 'Parquet', compression: 'zstd'
 /** Lifetime of temporary tables that nobody removes: longer than all attempts of a run. */
 const stage_milliseconds = 7 * 24 * 60 * 60 * 1000;
 /**
- * How long a failed or stopped write waits for the removal of its leftovers; the next attempt or
- * `abort` removes the rest.
+ * Time for which a failed or stopped write waits for the removal of its leftovers; the next attempt
+ * or `abort` removes the rest.
  */
 const tidy_milliseconds = 5_000;
 /**

@@ -43,10 +43,7 @@ export function bigQueryColumnFaults(columns: Column[]): string[] {
         `BigQuery reserves names that begin like \`${name}\`. Give the column another alias.`,
       );
     if (names.has(name.toLowerCase()))
-      faults.push(
-        `BigQuery does not tell upper from lower case in names: give the column \`${name}\` ` +
-          'another alias.',
-      );
+      faults.push(`BigQuery ignores case in names: give the column \`${name}\` another alias.`);
     names.add(name.toLowerCase());
   }
   return columns.length > columns_max
@@ -137,12 +134,12 @@ export function requireColumns(dataset: Dataset, layout: Layout, table: Table | 
   if (table === undefined)
     throw new NonRetryableError(
       'table_missing',
-      `The table ${name} went away while it was created; retry the run.`,
+      `The table ${name} was dropped while Sluice created it; retry the run.`,
     );
   if (table.type !== 'TABLE')
     throw new NonRetryableError(
       'table_unsuitable',
-      `${name} is no table but of the kind ${table.type}, which takes no rows; export to a table.`,
+      `${name} is of the kind ${table.type}, which accepts no rows; export to a table.`,
     );
   const fields = new Map(
     (table.schema?.fields ?? []).map((field) => [field.name.toLowerCase(), field]),

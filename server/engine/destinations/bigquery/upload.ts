@@ -37,7 +37,7 @@ export async function uploadJob(
     }
     throw new RetryableError(
       'slice_lost',
-      'BigQuery did not take the end of an upload; it is made again.',
+      'BigQuery did not accept the end of an upload. Sluice uploads it again.',
     );
   } finally {
     bytes.destroy();
@@ -121,7 +121,7 @@ async function sendPiece(
   }
   throw new RetryableError(
     'slice_lost',
-    'BigQuery does not go on with an upload; it is made again.',
+    'BigQuery does not resume an upload. Sluice starts it again.',
   );
 }
 
@@ -165,7 +165,7 @@ function lostSession(error: unknown): unknown {
   if (status !== 404 && status !== 410) return error;
   return new RetryableError(
     'slice_lost',
-    'BigQuery ended an upload before it was complete; it is made again.',
+    'BigQuery ended an upload before it was complete. Sluice uploads it again.',
     { cause: error },
   );
 }

@@ -49,7 +49,7 @@ export function checkClickHouse(
         const connection = await connect(config, deps);
         return { ...clickHouseDialect(connection), connection };
       },
-      begin: async () => 'The server let the user in.',
+      begin: async () => 'The server accepted the user.',
       look: async (session) => {
         const looked = await lookAtTable(session, row);
         found = looked.found;
@@ -93,7 +93,7 @@ function exchangeStep(config: ClickHouseConfig, scratch: string) {
         await connection.command(`DROP TABLE ${other} SYNC`);
       },
     });
-    return 'Two scratch tables changed places, as replacing the table does.';
+    return 'Two scratch tables were exchanged, as replacing the table does.';
   };
   return { behind: 'Write a row', name: 'Exchange tables', run };
 }

@@ -50,7 +50,7 @@ const start_timeout_milliseconds = 60_000;
 /** Longest silence of the server. */
 const silence_milliseconds = 3_600_000;
 
-/** How long the server waits for us, in seconds: the source may pause between two pieces. */
+/** Time for which the server waits for us, in seconds: the source may pause between two pieces. */
 const patient: ClickHouseSettings = {
   http_receive_timeout: 3_600,
   http_send_timeout: 3_600,

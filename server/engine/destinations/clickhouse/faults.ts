@@ -31,7 +31,7 @@ const gone = passing(
 );
 const not_clickhouse = lasting(
   'not_clickhouse',
-  "What answers at this address is not ClickHouse's HTTP interface; check the key url (its " +
+  "The server at this address is not ClickHouse's HTTP interface; check the key url (the " +
     'usual ports are 8443 and 8123).',
 );
 
@@ -71,7 +71,10 @@ const faults: Record<string, Fault> = {
     'conflict',
     'The table was altered during the delivery; it is delivered again.',
   ),
-  TABLE_IS_READ_ONLY: passing('read_only', 'The server takes no writes to the table just now.'),
+  TABLE_IS_READ_ONLY: passing(
+    'read_only',
+    'The server accepts no writes to the table at the moment.',
+  ),
   VIOLATED_CONSTRAINT: server_faults.constraint,
   CANNOT_PARSE_TEXT: value,
   CANNOT_PARSE_QUOTED_STRING: value,

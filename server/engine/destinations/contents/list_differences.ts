@@ -24,8 +24,8 @@ export function listDifferences(
       kind: 'changed',
       name,
       detail:
-        `Left out: at least ${counted(unnamed, 'more row')}. Mend these first, then ` +
-        `verify again.`,
+        `Left out: at least ${counted(unnamed, 'more row')}. Fix these first, ` +
+        'then verify again.',
     });
   return listed;
 }

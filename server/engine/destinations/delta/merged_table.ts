@@ -70,7 +70,7 @@ export function openMergedTable(
       if (found !== undefined && state.metaData?.schemaString !== found.schema)
         throw new RetryableError(
           'conflict',
-          'The columns of the table changed. The run is tried again.',
+          'The columns of the table changed. Sluice retries the run.',
         );
       return baseOf(world, state, delivery, fields);
     },

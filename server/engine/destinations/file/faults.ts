@@ -7,7 +7,7 @@ const not_writable = lasting(
 );
 const full = passing(
   'disk_full',
-  'The disk of the export folder is full; free some space. The run continues by itself.',
+  'The disk of the export folder is full; free some space. The run continues automatically.',
 );
 const bad_path = lasting(
   'invalid_path',

@@ -84,8 +84,8 @@ export const placed_file_keys = {
         uniqueItems: true,
         default: [],
         description:
-          'Writes a file for each day, each event, or each event of each day, into folders as ' +
-          '`dt=2026-11-29/event=%24pageview` below the prefix. Empty: files are not parted.',
+          'Writes a file for each day, each event, or each event of each day, into folders ' +
+          'as `dt=2026-11-29/event=%24pageview` below the prefix. Empty: no partitions.',
       },
     ),
   ),
@@ -163,7 +163,7 @@ export function partitionFault(
     .filter(({ name, type }) => !columns.some((column) => isOwn(column, name, type)));
   if (lacking.length === 0) return undefined;
   const names = lacking.map(({ name }) => `\`${name}\``).join(' and ');
-  return `Files are parted by columns of events: the export has no ${names} as it is stored.`;
+  return `Partitions need columns of events: the stored export has no ${names}.`;
 }
 
 function isOwn(column: Column, name: string, type: Column['type']): boolean {
@@ -197,7 +197,7 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
     violations.push(
       violation(
         'prefix',
-        `With files parted by event, the prefix has at most ${parted_prefix_bytes_max} bytes.`,
+        `With partitions by event, the prefix has at most ${parted_prefix_bytes_max} bytes.`,
       ),
     );
   const { format, compression } = fileEncoding(config);

@@ -12,8 +12,8 @@ const credentials = lasting(
 const denied = lasting(
   'permission_denied',
   'The service account may not do this (%). It needs storage.objects.create, ' +
-    'storage.objects.delete and storage.multipartUploads.create and, to go on after a crash, to ' +
-    'tidy up and to verify, storage.objects.get, storage.objects.list, ' +
+    'storage.objects.delete and storage.multipartUploads.create. To resume after a crash, ' +
+    'clean up and verify, it also needs storage.objects.get, storage.objects.list, ' +
     'storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has ' +
     'them all.',
 );
@@ -27,7 +27,7 @@ const billing = lasting(
 );
 const immutable = lasting(
   'permission_denied',
-  'A retention policy or a hold of the bucket forbids to replace or remove an object.',
+  'A retention policy or a hold of the bucket forbids replacing or removing objects.',
 );
 const kms_key = lasting(
   'kms_key_unusable',
@@ -61,10 +61,13 @@ const by_name: Record<string, Fault> = {
   cloudKmsPermissionDenied: kms_key,
   NoSuchUpload: passing(
     'slice_lost',
-    'An upload ended before it could be completed; it is made again. A rule of the bucket may ' +
-      'end open uploads too early.',
+    'An upload ended before Sluice could complete it. Sluice uploads it again. A rule of ' +
+      'the bucket may end open uploads too early.',
   ),
-  InvalidPart: passing('slice_lost', 'A part of an upload is gone; it is made again.'),
+  InvalidPart: passing(
+    'slice_lost',
+    'The store lost a part of an upload. Sluice uploads it again.',
+  ),
   rateLimitExceeded: throttled,
   userRateLimitExceeded: throttled,
   SlowDown: throttled,

@@ -24,7 +24,10 @@ const no_tls = lasting(
 /** By the error code of Node and undici. */
 const faults = byConnectionCode({
   host_not_found: lasting('host_not_found', 'There is no host of this name; check the key url.'),
-  lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+  lookup_failed: passing(
+    'connection_failed',
+    'The host name could not be looked up at the moment.',
+  ),
   unreachable,
   broken,
   timed_out: passing(
@@ -36,7 +39,7 @@ const faults = byConnectionCode({
   tls_not_verified: unverified,
   not_http: passing(
     'unexpected_answer',
-    'What answers at this address does not speak HTTP; check the key url.',
+    'The server at this address does not speak HTTP; check the key url.',
   ),
 });
 

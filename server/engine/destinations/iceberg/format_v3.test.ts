@@ -287,15 +287,12 @@ test('a deletion vector of another writer is told, and stops a compaction', asyn
   const differences = await one.differences();
   assert.equal(differences.length, 1);
   assert.equal(differences[0]!.kind, 'changed');
-  assert.match(differences[0]!.detail, /with 1 file of deletes such as .*dv\.puffin/);
+  assert.match(differences[0]!.detail, /with 1 delete file such as .*dv\.puffin/);
   const { result, detail } = await maintainTable(await one.open(), {
     is_daily: true,
     cleans: true,
   });
-  assert.deepEqual(
-    [result.files_compacted, detail],
-    [0, 'Another writer has added files of deletes.'],
-  );
+  assert.deepEqual([result.files_compacted, detail], [0, 'Another writer has added delete files.']);
 });
 
 test('a merge refuses a table with a deletion vector, and verification tells it', async () => {

@@ -126,9 +126,9 @@ export function vendedKeys(config: Config, table: Loaded | undefined): Config {
     throw new NonRetryableError(
       table === undefined ? 'table_missing' : 'authentication_failed',
       table === undefined
-        ? 'The catalog has no such table, so it hands out no keys to its files.'
-        : 'The catalog hands out no keys to the files of the table. Give aws_access_key_id and ' +
-            'aws_secret_access_key.',
+        ? 'The catalog has no such table, so it issues no credentials for its files.'
+        : 'The catalog issues no credentials for the files of the table. Give ' +
+            'aws_access_key_id and aws_secret_access_key.',
     );
   const endpoint = config['endpoint_url'] ?? given['s3.endpoint'];
   return {

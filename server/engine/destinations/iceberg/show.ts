@@ -145,7 +145,7 @@ async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
     return await work();
   } catch (error) {
     if (!(error instanceof FilesGoneError)) throw error;
-    throw new RetryableError('conflict', `${error.message} The run is tried again.`, {
+    throw new RetryableError('conflict', `${error.message} Sluice retries the run.`, {
       cause: error,
     });
   }

@@ -15,7 +15,7 @@ export function hiddenRows({ deletes = [] }: ListedFile): string | undefined {
   const [first] = deletes;
   return first === undefined
     ? undefined
-    : `Another writer has deleted rows of it with ${counted(deletes.length, 'file')} of deletes ` +
+    : `Another writer has deleted rows of it with ${counted(deletes.length, 'delete file')} ` +
         `such as ${first}, so readers see fewer rows.`;
 }
 

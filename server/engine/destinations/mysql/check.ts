@@ -27,10 +27,9 @@ import { insertStatement, tableStatement } from './table.ts';
 type Session = Dialect & { connection: Connection };
 
 /**
- * Does the work of delivering one row in the real table, in a transaction that is rolled back.
- * Reads the values back from a scratch table of the same form, because a search for one row in the
- * real one would read all of it. If the table does not exist yet, everything happens in the scratch
- * table.
+ * Delivers one row to the real table, in a transaction that is rolled back. Reads the values back
+ * from a scratch table of the same form, because a search for one row in the real one would read
+ * all of it. If the table does not exist yet, everything happens in the scratch table.
  */
 export function checkMySql(
   config: MySqlConfig,
@@ -47,7 +46,7 @@ export function checkMySql(
         const connection = await connect(config, deps);
         return { ...mySqlDialect(connection), connection };
       },
-      begin: async () => 'The server let the user in.',
+      begin: async () => 'The server accepted the user.',
       look: async (session) => {
         const looked = await lookAtTable(session, row);
         found = looked.found;
@@ -78,7 +77,7 @@ export function checkMySql(
         const temporary = found === undefined ? '' : 'TEMPORARY ';
         await connection.run(`DROP ${temporary}TABLE IF EXISTS ${scratch}`);
       },
-      // A table of the session alone goes with it; to drop the other needs a right that a user
+      // The session ends its own temporary table; dropping the other one needs a right that a user
       // without that table may lack.
       tidyUp: async ({ connection }) => {
         await connection.run('ROLLBACK').catch(() => undefined);
@@ -92,7 +91,7 @@ export function checkMySql(
 
 const wholeDatabase = (config: MySqlConfig) => inDatabase(config, '*').replace('`*`', '*');
 
-/** The statement that lets the user of the session delete rows. */
+/** Returns the statement that lets the user of the session delete rows. */
 async function grantOf(connection: Connection, on: string): Promise<string> {
   const [row] = await connection.rows<{ user: string }>('SELECT CURRENT_USER() AS user');
   const [, user = '', host = '%'] = /^(.*)@(.*?)$/.exec(row?.user ?? '') ?? [];
@@ -110,7 +109,7 @@ async function writeRow(connection: Connection, table: string, row: SampleRow): 
     await connection.run(`${before}VALUES ${text}${after}`);
 }
 
-/** False where the user has not the right, which no delivery needs. */
+/** False if the user lacks the right, which no delivery needs. */
 async function createTemporary(
   connection: Connection,
   scratch: string,
@@ -130,7 +129,7 @@ async function createTemporary(
   }
 }
 
-/** Row and receipt, as a delivery writes them, and nobody sees either. */
+/** Writes row and receipt like a delivery, but nobody sees them. */
 async function writeUnseen(session: Session, row: SampleRow): Promise<string> {
   const { connection, target } = session;
   const hasReceipts = (await session.findColumns(receipts_table)) !== undefined;

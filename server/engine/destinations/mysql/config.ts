@@ -31,10 +31,10 @@ export const mysql_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type MySqlConfig = Static<typeof mysql_config>;
 
-/** The target's quoted name, its parts, and how users are told of it. */
+/** Returns the target's quoted name, its parts, and the name for users. */
 export function targetOf(config: MySqlConfig): RejectingTarget {
   const table = config.table_name ?? 'events';
   return {
@@ -46,17 +46,17 @@ export function targetOf(config: MySqlConfig): RejectingTarget {
   };
 }
 
-/** A table's name, quoted, with the database of the config. */
+/** Returns a table's quoted name, with the database of the config. */
 export function inDatabase(config: MySqlConfig, table: string): string {
   return `${quoted(config.database)}.${quoted(table)}`;
 }
 
-/** A name as a quoted SQL identifier. */
+/** Returns a name as a quoted SQL identifier. */
 export function quoted(name: string): string {
   return `\`${name.replaceAll('`', '``')}\``;
 }
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function mySqlViolations(config: MySqlConfig): ConfigViolation[] {
   const found = [
     ...hostViolations(config.host),
@@ -65,8 +65,7 @@ export function mySqlViolations(config: MySqlConfig): ConfigViolation[] {
     ...nulViolations(config, ['user', 'password', 'database', 'table_name']),
   ];
   for (const attr of ['database', 'table_name'] as const) {
-    // A name's characters must be of the basic plane, and a blank at the end is refused by the
-    // server.
+    // A name's characters must be in the basic plane, and the server refuses a trailing blank.
     if (/[\u{10000}-\u{10ffff}]| $/u.test(config[attr] ?? ''))
       found.push(
         violation(

@@ -17,44 +17,44 @@ import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 
 /**
- * One session on the user's server. Every call rejects at once when the connection is lost or the
- * signal that it was opened with is aborted.
+ * One session on the user's server. Every call rejects at once if the connection is lost or its
+ * signal aborts.
  */
 export type Connection = {
-  /** The config of the connection, and the table that it names. */
+  /** The config of the connection, and its table. */
   config: MySqlConfig;
   target: ReturnType<typeof targetOf>;
   rows<Row>(statement: string, values?: unknown[]): Promise<Row[]>;
-  /** Runs a statement that gives no rows, and gives how many it touched. */
+  /** Runs a statement without rows, and returns the number of affected rows. */
   run(statement: string, values?: unknown[]): Promise<number>;
   /**
-   * Runs `LOAD DATA LOCAL` with these bytes, whatever file the server asks for. Gives how many rows
-   * it took as they are: none where it warned.
+   * Runs `LOAD DATA LOCAL` with these bytes, whatever file the server requests. Returns the number
+   * of rows loaded unchanged: none if it warned.
    */
   load(statement: string, bytes: Buffer): Promise<number>;
-  /** The server takes `LOAD DATA LOCAL` within a transaction. */
+  /** True if the server accepts `LOAD DATA LOCAL` within a transaction. */
   can_load: boolean;
-  /** The rows of a query as they come, in bounded memory. */
+  /** Streams the rows of a query, in bounded memory. */
   stream<Row>(statement: string): AsyncIterable<Row>;
-  /** A value as a literal. */
+  /** Returns a value as a literal. */
   escape(value: string): string;
-  /** Bytes that one statement may have. */
+  /** Most bytes of one statement. */
   statement_bytes_max: number;
-  /** Ends the session; what is not committed is rolled back. */
+  /** Ends the session; uncommitted changes are rolled back. */
   close(): Promise<void>;
 };
 
 const connect_timeout_milliseconds = 30_000;
-/** For everything up to the answer to the first statements. */
+/** Covers everything up to the answer to the first statements. */
 const start_timeout_milliseconds = 60_000;
 const close_timeout_milliseconds = 5_000;
-/** Time for which an abandoned session may hold its locks if the server did not notice. */
+/** Time for which an abandoned session may hold its locks if the server does not notice. */
 const idle_seconds_max = 3_600;
 const lock_seconds_max = 60;
 
 /**
- * Backslashes escape in literals, wrong values are errors, instants are UTC, and a lock is waited
- * for a minute.
+ * Backslashes escape in literals, wrong values are errors, instants are UTC, and a lock wait lasts
+ * a minute.
  */
 const session_statement = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
   time_zone = '+00:00', autocommit = 1, lock_wait_timeout = ${lock_seconds_max},
@@ -66,7 +66,7 @@ const variables_statement = `SHOW VARIABLES WHERE Variable_name IN
   ('max_allowed_packet', 'local_infile', 'wsrep_on', 'version')`;
 
 /**
- * A cluster of Galera may commit in the middle of a load, and what only speaks like MySQL may do
+ * A Galera cluster may commit in the middle of a load, and a server that only imitates MySQL may do
  * anything.
  */
 function canLoad(variables: Map<string, string>): boolean {
@@ -81,9 +81,9 @@ type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: Ab
 
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
- * says otherwise; the address that was checked is the one that is used; the server gets no file of
- * ours, whatever it asks for; the session is open within 60 seconds or not at all; an aborted
- * signal ends it at once.
+ * says otherwise; the connection uses exactly the checked address; the server gets no file of ours,
+ * whatever it requests; the session opens within 60 seconds or not at all; aborting the signal ends
+ * it at once.
  */
 export async function connect(
   config: MySqlConfig,
@@ -116,8 +116,8 @@ async function open(
 ): Promise<Connection> {
   const mysql = await import('mysql2');
   const socket = way.newSocket();
-  // The name that the certificate is checked for where the host is an address: without it Node
-  // would check for `localhost`.
+  // The name for the certificate check if the host is an address: without it, Node would check for
+  // `localhost`.
   Object.assign(socket, { _host: config.host });
   socket.setNoDelay(true).setKeepAlive(true, 10_000);
   const words = hearFirst(socket);
@@ -175,7 +175,7 @@ function answerOf(client: Client, statement: string, values: unknown[] = []): Pr
   });
 }
 
-/** Larger packets may be more than the server takes. */
+/** Larger packets may exceed the server's limit. */
 const packet_bytes = 64 * 1024;
 
 function loaded(client: Client, sql: string, bytes: Buffer): Promise<ResultSetHeader> {
@@ -200,8 +200,8 @@ async function query<Row>(client: Client, statement: string, values?: unknown[])
 }
 
 /**
- * Rejects when what comes first is no packet of MySQL's, for whose end the client would wait. To be
- * called when everybody who reads the socket has begun to.
+ * Rejects if the first bytes are no packet of MySQL's, whose end the client would wait for. Call it
+ * after every other reader of the socket has started.
  */
 function misfitOf(socket: Socket): Promise<never> {
   return new Promise<never>((_resolve, reject) => {
@@ -226,7 +226,7 @@ function lossOf(client: Client, socket: Socket): Promise<never> {
   });
 }
 
-/** The ends of a call beside its answer, and the meaning of an answer beside itself. */
+/** The ends of a call apart from its answer, and the part of an answer outside its rows. */
 type Answering = {
   lost: Promise<never>;
   during<Result>(statement: () => Promise<Result>): Promise<Result>;
@@ -235,8 +235,7 @@ type Answering = {
 function answering(lost: Promise<never>, noteProgress: DestinationDeps['noteProgress']): Answering {
   return {
     lost,
-    // The loss first: what is asked of a lost connection is refused by the client with an error
-    // that says less.
+    // The loss first: on a lost connection, the client refuses a call with an error that says less.
     during: async (statement) => {
       const answer = await Promise.race([lost, statement()]);
       noteProgress?.();

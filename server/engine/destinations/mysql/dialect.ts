@@ -19,8 +19,8 @@ import {
 const own_table = 'ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 /**
- * Opens the words of MySQL in a session. Statements that create a table are called outside a
- * transaction, which they would end.
+ * Opens MySQL's dialect in a session. Statements that create a table run outside a transaction,
+ * which they would end.
  */
 export function mySqlDialect(connection: Connection): Dialect {
   const { target } = connection;
@@ -91,7 +91,7 @@ const sealing: Dialect['sealing'] = {
   instants: /^datetime\(6\)$/,
 };
 
-/** Opens a session that speaks it. */
+/** Opens a session with this dialect. */
 export async function openMySql(config: MySqlConfig, deps: DestinationDeps): Promise<Dialect> {
   return mySqlDialect(await connect(config, deps));
 }

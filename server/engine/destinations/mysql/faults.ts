@@ -21,7 +21,8 @@ const full = passing(
 );
 const read_only = passing(
   'read_only',
-  'The server takes no writes just now (%); it is a replica, in maintenance or set to read-only.',
+  'The server accepts no writes at the moment (%). It is a replica, in maintenance or set ' +
+    'to read-only.',
 );
 const limited = passing(
   'too_many_connections',
@@ -29,21 +30,21 @@ const limited = passing(
 );
 const not_given = lasting(
   'table_unsuitable',
-  'The table has a column that the export does not bring (%). Give it a default, let it be null, ' +
-    'or export to another table.',
+  'The table requires a column that the export does not have (%). Give it a default, let ' +
+    'it be null, or export to another table.',
 );
 const characters = ofRow(
   'value_refused',
-  'The table does not take a character (%). Convert it to the character set utf8mb4, or leave it ' +
-    'to be created by the export.',
+  'The table refuses a character (%). Convert it to the character set utf8mb4, or let the ' +
+    'export create the table.',
 );
 const not_mysql = lasting(
   'not_mysql',
-  'What answers at this host and port is not MySQL; check both.',
+  'The server at this host and port is not MySQL; check both.',
 );
 const other_server = lasting(
   'not_mysql',
-  'What answers at this host and port is not MySQL but %; check both.',
+  'The server at this host and port is not MySQL but %; check both.',
 );
 const unheard = passing(
   'connection_failed',
@@ -58,8 +59,8 @@ const closed_unheard = passing(
 );
 
 /**
- * By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for what the
- * server said.
+ * By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for the server's
+ * message.
  */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
@@ -101,7 +102,7 @@ const faults: Record<string, Fault> = {
     'Another delivery or session holds a lock on the table or on rows of it.',
   ),
   ER_LOCK_DEADLOCK: server_faults.conflict,
-  ER_LOCK_TABLE_FULL: passing('out_of_resources', 'The server is short of room for locks (%).'),
+  ER_LOCK_TABLE_FULL: passing('out_of_resources', 'The server lacks memory for locks (%).'),
   ER_OUT_OF_RESOURCES: server_faults.short,
   ER_OUTOFMEMORY: server_faults.short,
   ER_TRANS_CACHE_FULL: lasting(
@@ -146,24 +147,25 @@ const faults: Record<string, Fault> = {
 };
 
 /**
- * A fault of the server or the way to it as an error that says what to do; others stay as they are.
+ * Translates a fault of the server or its connection into an error that says what to do; others
+ * stay unchanged.
  */
 export function mySqlError(error: unknown): unknown {
   return explain(error, (known: Error & { code?: unknown; sqlState?: unknown }) => {
     const { code, sqlState, message } = known;
     const state = typeof sqlState === 'string' ? sqlState : undefined;
-    // The client has no name for some errors of MariaDB's: their SQLSTATE tells.
+    // The client has no name for some errors of MariaDB: their SQLSTATE identifies them.
     return faultOf(typeof code === 'string' ? code : '', state, message);
   });
 }
 
-/** An error of the server that is not named above is told apart by the class of its SQLSTATE. */
+/** The class of its SQLSTATE classifies a server's error that is not listed above. */
 function faultOf(code: string, sqlState: string | undefined, message: string): Fault | undefined {
-  // mysql2 puts its own code over that of TLS.
+  // mysql2 replaces the code of TLS by its own.
   if (code === 'HANDSHAKE_SSL_ERROR' && /certificate|altnames/i.test(message)) return unverified;
   if (code === 'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD' && message.startsWith('Incorrect string'))
     return characters;
-  // MariaDB has a number for it that is another error of MySQL's.
+  // MariaDB's number for it is another error of MySQL's.
   if (/account is locked/i.test(message)) return credentials;
   if (faults[code] !== undefined) return faults[code];
   if (sqlState === undefined) return undefined;

@@ -16,7 +16,7 @@ function lockName({ target }: Connection): string {
 }
 
 /**
- * Waits until no other session replaces the rows of the table, a minute at most, and keeps it so
+ * Waits at most a minute until no other session replaces the rows of the table, and keeps the lock
  * until `unlockReplacing` or the session's end.
  */
 export async function lockReplacing(connection: Connection): Promise<void> {
@@ -28,14 +28,14 @@ export async function lockReplacing(connection: Connection): Promise<void> {
   throw new RetryableError('locked', 'Another run replaces this table for more than a minute.');
 }
 
-/** Lets others replace the table. A lock that cannot be released goes with the session. */
+/** Lets others replace the table. A lock that cannot be released ends with the session. */
 export async function unlockReplacing(connection: Connection): Promise<void> {
   await connection.run('DO RELEASE_LOCK(?)', [lockName(connection)]).catch(() => undefined);
 }
 
 /**
- * Refuses a table that foreign keys point to, which InnoDB checks with each row that is deleted,
- * also for rows that come again in the same transaction.
+ * Refuses a table that foreign keys refer to: InnoDB checks them for each deleted row, even if the
+ * row comes again in the same transaction.
  */
 async function requireUnreferenced(connection: Connection): Promise<void> {
   const { config, target } = connection;
@@ -54,8 +54,8 @@ async function requireUnreferenced(connection: Connection): Promise<void> {
 }
 
 /**
- * The steps that show a delivery: beside the rows of the table, or in the place of them. `lock`
- * waits for other sessions, outside of the transaction, which it opens again.
+ * Returns the steps that show a delivery: in addition to the rows of the table, or in place of
+ * them. `lock` waits for other sessions outside the transaction, and then opens it again.
  */
 export function showing(
   dialect: Dialect,

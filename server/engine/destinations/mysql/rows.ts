@@ -4,10 +4,10 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column } from '../../model/models/column.ts';
 import { fieldText, lineBatches } from '../sql_tables/tab_separated.ts';
 
-/** Rows as the text between `VALUES` and the end of an INSERT, and how many they are. */
+/** Rows as the text between `VALUES` and the end of an INSERT, and their number. */
 export type ValueList = { text: string; records: number };
 
-/** Bounds of a list of values: bytes of the text, and of one row. */
+/** Limits of a list of values: bytes of the text, and of one row. */
 export type ValueLimits = { bytes: number; row_bytes: number };
 
 /**
@@ -17,10 +17,10 @@ export type ValueLimits = { bytes: number; row_bytes: number };
 export type ValueForm = { escape: (value: string) => string; before: string };
 
 /**
- * Turns ClickHouse's tab-separated text into lists of values, in order; each holds one row at least
- * and no more bytes than the limit unless it holds one row alone. Memory is that of one list.
- * Rejects with the error of the stream, and with NonRetryableError `limit_exceeded` for a row that
- * the server could not take.
+ * Converts ClickHouse's tab-separated text into lists of values, in order. Each has at least one
+ * row, and only a single row may exceed the limit of bytes. Memory holds one list. Rejects with the
+ * error of the stream, and with NonRetryableError `limit_exceeded` for a row above the server's
+ * limit.
  */
 export async function* valueLists(
   columns: Column[],
@@ -50,14 +50,14 @@ export async function* valueLists(
 }
 
 /**
- * Whole lines of the text in pieces of about so many bytes, in order. A longer line is a piece of
- * its own, with those before it. The text's own pieces are given back.
+ * Yields whole lines of the text in pieces of about this many bytes, in order. A longer line ends
+ * its piece. Returns the text's own pieces to their pool.
  */
 export async function* lineChunks(bytes: Readable, chunk_bytes: number): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let held = 0;
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
-    // A copy: the block that the chunk lies in is used again.
+    // A copy: the block of the chunk is reused.
     parts.push(Buffer.from(chunk));
     giveBack(chunk);
     held += chunk.length;
@@ -80,7 +80,9 @@ export function lineCount(text: Buffer): number {
   return lines;
 }
 
-/** Finds the one escape that `LOAD DATA` reads as another character, that of a form feed. */
+/**
+ * Returns true for the one escape that `LOAD DATA` reads as another character, that of a form feed.
+ */
 export function hasFormFeed(text: Buffer): boolean {
   for (let at = text.indexOf('\\f'); at !== -1; at = text.indexOf('\\f', at + 2)) {
     let from = at;
@@ -102,8 +104,8 @@ function tooLarge(size: number): NonRetryableError {
 }
 
 /**
- * Characters that a literal of MySQL reads differently from a field of ours: a quote, and a
- * backslash before any character but these, or at the end. All other text stays unchanged.
+ * Characters that a MySQL literal reads differently from our field: a quote, and a backslash before
+ * any character except these, or at the end. All other text stays unchanged.
  */
 const differs = /'|\\(?![bnrt0\\"])/;
 

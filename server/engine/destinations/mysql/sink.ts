@@ -29,7 +29,7 @@ import { lockReplacing, showing, unlockReplacing } from './replace.ts';
 import { columnList, insertStatement } from './table.ts';
 
 /**
- * One attempt at a delivery. `is_open` is true while a transaction is, and `is_loading` until the
+ * One attempt at a delivery. `is_open` is true during a transaction, and `is_loading` until the
  * server first warns of a load.
  */
 type Session = {
@@ -44,13 +44,13 @@ type Session = {
 const lock_seconds_max = 60;
 /** Larger statements are not faster. */
 const statement_bytes = 1_000_000;
-/** Bytes of one load; as many are written again if the server warns. */
+/** Bytes of one load, which are written again if the server warns. */
 const load_bytes = 4_000_000;
 /** For the statement around a row. */
 const overhead_bytes = 64_000;
 
 /**
- * Opens an attempt at a delivery. It works only while it holds the delivery's named lock, which
+ * Opens an attempt at a delivery. It only works while it holds the delivery's named lock, which
  * separates a dead worker's attempt from ours: the later holder sees the receipt that the earlier
  * one committed. Creating, renaming or dropping a table ends a transaction of MySQL, so it happens
  * before or after one.
@@ -132,8 +132,8 @@ async function isThere(
 }
 
 /**
- * Judges the error of a COMMIT: of an error of the server the session goes on and holds the named
- * lock, so the receipt can be read back; a server that cut the session off has answered nothing.
+ * Judges the error of a COMMIT: after an error of the server, the session continues and holds the
+ * named lock, so the receipt can be read back; a server that cut the session off has not answered.
  */
 function answerOfCommit(error: unknown): CommitAnswer {
   const { code, sqlState } = error as { code?: unknown; sqlState?: unknown };
@@ -146,14 +146,14 @@ function answerOfCommit(error: unknown): CommitAnswer {
 async function letGo(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
   await session.connection.run(statement);
   session.is_open = false;
-  // A lock that cannot be released goes with the session; what was committed stays.
+  // A lock that cannot be released ends with the session; committed changes stay.
   await session.connection.run('DO RELEASE_LOCK(?)', [lockName(session)]).catch(() => undefined);
   if (isGeneration(session.delivery)) await unlockReplacing(session.connection);
 }
 
 /**
- * The transaction that is opened again afterwards has read the table, which keeps its columns as
- * they are; another session's lock on it is waited for here, a minute at most.
+ * The transaction that is opened afterwards has read the table, which fixes its columns; here it
+ * waits at most a minute for another session's lock on it.
  */
 async function outsideTransaction<Result>(
   session: Session,
@@ -170,8 +170,8 @@ async function outsideTransaction<Result>(
 }
 
 /**
- * The SQL before and behind the rows of an INSERT, the beginning of each row, and for rows that may
- * be loaded, the table and the SQL behind its columns.
+ * The SQL before and after the rows of an INSERT, the beginning of each row, and for rows that may
+ * be loaded, the table and the SQL after its columns.
  */
 type Into = {
   before: string;
@@ -199,9 +199,9 @@ async function writeRows(
 }
 
 /**
- * Loads the lines, which spares the server the reading of SQL. For a load, a wrong value is only a
- * warning. So after any warning or error none of the lines is there, and this gives false: an
- * INSERT of the same lines then says what is wrong.
+ * Loads the lines, which saves the server the parsing of SQL. In a load, a wrong value only causes
+ * a warning. So after any warning or error, it removes the lines and returns false: an INSERT of
+ * the same lines then reports the fault.
  */
 async function loadRows(
   session: Session,

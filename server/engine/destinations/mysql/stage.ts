@@ -19,10 +19,10 @@ import { columnList, insertStatement } from './table.ts';
 
 /**
  * The stage of one attempt: a table beside the target, in which finished slices outlive the
- * attempt. Its rows carry the number of their write, and a write is one transaction, so as many
- * rows as were written are all rows or none. Its name is the attempt's own: the next attempt
- * renames it, which is the fence against the earlier one. All functions here work under the
- * delivery's lock; those that say so outside a transaction, which MySQL would end.
+ * attempt. Its rows have the number of their write, and a write is one transaction, so it is either
+ * complete or absent. Its name is the attempt's own: the next attempt renames it, which fences off
+ * the earlier one. All functions here work under the delivery's lock; some must run outside a
+ * transaction, which MySQL would end.
  */
 export type Stage = {
   connection: Connection;
@@ -30,15 +30,15 @@ export type Stage = {
   table: string;
 };
 
-/** The stage of this attempt, whether it is there or not. */
+/** Returns the stage of this attempt, whether or not it exists. */
 export function stageOf(connection: Connection, delivery: Delivery): Stage {
   return { connection, delivery, table: stageName(delivery) };
 }
 
 /**
- * Renames what an earlier attempt has staged, and gives those of the outcomes that are there and
- * whole; every other stage of the delivery is removed. From here on the earlier attempt can stage
- * nothing more. To be called outside a transaction.
+ * Renames an earlier attempt's stage, returns the outcomes that it contains completely, and removes
+ * every other stage of the delivery. From here on, the earlier attempt can stage nothing. Call it
+ * outside a transaction.
  */
 export async function takeStageOver(
   stage: Stage,
@@ -55,20 +55,20 @@ export async function takeStageOver(
 }
 
 /**
- * Creates the stage with the target's own types, so that a value that does not fit is refused when
- * it is staged. False where the user may not create, rename and drop tables; then there is none. To
- * be called outside a transaction.
+ * Creates the stage with the target's own types, so that it refuses a value that does not fit.
+ * False, without a stage, if the user may not create, rename and drop tables. Call it outside a
+ * transaction.
  */
 export async function createStage(stage: Stage): Promise<boolean> {
   const { connection } = stage;
   const name = inDatabase(stage.connection.config, stage.table);
   const isAllowed = await unlessDenied(async () => {
-    // The right to drop is asked for whether the table is there or not, and before it is created.
+    // Checks the right to drop, with or without a table, before the table is created.
     await connection.run(`DROP TABLE IF EXISTS ${name}`);
     await connection.run(await stageStatement(stage));
   });
   if (!isAllowed) return false;
-  // A comment needs the right to alter, as a new name will.
+  // A comment needs the right to alter, like the later renaming.
   if (
     await unlessDenied(() =>
       connection.run(
@@ -83,8 +83,8 @@ export async function createStage(stage: Stage): Promise<boolean> {
 }
 
 /**
- * Written out, because servers with GTIDs refused a table created from a SELECT for long; with a
- * primary key, for servers that demand one.
+ * Written out, because servers with GTIDs long refused CREATE TABLE ... SELECT; with a primary key,
+ * because some servers require one.
  */
 async function stageStatement(stage: Stage): Promise<string> {
   const { connection, delivery } = stage;
@@ -118,7 +118,7 @@ async function stageStatement(stage: Stage): Promise<string> {
 
 /**
  * Inserts the rows of a slice in the open transaction, with the function that sends lists of
- * values. Throws `slice_lost` when another attempt has taken the stage over.
+ * values. Throws `slice_lost` if another attempt has claimed the stage.
  */
 export async function stageSlice(
   stage: Stage,
@@ -140,8 +140,8 @@ export async function stageSlice(
 }
 
 /**
- * Moves the rows of the slices into the target, in the open transaction. Throws `slice_lost` when
- * another attempt has taken the stage over, and `count_mismatch`.
+ * Moves the rows of the slices into the target, in the open transaction. Throws `slice_lost` if
+ * another attempt has claimed the stage, and `count_mismatch`.
  */
 export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise<void> {
   const { connection, delivery } = stage;
@@ -161,8 +161,8 @@ export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise
 }
 
 /**
- * Removes all stages of the delivery, whoever created them, but for the kept one. To be called
- * outside a transaction.
+ * Removes all stages of the delivery, of any attempt, except the one to keep. Call it outside a
+ * transaction.
  */
 export async function dropStages(stage: Stage, kept?: string): Promise<void> {
   for (const table of await listStages(stage))
@@ -190,10 +190,7 @@ async function countWrites(stage: Stage, table: string): Promise<Map<number, num
   return new Map(rows.map(({ number, records }) => [number, records]));
 }
 
-/**
- * False where the right has been taken away since the stage was created: then its rows are written
- * again.
- */
+/** False if the right was revoked after the stage was created: its rows are then written again. */
 function renamed({ connection, table }: Stage, from: string): Promise<boolean> {
   const [now, then] = [from, table].map((name) => inDatabase(connection.config, name));
   return unlessDenied(() => connection.run(`RENAME TABLE ${now} TO ${then}`));

@@ -9,8 +9,8 @@ import { quoted } from './config.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * JSON is kept as text: MySQL's own JSON type rounds numbers, and refuses some, which would stop an
- * export for one event.
+ * JSON stays text: MySQL's own JSON type rounds numbers, and refuses some, which would stop an
+ * export because of one event.
  */
 const types: Record<ColumnType, string> = {
   uuid: 'char(36)',
@@ -24,12 +24,12 @@ const types: Record<ColumnType, string> = {
   boolean: 'boolean',
 };
 
-/** The type of a column of a table that the export creates. */
+/** Returns the type of a column of a table that the export creates. */
 export function typeOf({ type }: Column): string {
   return types[type];
 }
 
-/** Types that hold every value of a typed column whole. */
+/** Types that store every value of a typed column completely. */
 export const whole_types: Record<ColumnType, RegExp> = {
   uuid: /^char\(36\)$/,
   text: /^longtext$/,
@@ -52,20 +52,20 @@ function keyTextType(key: Column[]): string {
 }
 
 /**
- * Collations that tell every two texts apart, also by blanks at their ends, of MySQL and of
- * MariaDB; the last one is everywhere and does not see such blanks.
+ * Collations of MySQL and MariaDB that distinguish every two texts, also by trailing blanks; the
+ * last one exists everywhere and ignores such blanks.
  */
 const exact_collations = ['utf8mb4_0900_bin', 'utf8mb4_nopad_bin', 'utf8mb4_bin'];
 
 /**
- * Two less than a table can have: the stage has two more, for the number of the row and that of its
+ * Two less than the table's limit: the stage adds two, for the number of the row and that of its
  * write.
  */
 const columns_max = 1_015;
 
 /**
- * Lists the columns of a query that MySQL cannot take. Its names have no letter case, no characters
- * beyond U+FFFF and no blank at the end.
+ * Lists the columns of a query that MySQL cannot store. Its names ignore case, and have no
+ * characters beyond U+FFFF and no trailing blank.
  */
 export function mySqlColumnFaults(columns: Column[]): string[] {
   const faults: string[] = [];
@@ -77,10 +77,7 @@ export function mySqlColumnFaults(columns: Column[]): string[] {
           `column \`${name}\` another alias.`,
       );
     if (names.has(name.toLowerCase()))
-      faults.push(
-        `MySQL does not tell upper from lower case in names: give the column \`${name}\` ` +
-          'another alias.',
-      );
+      faults.push(`MySQL ignores case in names: give the column \`${name}\` another alias.`);
     names.add(name.toLowerCase());
   }
   return columns.length > columns_max
@@ -88,7 +85,7 @@ export function mySqlColumnFaults(columns: Column[]): string[] {
     : faults;
 }
 
-/** The statement that creates the table of an export, with a primary key to merge rows by. */
+/** Returns the statement that creates the table of an export, with a primary key for merges. */
 export async function tableStatement(
   connection: Connection,
   target: string,
@@ -113,8 +110,8 @@ export async function tableStatement(
 }
 
 /**
- * Finds the columns of a table or view in the database of the config, or undefined. Required values
- * may come from a trigger that users need not see: the server reports them at the first row.
+ * Finds the columns of a table or view in the database of the config, or undefined. A trigger that
+ * users need not see may set required values: the server reports missing ones at the first row.
  */
 export async function findColumns(
   connection: Connection,
@@ -138,16 +135,15 @@ export async function findColumns(
 }
 
 /**
- * Refuses a table that cannot take the export: columns that are missing or that no row fits, and
- * for merged rows a table without a unique index on their key, or with another one. Gives a warning
- * where a column changes values.
+ * Refuses an unsuitable table: with missing or unfit columns, or for merged rows without a unique
+ * index on exactly their key. Returns a warning if a column changes values.
  */
 export async function checkTable(
   connection: Connection,
   layout: Layout,
   found: FoundColumn[],
 ): Promise<string | undefined> {
-  // Names of columns have no letter case in MySQL.
+  // Column names ignore case in MySQL.
   const warning = requireFitting(connection.target.name, layout.columns, found, {
     typeOf,
     folds_case: true,
@@ -161,7 +157,7 @@ export async function checkTable(
   return warning;
 }
 
-/** Refuses a table of another engine, which knows no transactions. */
+/** Refuses a table of another engine, which has no transactions. */
 export async function requireInnoDb(connection: Connection, table: string): Promise<void> {
   const [found] = await connection.rows<{ engine: string | null }>(
     'SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ' +
@@ -185,7 +181,7 @@ type UniqueColumn = {
   never_repeats: number;
 };
 
-/** The columns of the table's unique indexes. */
+/** Returns the columns of the table's unique indexes. */
 function uniqueColumns({ rows, config, target }: Connection): Promise<UniqueColumn[]> {
   return rows<UniqueColumn>(
     `SELECT s.INDEX_NAME AS index_name, s.COLUMN_NAME AS name, c.COLLATION_NAME AS collation,
@@ -202,8 +198,8 @@ function uniqueColumns({ rows, config, target }: Connection): Promise<UniqueColu
 }
 
 /**
- * ON DUPLICATE KEY goes by all unique indexes: by one that is not the key, or that holds different
- * texts for equal, a row would take the place of another one.
+ * ON DUPLICATE KEY applies to all unique indexes: by one that is not the key, or that treats
+ * different texts as equal, a row would replace another one.
  */
 async function checkKey(
   connection: Connection,
@@ -258,12 +254,12 @@ async function checkKey(
 }
 
 /**
- * Returns the text before and after the rows in the INSERT that shows them. A merged row takes the
- * place of the one that is there only if it is greater; otherwise the server writes nothing.
+ * Returns the text before and after the rows in the INSERT that shows them. A merged row only
+ * replaces the existing one if it is greater; otherwise the server writes nothing.
  */
 export function insertStatement(target: string, layout: Layout): { before: string; after: string } {
   const before = `INSERT INTO ${target} (${columnList(layout.columns)}) `;
-  // With the table's name: where the rows come from a stage, its columns are called the same.
+  // With the table's name: in an INSERT from a stage, its columns have the same names.
   const there = (name: string) => `${target}.${quoted(name)}`;
   const came = (name: string) => `VALUES(${quoted(name)})`;
   const merge = mergeWords(layout, { came, there, tie }, quoted);
@@ -271,8 +267,8 @@ export function insertStatement(target: string, layout: Layout): { before: strin
   const key = there(merge.key[0]!);
   if (merge.changed.length === 0)
     return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };
-  // Assignments are made from left to right, and later ones would see the new versions: so the
-  // answer is found once, first.
+  // Assignments run from left to right, and later ones would see the new versions: so the
+  // comparison runs once, first.
   const first = `${key} = IF(@sluice_is_newer := (${merge.newer}), ${key}, ${key})`;
   const others = merge.changed.map(
     (name) => `${there(name)} = IF(@sluice_is_newer, ${came(name)}, ${there(name)})`,
@@ -282,13 +278,13 @@ export function insertStatement(target: string, layout: Layout): { before: strin
 
 const no_digest = '0'.repeat(64);
 
-/** Digests of one length, because a collation may hold different texts for equal. */
+/** Digests of one length, because a collation may treat different texts as equal. */
 function tie(names: string[], value: (name: string) => string): string {
   const digests = names.map((name) => `COALESCE(SHA2(${value(name)}, 256), '${no_digest}')`);
   return `CONCAT(${digests.join(', ')})`;
 }
 
-/** The names of columns as SQL lists them. */
+/** Returns the column names as a SQL list. */
 export function columnList(columns: Column[]): string {
   return columns.map(({ name }) => quoted(name)).join(', ');
 }

@@ -8,7 +8,7 @@ const config = Type.Object(
   { additionalProperties: false },
 );
 
-/** Reads every row, counts it and forgets it: for trying out schedules, queries and speed. */
+/** Reads every row, counts it and discards it: for trying schedules, queries and speed. */
 export const noop: DestinationDefinition<typeof config> = {
   type: 'NoOp',
   label: 'Nowhere',
@@ -29,7 +29,7 @@ export const noop: DestinationDefinition<typeof config> = {
     },
   ],
   verify: async () => [],
-  // A destination that keeps no rows cannot hold one twice.
+  // A destination without rows cannot have one twice.
   receipts: async function* () {},
 };
 

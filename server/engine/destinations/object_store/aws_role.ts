@@ -9,7 +9,7 @@ import { violation } from '../../model/destination/violation.ts';
 import { textOf } from './config_rules.ts';
 import type { S3Place } from './s3_place.ts';
 
-/** The keys of a config that name a role to assume, for a schema. */
+/** The keys of a config for a role to assume, for a schema. */
 export const role_keys = {
   aws_role_arn: optionalText(
     2048,
@@ -29,15 +29,16 @@ type RoleConfig = Pick<
 >;
 
 /**
- * The external id of an organization. A role that trusts this server says by it which organization
- * may have it: another one has another id, and cannot choose it. It is no secret.
+ * Returns the external id of an organization. A role that trusts this server requires it to
+ * restrict access to one organization: another one has another id, and cannot choose it. It is no
+ * secret.
  */
 export function externalIdOf(organization_id: string): string {
   return `sluice-${organization_id}`;
 }
 
 /**
- * Returns true if the config names no credentials and relies on those of the server's environment.
+ * Returns true if the config has no credentials and relies on those of the server's environment.
  */
 export function isWithoutKey(config: RoleConfig): boolean {
   return (
@@ -57,7 +58,7 @@ const no_roles =
 
 const role_arn = /^arn:aws[a-z-]*:iam::[0-9]{12}:role\/[\w+=,.@/-]+$/;
 
-/** Violations of the keys of a role. */
+/** Checks the keys of a role. */
 export function roleViolations(config: RoleConfig, rules: OperatorRules): ConfigViolation[] {
   const role = textOf(config.aws_role_arn);
   const external_id = textOf(config.aws_external_id);
@@ -97,8 +98,8 @@ function serversRoleViolations(
 }
 
 /**
- * The bucket of a config as this server opens it. Throws where the operator has changed their mind
- * since the config was checked.
+ * Returns the bucket of a config as this server opens it. Throws if the operator has changed the
+ * setting since the config was checked.
  */
 export function placeOf<Place extends S3Place>(
   place: Place,

@@ -3,15 +3,14 @@ import type { ConfigViolation } from '../../model/destination/destination.ts';
 import { violation } from '../../model/destination/violation.ts';
 
 /**
- * Violations of a prefix that becomes a part of an address, where the parts `.` and `..` would lead
- * to another place.
+ * Checks a prefix that becomes a part of a URL, in which `.` and `..` would lead to another place.
  */
 export function dotViolations(prefix: string): ConfigViolation[] {
   if (!prefix.split('/').some((part) => part === '.' || part === '..')) return [];
   return [violation('prefix', 'The prefix must not hold the parts "." or "..".')];
 }
 
-/** Violations of an `endpoint_url`; undefined is none. */
+/** Checks an `endpoint_url`; undefined counts as absent. */
 export function endpointViolations(endpoint: string | undefined): ConfigViolation[] {
   if (endpoint === undefined || isPlainBase(endpoint)) return [];
   return [
@@ -22,12 +21,12 @@ export function endpointViolations(endpoint: string | undefined): ConfigViolatio
   ];
 }
 
-/** An optional text of a config, or undefined where it is absent, null or empty. */
+/** Returns an optional text of a config, or undefined if it is absent, null or empty. */
 export function textOf(value: string | null | undefined): string | undefined {
   return value === undefined || value === null || value === '' ? undefined : value;
 }
 
-/** The fields of a config that address a bucket. */
+/** The fields of a config that identify a bucket. */
 type BucketPlace = {
   bucket_name: string;
   region: string;
@@ -36,8 +35,8 @@ type BucketPlace = {
 };
 
 /**
- * Violations of the name of a bucket and of its region. AWS, and another store where it is asked
- * for, has the name as a part of the host name, which allows less than a path.
+ * Checks the name of a bucket and its region. AWS, and other stores on request, use the name as a
+ * part of the host name, which allows less than a path.
  */
 export function bucketViolations(place: BucketPlace): ConfigViolation[] {
   const found: ConfigViolation[] = [];

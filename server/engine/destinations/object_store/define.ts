@@ -32,8 +32,8 @@ import { openObjectSink } from './sink.ts';
 import { uploadWhole } from './upload.ts';
 
 /**
- * The definition of one kind of object store. `openStore` makes no request yet; it throws explained
- * errors.
+ * The definition of one kind of object store. `openStore` makes no request yet; its errors tell the
+ * user what to do.
  */
 type ObjectStoreType<Schema extends TObject> = Pick<
   DestinationDefinition<Schema>,
@@ -52,8 +52,8 @@ type ObjectStoreType<Schema extends TObject> = Pick<
 };
 
 /**
- * The destination of a kind of object store. Guarantee: all kinds name, encode, commit, check and
- * verify in the same way and differ only in their store. The schema has `prefix` and the
+ * Defines the destination of a kind of object store. Guarantee: all kinds name, encode, commit,
+ * check and verify in the same way and differ only in their store. The schema has `prefix` and the
  * `placed_file_keys`.
  */
 export function defineObjectStore<Schema extends TObject>({
@@ -64,7 +64,7 @@ export function defineObjectStore<Schema extends TObject>({
     fileStoreOf(await openStore(config, deps));
   return {
     ...definition,
-    // The stores of the great providers need no such bound; one at an endpoint of its own may.
+    // The stores of the large providers need no such bound; one at a custom endpoint may.
     host: (config) => urlHost((config as { endpoint_url?: unknown }).endpoint_url),
     column_set: 'files',
     erases: 'anew',
@@ -106,7 +106,10 @@ export function defineObjectStore<Schema extends TObject>({
   };
 }
 
-/** Returns the small files of a store, for tables: written in one step, with explained errors. */
+/**
+ * Returns the small files of a store, for tables: written in one step, with errors that tell the
+ * user what to do.
+ */
 export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFiles> {
   const store = await opening;
   return {
@@ -125,7 +128,7 @@ export async function smallFiles(opening: Promise<ObjectStore>): Promise<SmallFi
   };
 }
 
-/** The store as a comparison reads it. */
+/** Returns the store in the form that a comparison reads. */
 function fileStoreOf(store: ObjectStore): FileStore {
   return {
     read: reading(store),
@@ -144,7 +147,7 @@ const listed = (store: ObjectStore, folder: string, options: ListOptions) =>
 
 const belowOf = (folder: string) => (folder === '' ? '' : `${folder}/`);
 
-/** Gives what is given, and throws what the store makes of its errors. */
+/** Yields the items, and throws errors translated by the store. */
 async function* explained<Item>(
   store: ObjectStore,
   given: AsyncIterable<Item>,
@@ -156,7 +159,7 @@ async function* explained<Item>(
   }
 }
 
-/** The compiler cannot see into the values of a schema that is not known yet. */
+/** The compiler cannot check the values of a generic schema. */
 function filesOf(config: unknown): FileConfig {
   return config as FileConfig;
 }
@@ -206,7 +209,7 @@ async function check(
     return 'The bucket exists.';
   };
   const steps = [
-    // Keys that a catalog hands out reach a folder, and may not ask for the bucket.
+    // A catalog's credentials reach a folder, and may not query the bucket.
     ...('aws_session_token' in config ? [] : [{ name: 'Reach the bucket', run: reach }]),
     { name: 'Write an object', run: write },
     { name: 'Read it back', run: read },

@@ -21,7 +21,7 @@ const no_tls = lasting(
 );
 const not_http = passing(
   'unexpected_answer',
-  'What answers at the address of the store does not speak HTTP; check endpoint_url.',
+  'The server at the address of the store does not speak HTTP; check endpoint_url.',
 );
 const certificate = lasting(
   'tls_not_verified',
@@ -29,13 +29,13 @@ const certificate = lasting(
     'another host. Install a right one.',
 );
 
-/** The fault of a store that asks for fewer requests. */
+/** The fault of a store that throttles requests. */
 export const throttled = passing(
   'throttled',
-  'The store asks for fewer requests; the run continues by itself.',
+  'The store asks for fewer requests; the run continues automatically.',
 );
 
-/** Faults of the way to a store, by the code or name that Node.js and the clients give them. */
+/** Faults of the connection to a store, by the code or name of Node.js and the clients. */
 const connection_faults: Record<string, Fault> = {
   AbortError: broken,
   TimeoutError: broken,
@@ -57,25 +57,25 @@ const connection_faults: Record<string, Fault> = {
 const refused = lasting('request_refused', 'The store refused the request (%).');
 const store_fault = passing('store_fault', 'The store reported an internal error (%).');
 
-/** The fault of bytes that did not arrive as they were sent. */
+/** The fault of bytes that were damaged on their way. */
 export const damaged = passing(
   'connection_lost',
   'Bytes were lost or changed on the way to the store (%); they are sent again.',
 );
 
 /**
- * The facts of a client's error: names and codes, the most telling first, the HTTP status, if the
- * store gave one, and the store's words: '' without any.
+ * The facts of a client's error: names and codes, the most specific first, the HTTP status, if any,
+ * and the store's message, or ''.
  */
 export type ErrorFacts = { names: string[]; status: number | undefined; said: string };
 
-/** A store's own faults: by name or code, and by HTTP status if no name tells. */
+/** A store's own faults: by name or code, and by HTTP status if no name matches. */
 export type FaultTable = { by_name: Record<string, Fault>; by_status: Record<number, Fault> };
 
 /**
- * An error of a store's client as one that says what to do. The store's own names come first, then
- * those of the connection, then the status; an error that none of them fits, above all the
- * source's, is given back as it is. The client's error is the cause.
+ * Translates an error of a store's client into one that says what to do. The store's own names come
+ * first, then those of the connection, then the status; an error without a match (mostly the
+ * source's) is returned unchanged. The client's error is the cause.
  */
 export function explainFault(
   error: unknown,
@@ -106,7 +106,7 @@ function faultOfStatus(
   return faults[status] ?? (status === 429 ? throttled : status >= 500 ? store_fault : refused);
 }
 
-/** Runs `work` and throws what the store makes of its errors. */
+/** Runs `work` and throws its errors translated by the store. */
 export function withStoreFaults<Result>(
   { faults }: ObjectStore,
   work: () => Promise<Result>,
@@ -114,10 +114,7 @@ export function withStoreFaults<Result>(
   return withFaults((error) => faults.explain(error), work);
 }
 
-/**
- * The error of an answer that says success and has not what a store answers, as a page of the web
- * has it.
- */
+/** Returns the error for a successful answer without the store's content, such as a web page. */
 export function strangeAnswerError(lacking: string): RetryableError {
   return new RetryableError(
     'unexpected_answer',

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 
-/** True for a whole RSA key in PEM, as service accounts have. */
+/** Returns true for a complete RSA key in PEM, as service accounts have. */
 export function isRsaKey(pem: string): boolean {
   try {
     return createPrivateKey(pem).asymmetricKeyType === 'rsa';

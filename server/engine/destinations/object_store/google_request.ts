@@ -2,7 +2,7 @@ import type { JWTOptions } from 'google-auth-library';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
 
-/** A service account, its private key in PEM, and where it asks for tokens, if not at Google. */
+/** A service account, its private key in PEM, and its token endpoint if it is not Google's. */
 export type GoogleAccount = {
   client_email: string;
   private_key: string;
@@ -10,18 +10,18 @@ export type GoogleAccount = {
   token_uri?: string;
 };
 
-/** One request to Google. `body` is sent as it is. */
+/** One request to Google. `body` is sent unchanged. */
 export type GoogleRequest = {
   method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   url: string;
   headers?: Record<string, string>;
   body?: Buffer | string;
   signal: AbortSignal;
-  /** Bounds one try; two minutes when absent. */
+  /** Limit of one try; by default two minutes. */
   timeout_milliseconds?: number;
   /** Number of tries before the fault is thrown; three by default. */
   tries?: number;
-  /** Statuses that are an answer; 200 to 299 by default. */
+  /** Returns true for statuses that are an answer; by default 200 to 299. */
   validateStatus?: (status: number) => boolean;
 };
 
@@ -29,8 +29,8 @@ export type GoogleRequest = {
 export type GoogleAnswer<Data> = { status: number; data: Data; headers: Headers };
 
 /**
- * Sends a request as an account. After the last try it throws the library's own error. The time of
- * a `stream` is bounded only while nothing comes.
+ * Sends a request as an account. After the last try, it throws the library's own error. For a
+ * `stream`, only the time without bytes is bounded.
  */
 export type GoogleSender = <Data>(
   request: GoogleRequest,
@@ -38,8 +38,8 @@ export type GoogleSender = <Data>(
 ) => Promise<GoogleAnswer<Data>>;
 
 /**
- * Opens a sender of the official library, which signs in over the outbound guard. The token is
- * asked for when the first request needs it, and kept while it is valid; `signal` ends that too.
+ * Opens a sender of the official library, which authenticates through the outbound guard. The token
+ * is requested with the first request, and reused while it is valid; `signal` ends that too.
  */
 export async function openGoogleSender(
   { client_email, private_key, private_key_id, token_uri = library_token_uri }: GoogleAccount,
@@ -53,9 +53,9 @@ export async function openGoogleSender(
     key: private_key,
     ...(private_key_id === undefined ? {} : { keyId: private_key_id }),
     scopes,
-    // The claim names the service that the token is asked of.
+    // The claim names the token service.
     additionalClaims: { aud: token_uri },
-    // The types ask for the global fetch, of which the library uses no more than this.
+    // The types require the global fetch, of which the library only uses this.
     transporterOptions: {
       fetchImplementation: guardedFetch(outbound, signal, token_uri),
     } as unknown as JWTOptions['transporterOptions'],
@@ -73,15 +73,15 @@ export async function openGoogleSender(
     });
 }
 
-/** The address that the library always asks for a token. */
+/** The URL from which the library always requests a token. */
 const library_token_uri = 'https://oauth2.googleapis.com/token';
 
 /** The options of the guard's `fetch`. */
 type FetchOptions = NonNullable<Parameters<Outbound['fetch']>[1]>;
 
 /**
- * A `fetch` for Google's library, as far as it uses one: every request passes the outbound guard,
- * is bounded in time, and ends with the signal. Tokens are asked for at `token_uri`.
+ * Returns a `fetch` for Google's library, as far as it needs one: every request passes the outbound
+ * guard, has a time limit, and ends with the signal. Tokens are requested at `token_uri`.
  */
 function guardedFetch(outbound: Outbound, signal: AbortSignal, token_uri: string) {
   return (
@@ -101,8 +101,8 @@ function guardedFetch(outbound: Outbound, signal: AbortSignal, token_uri: string
 }
 
 /**
- * A body as Google's library is given it. Not as a Buffer: of a request that fails it looks at
- * every byte of one, several times.
+ * Returns a body for Google's library. Not as a Buffer: after a failed request, it checks every
+ * byte of one, several times.
  */
 function dataOf(body: Buffer | string | undefined): ArrayBuffer | string | undefined {
   return typeof body === 'string' || body === undefined ? body : new Uint8Array(body).buffer;

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 
-/** A part of an upload that the store has; `etag` is what the store itself knows the part by. */
+/** A stored part of an upload; `etag` is the store's own identifier of the part. */
 export type Part = { number: number; etag: string };
 
-/** An upload by the names that a store knows it by. */
+/** An upload by its identifiers in the store. */
 export type OpenUpload = { key: string; upload_id: string };
 
 /**
@@ -15,59 +15,60 @@ export type UploadFacts = { mark: string; content_type: string };
 /** Rules for reading a store's errors. */
 export type StoreFaults = {
   /**
-   * A fault of the store or of the way to it as an error that says what to do; every other error,
-   * above all the source's, is given back as it is.
+   * Translates a fault of the store or its connection into an error that says what to do; every
+   * other error (mostly the source's) is returned unchanged.
    */
   explain(error: unknown): unknown;
   /**
-   * True when the key has no right to the request or the store does not know it: nothing that a
-   * delivery depends on, where it only looks back or tidies up.
+   * Returns true if the key has no right to the request or the store does not support it: a
+   * delivery does not depend on reads back and clean-up.
    */
   isUnavailable(error: unknown): boolean;
 };
 
 /**
  * The operations of a destination of objects in one bucket or container. Errors are the client's
- * own until `faults` has explained them; every call, and the stream of `read`, ends when the signal
- * is aborted with which the store was opened. Guarantee: an upload stays invisible until it is
- * completed.
+ * own until `faults` has translated them; every call, and the stream of `read`, ends when the
+ * store's signal aborts. Guarantee: an upload stays invisible until it is completed.
  */
 export type ObjectStore = {
   faults: StoreFaults;
-  /** Throws when there is no such bucket, or when the key may not look into it. */
+  /** Throws if the bucket does not exist, or if the key may not list it. */
   find(): Promise<void>;
   /** Writes a small object in one step, over an older one. */
   put(key: string, content: Buffer | string): Promise<void>;
   /**
-   * Writes a small object in one step unless there is one of this name: then it gives false. A
-   * repeat of a request whose answer was lost may find its own object.
+   * Writes a small object in one step unless the name exists: then it returns false. A repeat of a
+   * request with a lost answer may find its own object.
    */
   putNew(key: string, content: Buffer | string): Promise<boolean>;
-  /** The object's content, or undefined when there is none. */
+  /** Returns the object's content, or undefined if it does not exist. */
   read(key: string): Promise<Readable | undefined>;
   /**
-   * Size in bytes, our own mark, the instant of the last write in milliseconds and the tag that the
-   * store gives each content, or undefined when there is no such object.
+   * Returns the size in bytes, our own mark, the instant of the last write in milliseconds and the
+   * store's tag of the content, or undefined if the object does not exist.
    */
   describe(
     key: string,
   ): Promise<
     { bytes: number; mark: string | undefined; written_at_ms: number; tag: string } | undefined
   >;
-  /** Removes an object; one that is gone already is no error. */
+  /** Removes an object. A missing object is no error. */
   remove(key: string): Promise<void>;
   /**
-   * Keys of visible objects that begin so; with `direct`, only those without a further slash; with
-   * `after`, those behind this key, and maybe others.
+   * Lists the keys of visible objects with this prefix; with `direct`, only those without a further
+   * slash; with `after`, those after this key, and possibly others.
    */
   list(prefix: string, options: ListOptions): AsyncIterable<string>;
-  /** The same objects, with what the list tells of each: the tag is the one of `describe`. */
+  /**
+   * Lists the same objects, with the list's facts about each: the tag equals that of `describe`.
+   */
   listFacts(prefix: string, options: ListOptions): AsyncIterable<ListedObject>;
-  /** Gives the upload's id. */
+  /** Returns the upload's id. */
   startUpload(key: string, facts: UploadFacts): Promise<string>;
   /**
-   * Makes one part safe; parts may be sent in any order and beside each other. Ends with `signal`
-   * too. Once it has ended well, `bytes` are the caller's again.
+   * Makes one part safe; parts may be sent in any order and in parallel. Ends with `signal` too.
+   * Once it has succeeded, the caller may reuse `bytes`.
    */
   uploadPart(
     key: string,
@@ -77,7 +78,7 @@ export type ObjectStore = {
     signal: AbortSignal,
   ): Promise<Part>;
   /**
-   * Shows the object at once. False when there is no such upload, because it was completed before
+   * Shows the object at once. False if the upload does not exist, because it was completed before
    * or is gone.
    */
   completeUpload(
@@ -87,30 +88,30 @@ export type ObjectStore = {
     facts: UploadFacts,
   ): Promise<boolean>;
   /**
-   * Ends an upload; one that is gone already is no error. `signal` counts instead of the store's,
-   * for what has to be tidied up after a stop.
+   * Ends an upload. A missing upload is no error. `signal` replaces the store's, for clean-up after
+   * a stop.
    */
   endUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void>;
   /**
-   * Ends the open uploads of keys that begin so, and that `isOurs` is true for, whoever started
-   * them, but for the kept ones.
+   * Ends the open uploads with this prefix for which `isOurs` returns true, of any attempt, except
+   * those to keep.
    */
   endUploads(
     prefix: string,
     kept: readonly OpenUpload[],
     isOurs?: (key: string) => boolean,
   ): Promise<void>;
-  /** The parts that the store holds, with their sizes, or undefined when the upload is gone. */
+  /** Lists the stored parts with their sizes, or returns undefined if the upload is gone. */
   listParts(key: string, uploadId: string): Promise<(Part & { bytes: number })[] | undefined>;
 };
 
-/** An object as a list names it. */
+/** An object in a list. */
 export type ListedObject = { name: string; bytes: number; tag: string };
 
-/** The part of a list that is wanted. */
+/** The requested part of a list. */
 export type ListOptions = { direct: boolean; after?: string };
 
-/** Both ways to list, of a way to list with facts. */
+/** Returns both ways to list, from a list with facts. */
 export function listsOf(
   listFacts: ObjectStore['listFacts'],
 ): Pick<ObjectStore, 'list' | 'listFacts'> {
@@ -122,7 +123,7 @@ export function listsOf(
   };
 }
 
-/** The store, whose answers are progress (`DestinationDeps.noteProgress`). */
+/** Returns the store with progress reports for its answers (`DestinationDeps.noteProgress`). */
 export function notingProgress(
   store: ObjectStore,
   noteProgress: () => void = () => undefined,
@@ -147,10 +148,10 @@ export function notingProgress(
   };
 }
 
-/** Number of tries of a request before its fault is the run's. */
+/** Number of tries of a request before its fault fails the run. */
 export const request_attempts_max = 3;
 
-/** Time limit of a request that carries no part. */
+/** Time limit of a request without a part. */
 export const request_timeout_milliseconds = 120_000;
 
 /**

@@ -12,7 +12,7 @@ import { endUploadsBut } from './upload.ts';
 
 const mark_name = 'sluice-upload';
 
-/** A client, the options of all its calls, and how bytes are sent with what the bucket asks. */
+/** A client, the options of all its calls, and a sender with the bucket's required headers. */
 type Access = {
   client: Sdk.S3Client;
   place: S3Place;
@@ -20,10 +20,10 @@ type Access = {
   withDigest: ReturnType<typeof digestSender>;
 };
 
-/** `openUploads`: those of keys that begin so, whoever started them. */
+/** `openUploads`: those with this prefix, of any attempt. */
 type Bucket = ObjectStore & { openUploads(prefix: string): AsyncIterable<OpenUpload> };
 
-/** Opens a bucket through the outbound guard. Each request is tried three times by the SDK. */
+/** Opens a bucket through the outbound guard. The SDK tries each request three times. */
 export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSignal): Bucket {
   const access = {
     client: openClient(place, outbound),
@@ -201,7 +201,7 @@ async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result 
   }
 }
 
-/** A list gives milliseconds, the head of an object whole seconds. */
+/** A list has milliseconds, the head of an object whole seconds. */
 function tagOf(etag: string | undefined, modified: Date | undefined): string {
   const time = modified?.getTime();
   return `${etag} ${time === undefined ? undefined : time - (time % 1_000)}`;

@@ -9,12 +9,12 @@ import { wayOf } from './s3_way.ts';
 
 const require = createRequire(import.meta.url);
 
-/** The package, loaded when a bucket is opened first: it is a large one. */
+/** Returns the package, loaded when the first bucket is opened, because it is large. */
 export function sdk(): typeof Sdk {
   return require('@aws-sdk/client-s3') as typeof Sdk;
 }
 
-/** A client that goes through the outbound guard. Each request is tried three times. */
+/** Opens a client that uses the outbound guard. Each request is tried three times. */
 export function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
   const endpoint = textOf(place.endpoint_url);
   const way = wayOf(place, outbound);
@@ -27,7 +27,7 @@ export function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
     ...(endpoint === undefined
       ? {}
       : { endpoint, forcePathStyle: place.use_virtual_style_addressing !== true }),
-    // Stores other than AWS do not know the newer checksums of the SDK.
+    // Stores other than AWS do not support the newer checksums of the SDK.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
@@ -46,9 +46,9 @@ export function encryptionOf(place: S3Place): Encryption {
 }
 
 /**
- * Returns a sender for the bytes of one bucket by `send`, with the header that it gets. It adds
- * their MD5 once the bucket has asked for one, as each bucket with Object Lock does: elsewhere the
- * digest that the SDK signs is enough, and an MD5 takes several times as long.
+ * Returns a sender for the bytes of one bucket by `send`, which gets the header. It adds their MD5
+ * once the bucket has requested one, as every bucket with Object Lock does: elsewhere the digest
+ * that the SDK signs is enough, and an MD5 takes several times as long.
  */
 export function digestSender() {
   let isAskedFor = false;
@@ -69,7 +69,7 @@ export function digestSender() {
   };
 }
 
-/** AWS says so in words alone; others have a code for it. */
+/** AWS only says so in its message; others have a code for it. */
 function asksForDigest({ name, message }: Error): boolean {
   return (
     name === 'MissingContentMD5' || (name === 'InvalidRequest' && /Content-MD5/i.test(message))

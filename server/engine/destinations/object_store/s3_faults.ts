@@ -17,9 +17,9 @@ const region = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The access key may not do this (%). It needs s3:PutObject, s3:AbortMultipartUpload and, to go ' +
-    'on after a crash and to verify, s3:GetObject, s3:ListBucket, s3:ListMultipartUploadParts ' +
-    'and s3:ListBucketMultipartUploads.',
+  'The access key may not do this (%). It needs s3:PutObject, s3:AbortMultipartUpload. To ' +
+    'resume after a crash and to verify, it also needs s3:GetObject, s3:ListBucket, ' +
+    's3:ListMultipartUploadParts and s3:ListBucketMultipartUploads.',
 );
 const bucket = lasting(
   'bucket_missing',
@@ -38,10 +38,11 @@ const slow = passing('connection_lost', 'The store waited too long for the rest 
 const conflict = passing('conflict', 'The store is at work on the bucket or the object (%).');
 const full = passing(
   'disk_full',
-  'The store is full, or a quota is used up (%). The run continues by itself once there is room.',
+  'The store is full, or a quota is used up (%). The run continues automatically once ' +
+    'there is room.',
 );
 
-/** By the name or code of the error, as the store gives it. */
+/** By the name or code of the store's error. */
 const faults: Record<string, Fault> = {
   NoSuchBucket: bucket,
   InvalidBucketName: lasting(
@@ -87,11 +88,17 @@ const faults: Record<string, Fault> = {
   ),
   NoSuchUpload: passing(
     'slice_lost',
-    'An upload ended before it could be completed; it is made again. A rule of the bucket may ' +
-      'end open uploads too early.',
+    'An upload ended before Sluice could complete it. Sluice uploads it again. A rule of ' +
+      'the bucket may end open uploads too early.',
   ),
-  InvalidPart: passing('slice_lost', 'A part of an upload is gone; it is made again.'),
-  EntityTooSmall: passing('slice_lost', 'The store refused a part as too small; it is made again.'),
+  InvalidPart: passing(
+    'slice_lost',
+    'The store lost a part of an upload. Sluice uploads it again.',
+  ),
+  EntityTooSmall: passing(
+    'slice_lost',
+    'The store refused a part as too small. Sluice uploads it again.',
+  ),
   BadDigest: damaged,
   IncompleteBody: damaged,
   XAmzContentSHA256Mismatch: damaged,
@@ -114,7 +121,7 @@ const faults: Record<string, Fault> = {
   ),
 };
 
-// Answers to HEAD have no body, so only the status tells.
+// Answers to HEAD have no body, so only the status is known.
 const refused = lasting(
   'permission_denied',
   'The store refused the request: the access key or its secret is wrong, or the key has no ' +
@@ -157,24 +164,23 @@ function factsOf(
   const names = [error.name, error.Code ?? '', error.code ?? ''];
   const status = statusOf(error);
   const actual = error.Region ?? error.$response?.headers?.['x-amz-bucket-region'] ?? signed;
-  // An answer to HEAD has no name, so the region in it has to tell.
+  // An answer to HEAD has no name, so its region decides.
   if (actual !== signed && [301, 307, 400].includes(status ?? 0))
     return { names: ['PermanentRedirect'], status, said: actual };
   const message = error.message === 'UnknownError' ? '' : error.message;
   const said = message.replaceAll(textOf(aws_access_key_id) ?? '\0', '[hidden]');
-  // Rights to the key of an encryption are refused as those to the bucket are.
+  // Missing rights to an encryption key give the same error as missing rights to the bucket.
   const isOfKey = error.name === 'AccessDenied' && /\bkms:\w/.test(said);
   return { names: isOfKey ? ['KMSDisabledException'] : names, status, said };
 }
 
-/** The HTTP status that the store gave, or undefined when it gave none. */
+/** Returns the store's HTTP status, or undefined without one. */
 function statusOf(error: unknown): number | undefined {
   return (error as SdkError | undefined)?.$metadata?.httpStatusCode;
 }
 
 /**
- * Returns true if `work` wrote an object, and false if the store refuses, because there is one of
- * this name.
+ * Returns true if `work` wrote an object, and false if the store refuses because the name exists.
  */
 export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
   try {
@@ -186,7 +192,7 @@ export async function unlessTaken(work: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** True when the store says that an object or upload is not there. */
+/** Returns true if the store reports a missing object or upload. */
 export function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes((error as Error).name);
 }

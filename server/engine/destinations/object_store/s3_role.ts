@@ -12,9 +12,9 @@ import type { S3Place } from './s3_place.ts';
 const require = createRequire(import.meta.url);
 
 /**
- * Credentials of the role that a place names, assumed by those of `way`. The SDK asks for them
- * again five minutes before they end, so an upload may take longer than they last: an hour, the
- * most that AWS gives where one role assumes another.
+ * Returns credentials of the place's role, assumed with those of `way`. The SDK requests them again
+ * five minutes before they expire, so an upload may take longer than their lifetime: an hour, AWS's
+ * limit for a role that assumes another one.
  */
 export function roleCredentials(
   place: S3Place,
@@ -42,7 +42,9 @@ export function roleCredentials(
   };
 }
 
-/** A client of the token service with the keys of a place, through the outbound guard. */
+/**
+ * Opens a client of the token service with the credentials of a place, through the outbound guard.
+ */
 export function openSts(place: S3Place, outbound: Outbound): Sdk.STSClient {
   return stsBy(place, wayOf(place, outbound));
 }
@@ -57,7 +59,10 @@ function stsBy({ region, aws_roles }: S3Place, way: Way): Sdk.STSClient {
   });
 }
 
-/** Explains a refusal of the token service, with what to do; other errors stay unchanged. */
+/**
+ * Translates a refusal of the token service into an error that says what to do; other errors stay
+ * unchanged.
+ */
 function explainRefusal(error: unknown, place: S3Place): unknown {
   const { name, message } = error as Error;
   const told = refusals[name.replace(/Exception$/, '')]?.(
@@ -69,7 +74,7 @@ function explainRefusal(error: unknown, place: S3Place): unknown {
 
 type Told = [code: string, detail: string];
 
-// The SDK has some of these names with `Exception` behind them.
+// The SDK has some of these names with the suffix `Exception`.
 const refusals: Record<string, ((place: S3Place, said: string) => Told) | undefined> = {
   AccessDenied: denied,
   InvalidClientTokenId: wrongKey,

@@ -6,13 +6,16 @@ import type { S3Place } from './s3_place.ts';
 
 const connect_timeout_milliseconds = 10_000;
 
-/** The options that all clients of AWS share: the keys, and the way through the outbound guard. */
+/**
+ * The options that all clients of AWS share: the credentials, and the connection through the
+ * outbound guard.
+ */
 export type Way = Pick<
   S3ClientConfig,
   'maxAttempts' | 'retryMode' | 'requestHandler' | 'credentials'
 >;
 
-/** The way to the services of a place. Each request is tried three times. */
+/** Returns the shared options for the services of a place. Each request is tried three times. */
 export function wayOf(place: S3Place, outbound: Outbound): Way {
   const accessKeyId = textOf(place.aws_access_key_id);
   const secretAccessKey = textOf(place.aws_secret_access_key);

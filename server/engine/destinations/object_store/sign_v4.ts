@@ -2,19 +2,21 @@ import { createHash, createHmac } from 'node:crypto';
 
 const algorithm = 'AWS4-HMAC-SHA256';
 
-/** The parts of a request that its signature covers. `path` and `query` are encoded as AWS asks. */
+/**
+ * The parts of a request that its signature covers. `path` and `query` are encoded as AWS requires.
+ */
 type SignedParts = {
   method: string;
   path: string;
   query: string;
-  /** By names in lower case; `x-amz-date` and `host` are among them. */
+  /** By names in lower case; includes `x-amz-date` and `host`. */
   headers: Record<string, string>;
   body_hash: string;
 };
 
 type AwsKeys = { accessKeyId: string; secretAccessKey: string };
 
-/** Signs a request to AWS (SigV4), and gives the header `authorization`. */
+/** Signs a request to AWS (SigV4), and returns the header `authorization`. */
 export function authorizationOf(
   { method, path, query, headers, body_hash }: SignedParts,
   { accessKeyId, secretAccessKey }: AwsKeys,
@@ -35,9 +37,9 @@ export function authorizationOf(
   );
 }
 
-/** An instant as AWS writes it. */
+/** Formats an instant in AWS's notation. */
 export const amzDate = (at: Date) => at.toISOString().replaceAll(/[:-]|\.\d{3}/g, '');
 
-/** The hash of a text as AWS writes it: SHA-256 in hexadecimal digits. */
+/** Hashes a text in AWS's notation: SHA-256 in hexadecimal digits. */
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const hmac = (by: string | Buffer, text: string) => createHmac('sha256', by).update(text).digest();

@@ -29,7 +29,7 @@ type Place = {
   config: FileConfig;
   delivery: Delivery;
   stem: string;
-  /** The keys of its receipt, the one that is written now first. */
+  /** The keys of its receipt; the first one is written now. */
   receipts: [string, string];
   log: Logger;
 };
@@ -44,9 +44,9 @@ const content_types = {
 
 /**
  * Opens a delivery into a store of objects. A slice is one upload that nobody sees until `commit`
- * completes it; the receipt comes last. Guarantee besides those of `Sink`: only the rights to
- * upload and to put are needed; without the others slices are written again, which gives the same
- * objects.
+ * completes it; the receipt comes last. Guarantee in addition to those of `Sink`: only the rights
+ * to upload and to put are needed; without the others, slices are written again, which creates the
+ * same objects.
  */
 export function openObjectSink(
   store: ObjectStore,
@@ -62,7 +62,7 @@ export function openObjectSink(
     write: (slice, bytes) => write(place, slice, bytes),
     commit: (outcomes, manifest) => commit(place, outcomes, manifest),
     abort: () => withStoreFaults(store, () => abort(place)),
-    // The connections belong to the outbound guard and stay open.
+    // The outbound guard owns the connections, which stay open.
     close: async () => undefined,
   };
 }
@@ -76,7 +76,7 @@ function factsOf({ config }: Place, mark: string): UploadFacts {
 }
 
 /**
- * Without the right to read, a delivery counts as not committed: writing it again gives the same
+ * Without the right to read, a delivery counts as uncommitted: writing it again creates the same
  * objects.
  */
 async function isCommitted(place: Place): Promise<boolean> {
@@ -137,8 +137,8 @@ async function write(
 }
 
 /**
- * A refusal of the store before anything was completed shows nothing. Any other fault leaves open
- * what is shown: objects are shown one after the other.
+ * A refusal of the store before the first completion shows nothing. After any other fault, objects
+ * may be visible, because they are shown one after the other.
  */
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   const { store, delivery } = place;
@@ -165,16 +165,16 @@ async function showManifest(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  // A store may answer a repeated completion with success although the object is gone by now, so
-  // what is there is asked for, just before the receipt.
+  // A store may report success for a repeated completion although the object is gone by now, so the
+  // code checks it just before the receipt.
   for (const outcome of outcomes) await requireObject(place, outcome);
   await place.store.put(place.receipts[0], manifest.text);
   await tidyUp(place, new Set(outcomes.map((outcome) => outcome.name)));
 }
 
 /**
- * The delivery is there and whole by now, so a fault in removing what else begins with its name is
- * no fault of the delivery, unless rows are to leave it.
+ * The delivery is complete by now, so a fault in removing other objects with its prefix is no fault
+ * of the delivery, unless rows must leave it.
  */
 async function tidyUp(place: Place, named: Set<string>): Promise<void> {
   if (!mayHaveLeftovers(place)) return;
@@ -182,7 +182,7 @@ async function tidyUp(place: Place, named: Set<string>): Promise<void> {
     await removeObjects(place, (key) => !named.has(key));
     await endUploads(place, []);
   } catch (error) {
-    // Erased rows must not stay in an object that no receipt names any more.
+    // Erased rows must not stay in an object that no receipt names.
     if (place.delivery.erased !== undefined) throw error;
     const explained = place.store.faults.explain(error);
     place.log.warn(
@@ -192,7 +192,7 @@ async function tidyUp(place: Place, named: Set<string>): Promise<void> {
   }
 }
 
-/** Without the right to ask, the store's answer to the completion has to do. */
+/** Without the right to read it, the store's answer to the completion must be enough. */
 async function requireObject(place: Place, outcome: SliceOutcome): Promise<void> {
   const isThere = await unlessUnavailable(place, async () =>
     isOfUpload(await place.store.describe(outcome.name), outcome),
@@ -218,11 +218,12 @@ async function complete(place: Place, outcome: SliceOutcome): Promise<void> {
   const { upload_id, mark, parts } = stateOf(outcome);
   if (await place.store.completeUpload(outcome.name, upload_id, parts, factsOf(place, mark)))
     return;
-  // Completed by an earlier call whose answer was lost, or gone.
+  // An earlier call with a lost answer has completed it, or it is gone.
   if (!(await isCompleted(place, outcome)))
     throw new RetryableError(
       'slice_lost',
-      `The upload of ${outcome.name} ended before it could be completed; it is made again.`,
+      `The upload of ${outcome.name} ended before Sluice could complete it. Sluice uploads ` +
+        'it again.',
     );
 }
 
@@ -231,9 +232,7 @@ async function abort(place: Place): Promise<void> {
   if (!(await isCommitted(place))) await removeObjects(place, () => true);
 }
 
-/**
- * Ends the open uploads of this delivery, whoever started them, but for those of the given slices.
- */
+/** Ends the open uploads of this delivery, of any attempt, except those of the given slices. */
 async function endUploads(place: Place, kept: SliceOutcome[]): Promise<void> {
   const uploads = kept.map((outcome) => ({
     key: outcome.name,
@@ -244,8 +243,8 @@ async function endUploads(place: Place, kept: SliceOutcome[]): Promise<void> {
 }
 
 /**
- * The keys of the delivery: with folders for its parts, they lie anywhere below that of the stem,
- * among the keys of all other deliveries.
+ * Returns the keys of the delivery: with partition folders, they lie anywhere below the folder of
+ * the stem, among the keys of all other deliveries.
  */
 function keysOf({ stem, config }: Place): { prefix: string; isOurs: (key: string) => boolean } {
   if (!hasFolders(config)) return { prefix: stem, isOurs: () => true };
@@ -262,7 +261,7 @@ async function removeObjects(place: Place, isUnwanted: (key: string) => boolean)
   await (place.delivery.erased === undefined ? unlessUnavailable(place, remove) : remove());
 }
 
-/** Cleaning up or looking back must not fail a delivery whose access key lacks the right. */
+/** Clean-up or reads back must not fail a delivery whose access key lacks the right. */
 async function unlessUnavailable<Result>(
   place: Place,
   work: () => Promise<Result>,

@@ -12,15 +12,15 @@ import type { ObjectStore, OpenUpload, Part } from './object_store.ts';
 const mebibyte = 1024 * 1024;
 const parts_max = 10_000;
 const parts_in_flight_max = 3;
-/** Most files of most exports are smaller than this; they take no larger buffer. */
+/** Most files of most exports are smaller than this and need no larger buffer. */
 const first_bytes = mebibyte / 2;
 /** Wait for the end of a failed or stopped upload. */
 const tidy_milliseconds = 5_000;
 
 /**
- * The size of a part by its number from 1: small at first, so that small slices take little memory,
- * then larger because each request costs the store its share, and large enough later that 10,000
- * parts hold 450 GiB.
+ * Returns the size of a part by its number from 1: small at first, so that small slices need little
+ * memory; then larger, because each request is expensive for the store; and finally large enough
+ * that 10,000 parts hold 450 GiB.
  */
 export function partBytes(number: number): number {
   if (number <= 4) return 8 * mebibyte;
@@ -29,8 +29,8 @@ export function partBytes(number: number): number {
 
 /**
  * Sends a stream as the parts of an open upload, up to three at once. Memory is bounded by four
- * parts. Rejects with the stream's error as it is, or with the store's explained, whichever comes
- * first; then no request is under way any more.
+ * parts. Rejects with the stream's error unchanged, or with the store's translated one, whichever
+ * comes first; no request is in progress then.
  */
 export async function uploadParts(
   store: ObjectStore,
@@ -83,8 +83,8 @@ export async function uploadParts(
 }
 
 /**
- * Does `work` with an open upload, and ends the upload where that fails. A store that does not let
- * it be ended in time is left with it, which is noted.
+ * Runs `work` with an open upload, and ends the upload if that fails. If the store does not end it
+ * in time, the upload stays, which is logged.
  */
 export async function orEndUpload<Result>(
   store: ObjectStore,
@@ -103,7 +103,7 @@ export async function orEndUpload<Result>(
   }
 }
 
-/** Uploads a stream as one object, in parts: it is there whole, or no upload is left of it. */
+/** Uploads a stream as one object, in parts: the object is complete, or no upload is left. */
 export async function uploadWhole(
   store: ObjectStore,
   key: string,
@@ -123,7 +123,7 @@ export async function uploadWhole(
   await orEndUpload(store, { key, upload_id }, send, log);
 }
 
-/** The bytes come from the source, which is outside of all spans: the surrounding span is kept. */
+/** The bytes come from the source, outside all spans: the surrounding span is kept. */
 function partOf(around: Span | undefined) {
   return <Result>(number: number, size: number, work: () => Promise<Result>): Promise<Result> =>
     around === undefined
@@ -134,8 +134,8 @@ function partOf(around: Span | undefined) {
 }
 
 /**
- * Fills one buffer after the other with what is written, and waits until each is sent. It is
- * written to as the bytes come: an iterator would put them together once more.
+ * Fills one buffer after the other with the written bytes, and waits until each is sent. It gets
+ * the bytes as they come: an iterator would join them once more.
  */
 function intoParts(
   sizeOfNext: () => number,
@@ -176,8 +176,8 @@ function grown(full: Buffer, larger: Buffer): Buffer {
 }
 
 /**
- * Buffers that are used again: what is created anew for each part is garbage that V8 collects with
- * a marking of its whole heap.
+ * Reused buffers: new ones for each part would be garbage that V8 collects with a marking of its
+ * whole heap.
  */
 function openBuffers(): { take(size: number): Buffer; giveBack(buffer: Buffer): void } {
   const free: Buffer[] = [];
@@ -190,9 +190,7 @@ function openBuffers(): { take(size: number): Buffer; giveBack(buffer: Buffer): 
   };
 }
 
-/**
- * Ends the listed uploads of ours but for the kept ones, one after another, while they are listed.
- */
+/** Ends our listed uploads except those to keep, one after another, while they are listed. */
 export async function endUploadsBut(
   kept: readonly OpenUpload[],
   uploads: AsyncIterable<OpenUpload>,

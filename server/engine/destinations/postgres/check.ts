@@ -22,10 +22,7 @@ import { beginTransaction } from './transaction.ts';
 
 type Session = Dialect & { connection: Connection };
 
-/**
- * Does what a delivery of one row does, with the real tables, in a transaction that is rolled back:
- * nobody sees any of it.
- */
+/** Delivers one row to the real tables in a transaction that is rolled back, so nobody sees it. */
 export function checkPostgres(
   config: PostgresConfig,
   columns: Column[],
@@ -45,7 +42,7 @@ export function checkPostgres(
         await connection.rows(
           "SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'",
         );
-        return 'The server let the user in.';
+        return 'The server accepted the user.';
       },
       look: async (session) => {
         const { warning } = await prepareTables(session, delivery);
@@ -68,10 +65,7 @@ export function checkPostgres(
   );
 }
 
-/**
- * As a delivery does, with COPY; what the table checks at the end of a transaction is checked at
- * once.
- */
+/** Uses COPY like a delivery; deferred constraints are checked at once. */
 async function writeRow(
   { connection, target }: Session,
   delivery: Delivery,
@@ -89,8 +83,8 @@ async function writeRow(
 }
 
 /**
- * The row that the table makes of the sample, as texts. A person is found by its key; an event is
- * written once more, because a search for the one that COPY has written would read the whole table.
+ * Returns the stored row of the sample, as texts. A person is found by its key; an event is
+ * inserted once more, because a search for the one from COPY would read the whole table.
  */
 async function returnedRow(
   { rows, target }: Session,

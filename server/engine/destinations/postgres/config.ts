@@ -24,16 +24,16 @@ export const postgres_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type PostgresConfig = Static<typeof postgres_config>;
 
-/** The target as `"schema"."table"` and its parts. */
+/** Returns the target as `"schema"."table"`, with its parts. */
 export function targetOf(config: PostgresConfig): SchemaTarget {
   return schemaTarget(config);
 }
 
 /**
- * Returns the access to the server; its sessions use UTC and UTF-8, and write instants as ISO does.
+ * Returns the access to the server; its sessions use UTC and UTF-8, and write instants like ISO.
  */
 export function accessOf(config: PostgresConfig): ServerAccess {
   return {

@@ -21,7 +21,7 @@ import {
 } from './table.ts';
 import { beginTransaction } from './transaction.ts';
 
-/** The words of PostgreSQL, in a session. */
+/** Opens PostgreSQL's dialect in a session. */
 export function postgresDialect(connection: Connection, config: PostgresConfig): Dialect {
   const target = targetOf(config);
   return {
@@ -66,7 +66,7 @@ export function postgresDialect(connection: Connection, config: PostgresConfig):
             slice integer NOT NULL, code text NOT NULL, reason text NOT NULL, record json NOT NULL,
             rejected_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (delivery_id, number))`,
         ),
-      // A constraint that is checked at the end would refuse the whole transaction.
+      // A deferred constraint would refuse the whole transaction.
       check_now: 'SET CONSTRAINTS ALL IMMEDIATE',
       record: 'record::text',
     },
@@ -83,14 +83,14 @@ export function postgresDialect(connection: Connection, config: PostgresConfig):
   };
 }
 
-/** Reads rows within a transaction, because a pooler may keep no settings of a session. */
+/** Reads rows within a transaction, because a pooler may not preserve session settings. */
 async function* copiedRows(connection: Connection, statement: string): AsyncGenerator<ValueRow> {
   await beginTransaction(connection);
   yield* rowsOf(Readable.from(connection.copyOut(statement)));
   await connection.end('COMMIT');
 }
 
-/** Opens a session that speaks it. */
+/** Opens a session with this dialect. */
 export async function openPostgres(
   config: PostgresConfig,
   deps: DestinationDeps,

@@ -14,7 +14,7 @@ import { copyStatement, dropStage, listStaged, moveSlice } from './stage.ts';
 import type { Stage, StagedSlice } from './stage.ts';
 import { beginTransaction, lockDelivery, lockMove } from './transaction.ts';
 
-/** The stage, where the slices lie in it, and the session that has the delivery. */
+/** The stage, if it contains the slices, and the session that holds the delivery. */
 type Staging = {
   stage: Stage;
   staged: ReadonlyMap<number, StagedSlice>;
@@ -22,9 +22,9 @@ type Staging = {
 };
 
 /**
- * Opens the session. To be called by whoever has the delivery, so that the last who took the stage
- * over is the only one who moves. Undefined where the server gives no second session: then slices
- * are moved when all are staged.
+ * Opens the session. Only the holder of the delivery calls it, so that only the last attempt to
+ * claim the stage moves rows. Undefined if the server provides no second session: slices are then
+ * moved when all are staged.
  */
 export async function openMover(
   config: PostgresConfig,
@@ -66,7 +66,7 @@ function moverOf(
   return {
     move: (number) => {
       waiting += 1;
-      // The table is locked with the first slice, when the transaction that created it has been
+      // The table is locked with the first slice, after the transaction that created it has been
       // committed.
       work = (work ?? prepareTables(dialect, delivery))
         .then(() => moveSlice(connection, stage, number, staged.get(number)!))

@@ -11,7 +11,10 @@ import { dropStage, listStaged, moveStage } from './stage.ts';
 import type { Stage } from './stage.ts';
 import { lockReplacing } from './transaction.ts';
 
-/** The steps that show a delivery: beside the rows of the table, or in the place of them. */
+/**
+ * Returns the steps that show a delivery: in addition to the rows of the table, or in place of
+ * them.
+ */
 export function showing(
   connection: Connection,
   dialect: Dialect,
@@ -43,8 +46,8 @@ export function showing(
 }
 
 /**
- * Refuses a table whose rows take rows of other tables with them when they are deleted: replacing
- * deletes rows that come again, and what depends on them would be lost.
+ * Refuses a table whose deleted rows cascade to other tables: replacing deletes rows that come
+ * again, and dependent rows would be lost.
  */
 async function requireNoCascade(connection: Connection, { quoted, name }: Target): Promise<void> {
   const [found] = await connection.rows<{ name: string; of: string }>(
@@ -61,9 +64,9 @@ async function requireNoCascade(connection: Connection, { quoted, name }: Target
 }
 
 /**
- * Puts everything that is staged in the place of the target's rows and drops the stage. One
- * statement does both, so that a foreign key to the target is checked when all rows are there.
- * Throws as `listStaged`, and `rows_left_out`.
+ * Replaces the target's rows by everything that is staged, and drops the stage. One statement does
+ * both, so that a foreign key to the target is checked when all rows are there. Throws like
+ * `listStaged`, and `rows_left_out`.
  */
 async function replaceRows(connection: Connection, stage: Stage): Promise<void> {
   const staged = await listStaged(connection, stage);

@@ -70,7 +70,7 @@ export async function openPostgresSink(
       return true;
     },
     // Rows are merged when all are staged, in the order of their keys: deliveries that merge the
-    // same rows bit by bit would wait for each other in a circle. A generation comes as a whole.
+    // same rows piece by piece would deadlock. A generation is shown as a whole.
     openMover: async () =>
       isMerged(delivery) || isGeneration(delivery)
         ? undefined
@@ -101,7 +101,7 @@ async function begin({ connection, dialect, delivery }: Held): Promise<boolean> 
   return (await findReceipt(dialect, delivery.delivery_id)) !== undefined;
 }
 
-/** The lock of ALTER keeps readers out: it ends at once, and not with the delivery. */
+/** ALTER's lock blocks readers, so it ends at once instead of with the delivery. */
 async function prepare(
   held: Held,
   deps: Pick<DestinationDeps, 'warn' | 'refuseLoss'>,

@@ -12,9 +12,9 @@ import { endMove } from './transaction.ts';
 
 /**
  * The stage of one delivery: an unlogged table beside the target, in which finished slices outlive
- * the attempt that wrote them. Its comment says which attempt it belongs to and which slices are
- * whole, and changes in the transactions that add rows. All functions here work in the open
- * transaction of the connection that they are given.
+ * their attempt. Its comment names its attempt and its complete slices, and changes in the
+ * transactions that add rows. All functions here work in the open transaction of the given
+ * connection.
  */
 export type Stage = {
   delivery: Delivery;
@@ -24,10 +24,9 @@ export type Stage = {
 };
 
 /**
- * A whole slice in the stage. It was copied in one transaction, so its rows are those whose `xmin`
- * is `xid`: the stage needs no column for it, and what is moved is copied as it is. They lie in the
- * blocks of the table from `first_block` up to and without `end_block`, but for rows that took free
- * room before.
+ * A complete slice in the stage. It was copied in one transaction, so its rows have the `xmin`
+ * `xid`: the stage needs no column for it, and rows are moved unchanged. They lie in the blocks
+ * from `first_block` up to `end_block` (exclusive), except for rows that used free space before.
  */
 export type StagedSlice = {
   records: number;
@@ -39,13 +38,10 @@ export type StagedSlice = {
 
 type Note = { holder: string; slices: Record<number, StagedSlice> };
 
-// PostgreSQL extends a table by up to 64 blocks, and the next COPY begins in those left over.
+// PostgreSQL extends a table by up to 64 blocks, and the next COPY begins in the unused ones.
 const left_over_blocks = 128;
 
-/**
- * The stage that belongs to the delivery, whether it is there or not, as the attempt `holder` sees
- * it.
- */
+/** Returns the stage of the delivery, whether or not it exists, as the attempt `holder` sees it. */
 export function stageOf(config: PostgresConfig, delivery: Delivery, holder: string): Stage {
   const { schema, quoted: target } = targetOf(config);
   return {
@@ -57,7 +53,7 @@ export function stageOf(config: PostgresConfig, delivery: Delivery, holder: stri
   };
 }
 
-/** True where the user may create tables in the schema of the target. */
+/** Returns true if the user may create tables in the schema of the target. */
 export async function canStage(connection: Connection, config: PostgresConfig): Promise<boolean> {
   const [right] = await connection.rows<{ is_given: boolean }>(
     "SELECT has_schema_privilege($1, 'CREATE') AS is_given",
@@ -67,9 +63,9 @@ export async function canStage(connection: Connection, config: PostgresConfig): 
 }
 
 /**
- * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes
- * that are there and whole; the table is removed when there are none. From here on the earlier
- * attempt can stage and show nothing more, and the session in which it moved slices is ended.
+ * Claims an earlier attempt's stage for this attempt, and returns the outcomes that it contains
+ * completely; without any, the table is removed. From here on, the earlier attempt can stage and
+ * show nothing, and its session that moved slices is ended.
  */
 export async function takeStageOver(
   connection: Connection,
@@ -90,7 +86,7 @@ export async function takeStageOver(
     await dropStage(connection, stage);
     return [];
   }
-  // Rows of other slices stay until the table goes: nobody looks for them any more.
+  // Rows of other slices stay until the table is dropped: nobody reads them.
   await writeNote(connection, stage, {
     holder: stage.holder,
     slices: Object.fromEntries(whole.map(({ number }) => [number, note.slices[number]!])),
@@ -99,8 +95,8 @@ export async function takeStageOver(
 }
 
 /**
- * Creates an empty stage with the target's own types, so a value that does not fit is refused when
- * it is staged. Large values are compressed when they are moved, once and as the target wants it.
+ * Creates an empty stage with the target's own types, so that it refuses a value that does not fit.
+ * Large values are compressed once, when they are moved, as the target requires.
  */
 export async function createStage(connection: Connection, stage: Stage): Promise<void> {
   await connection.run(
@@ -121,9 +117,9 @@ export async function createStage(connection: Connection, stage: Stage): Promise
 }
 
 /**
- * Copies a slice into the stage. Throws `slice_lost` when another attempt has taken the stage over,
- * and `count_mismatch`. The commit need not wait for the disk: a crash of the server empties the
- * stage anyway.
+ * Copies a slice into the stage. Throws `slice_lost` if another attempt has claimed the stage, and
+ * `count_mismatch`. The commit need not wait for the disk: a crash of the server empties the stage
+ * anyway.
  */
 export async function stageSlice(
   connection: Connection,
@@ -156,7 +152,7 @@ export async function stageSlice(
 }
 
 /**
- * Moves a staged slice into the target. Throws `count_mismatch` when the target did not take all of
+ * Moves a staged slice into the target. Throws `count_mismatch` if the target did not accept all of
  * it.
  */
 export async function moveSlice(
@@ -171,7 +167,7 @@ export async function moveSlice(
       `INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted}
         WHERE xmin = '${xid}'::xid AND ${where}`,
     );
-  // Leans on the range of ctid: without it each slice would read the whole stage.
+  // Uses the range of ctid: without it, each slice would read the whole stage.
   const moved = await move(`ctid >= '(${first_block},0)'::tid AND ctid < '(${end_block},0)'::tid`);
   const others =
     moved === records
@@ -181,8 +177,8 @@ export async function moveSlice(
 }
 
 /**
- * Moves everything that is staged into the target and drops the stage; rows are merged in the
- * order of their keys. Throws as `listStaged` and `moveSlice`.
+ * Moves everything that is staged into the target and drops the stage; rows are merged in the order
+ * of their keys. Throws like `listStaged` and `moveSlice`.
  */
 export async function moveStage(connection: Connection, stage: Stage): Promise<void> {
   const staged = await listStaged(connection, stage);
@@ -197,8 +193,8 @@ export async function moveStage(connection: Connection, stage: Stage): Promise<v
 }
 
 /**
- * The whole slices of the stage by number. Throws `slice_lost` when another attempt has taken it
- * over, or it is gone.
+ * Returns the complete slices of the stage by number. Throws `slice_lost` if another attempt has
+ * claimed it, or it is gone.
  */
 export async function listStaged(
   connection: Connection,
@@ -210,19 +206,20 @@ export async function listStaged(
   ]);
 }
 
-/** Removes the stage, whoever created it. */
+/** Removes the stage of any attempt. */
 export async function dropStage(connection: Connection, stage: Stage): Promise<void> {
   await connection.run(`DROP TABLE IF EXISTS ${stage.quoted}`);
 }
 
-/** The statement that takes the bytes of a slice into a table. */
+/** Returns the statement that copies the bytes of a slice into a table. */
 export function copyStatement(table: string, delivery: Delivery): string {
   const list = columnList(delivery.columns);
   return `COPY ${table} (${list}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`;
 }
 
 /**
- * Brings rows straight into the target, a quoted name, and gives how many came; rows are merged.
+ * Copies or merges rows directly into the target, given by its quoted name, and returns their
+ * number.
  */
 export async function copyRows(
   connection: Connection,
@@ -260,7 +257,7 @@ async function placeOf(
 
 /**
  * A restart of the server after a crash empties unlogged tables, so the note alone does not prove
- * that the rows are there.
+ * that the rows exist.
  */
 async function countSlices(connection: Connection, stage: Stage): Promise<Map<string, number>> {
   const rows = await connection.rows<{ xid: string; records: string }>(
@@ -289,8 +286,8 @@ async function findNote(connection: Connection, stage: Stage): Promise<Note | un
 }
 
 /**
- * The note holds identifiers of ours and numbers, so nothing in it needs an escape. COMMENT takes a
- * lock that readers of the table do not mind.
+ * The note only has our identifiers and numbers, so it needs no escapes. COMMENT takes a lock that
+ * does not block readers of the table.
  */
 async function writeNote(connection: Connection, stage: Stage, note: Note): Promise<void> {
   await connection.run(`COMMENT ON TABLE ${stage.quoted} IS '${JSON.stringify(note)}'`);

@@ -22,12 +22,12 @@ const types: Record<ColumnType, string> = {
   boolean: 'boolean',
 };
 
-/** The type of a column of a table that the export creates. */
+/** Returns the type of a column of a table that the export creates. */
 export function typeOf({ type }: Layout['columns'][number]): string {
   return types[type];
 }
 
-/** Types that hold every value of a typed column whole. */
+/** Types that store every value of a typed column completely. */
 export const whole_types: Record<ColumnType, RegExp> = {
   uuid: /^text$/,
   text: /^(?:text|character varying)$/,
@@ -40,7 +40,7 @@ export const whole_types: Record<ColumnType, RegExp> = {
   decimal: /^numeric$/,
 };
 
-/** The statement that creates the table of an export, with a primary key to merge rows by. */
+/** Returns the statement that creates the table of an export, with a primary key for merges. */
 export function tableStatement(target: string, layout: Layout): string {
   const columns = layout.columns.map((column) => `${quoted(column.name)} ${typeOf(column)}`);
   const merge = mergeOf(layout);
@@ -59,8 +59,8 @@ export async function requireSchema(connection: Connection, schema: string): Pro
 }
 
 /**
- * Creates a table in the open transaction. One that another session creates at the same moment is
- * waited for, and is there then: the transaction goes on from before the statement.
+ * Creates a table in the open transaction. It waits for one that another session creates at the
+ * same moment, and then accepts it: the transaction continues from before the statement.
  */
 export async function createTable(connection: Connection, statement: string): Promise<void> {
   await connection.rows('SAVEPOINT sluice_create');
@@ -74,9 +74,9 @@ export async function createTable(connection: Connection, statement: string): Pr
 }
 
 /**
- * Locks the table as for writing, so that its columns stay and the wait for another session's lock
+ * Locks the table for writing, so that its columns stay and the wait for another session's lock
  * happens here, bounded by `lock_timeout` (SQLSTATE 55P03). ROW EXCLUSIVE is the lock that COPY
- * takes anyway: writers do not exclude each other by it. Only tables can be locked so, not foreign
+ * takes anyway: it does not exclude other writers. Only tables can be locked like this, not foreign
  * ones; views are left to COPY.
  */
 export async function lockTable(connection: Connection, target: string): Promise<void> {
@@ -88,8 +88,8 @@ export async function lockTable(connection: Connection, target: string): Promise
 }
 
 /**
- * The columns of a table, view or partitioned table of this quoted name, or undefined. A trigger
- * before each row may give what the export does not bring.
+ * Finds the columns of a table, view or partitioned table of this quoted name, or undefined. A
+ * trigger before each row may set columns that the export lacks.
  */
 export async function findColumns(
   connection: Connection,
@@ -111,8 +111,8 @@ export async function findColumns(
 }
 
 /**
- * Refuses a view, columns that are missing or that no row of the export fits, and for merged rows a
- * table without a unique index on their key. Gives a warning where a column changes values.
+ * Refuses a view, missing or unfit columns, and for merged rows a table without a unique index on
+ * their key. Returns a warning if a column changes values.
  */
 export async function checkTable(
   connection: Connection,
@@ -134,7 +134,7 @@ export async function checkTable(
   return warning;
 }
 
-/** Into a view COPY goes only where a trigger takes the rows instead. */
+/** COPY only writes to a view if a trigger stores the rows instead. */
 async function checkKind(connection: Connection, target: string, name: string): Promise<void> {
   const [view] = await connection.rows(
     `SELECT 1 FROM pg_class AS c WHERE c.oid = to_regclass($1)
@@ -188,9 +188,9 @@ const tie: Pick<Rivals, 'tie' | 'greater'> = {
 };
 
 /**
- * Merges the rows of `source`, which is what stands behind FROM, in the open transaction. Most
- * sources have each key once. A key that comes twice is an error of the server, after which the
- * statement runs again on reduced rows.
+ * Merges the rows of `source`, the text after FROM, in the open transaction. Most sources have each
+ * key once. A repeated key is an error of the server, after which the statement runs again on
+ * reduced rows.
  */
 export async function mergeRows(
   connection: Connection,
@@ -210,10 +210,10 @@ export async function mergeRows(
 }
 
 /**
- * A row of the table gives way only to a greater one, and of several rows of one key the greatest
- * counts (`has_doubles`). One look into the index leaves out rows that would change nothing, so
- * these are neither locked nor written. ON CONFLICT judges the others, and what other sessions
- * wrote meanwhile.
+ * Only a greater row replaces a row of the table, and of several rows of one key, the greatest
+ * counts (`has_doubles`). One index look-up leaves out rows that would change nothing, so these are
+ * neither locked nor written. ON CONFLICT judges the others, and concurrent writes of other
+ * sessions.
  */
 export function mergeStatement(
   target: string,
@@ -239,7 +239,7 @@ export function mergeStatement(
     changed.length === 0
       ? 'NOTHING'
       : `UPDATE SET ${set} WHERE ${mergeWords(layout, rivals('EXCLUDED'), quoted)!.newer}`;
-  // OFFSET has the planner look into the index for each row, instead of reading the whole table.
+  // OFFSET makes the planner look into the index for each row, instead of reading the whole table.
   return `INSERT INTO ${target} AS t (${list}) SELECT ${list} FROM (${came}) AS came
     WHERE NOT EXISTS (SELECT 1 FROM ${target} AS t WHERE ${same}${stays} OFFSET 0)
     ON CONFLICT (${keys}) DO ${action}`;

@@ -4,10 +4,10 @@ import type { Connection } from '../sql_tables/postgres/connection.ts';
 const lock_timeout_seconds = 60;
 
 /**
- * Begins a transaction that waits a minute for locks, is not ended for its length and shows floats
- * with all their digits. It compiles no statement: that would take longer than a merge. READ
- * COMMITTED whatever the server's default is: what another session committed while a lock was
- * waited for must be seen after the wait.
+ * Begins a transaction that waits a minute for locks, has no time limit and shows floats with all
+ * their digits. It disables JIT compilation, which would take longer than a merge. READ COMMITTED
+ * regardless of the server's default: after the wait for a lock, the other session's commit must be
+ * visible.
  */
 export async function beginTransaction(connection: Connection): Promise<void> {
   await connection.rows(
@@ -20,7 +20,8 @@ export async function beginTransaction(connection: Connection): Promise<void> {
 }
 
 /**
- * Waits until no other transaction has this delivery, and has it until the open transaction ends.
+ * Waits until no other transaction holds this delivery, and holds it until the open transaction
+ * ends.
  */
 export async function lockDelivery(connection: Connection, delivery: Delivery): Promise<void> {
   await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
@@ -28,7 +29,10 @@ export async function lockDelivery(connection: Connection, delivery: Delivery): 
   ]);
 }
 
-/** Waits until no other transaction replaces the rows of this table, until the open one ends. */
+/**
+ * Waits until no other transaction replaces the rows of this table, and holds the lock until the
+ * open one ends.
+ */
 export async function lockReplacing(connection: Connection, table: string): Promise<void> {
   await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
     `sluice replace ${table}`,
@@ -36,8 +40,8 @@ export async function lockReplacing(connection: Connection, table: string): Prom
 }
 
 /**
- * Waits until no other transaction moves slices of this delivery. Only the holder of the stage asks
- * for it, while it has the delivery.
+ * Waits until no other transaction moves slices of this delivery. Only the holder of the stage
+ * requests it, while it holds the delivery.
  */
 export async function lockMove(connection: Connection, delivery: Delivery): Promise<void> {
   await connection.rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
@@ -46,10 +50,10 @@ export async function lockMove(connection: Connection, delivery: Delivery): Prom
 }
 
 /**
- * Ends the session in which an earlier attempt moves slices of this delivery, for whoever has the
- * delivery: a worker that was believed dead would go on holding the rows that it has moved, and a
- * unique index of the table would make us wait for it. Sessions of other users cannot be ended; for
- * those there is only the wait.
+ * Ends the session in which an earlier attempt moves slices of this delivery; the holder of the
+ * delivery calls it. A worker that was believed dead would keep its moved rows locked, and a unique
+ * index of the table would make us wait for it. Sessions of other users cannot be ended, only
+ * waited for.
  */
 export async function endMove(connection: Connection, delivery: Delivery): Promise<void> {
   // pg_locks shows the key of an advisory lock as two halves.

@@ -30,9 +30,9 @@ import { showStatements, stage, stageStatement, supersOf } from './table.ts';
 type Session = Dialect & { connection: Connection };
 
 /**
- * Does the work of delivering one row, with the real tables, in a transaction that is rolled back,
- * so that nobody sees it; objects of the bucket are removed. Reads the values back from the stage,
- * which has the table's types.
+ * Delivers one row to the real tables in a transaction that is rolled back, so that nobody sees it;
+ * objects in the bucket are removed. Reads the values back from the stage, which has the table's
+ * types.
  */
 export function checkRedshift(
   config: RedshiftConfig,
@@ -52,7 +52,7 @@ export function checkRedshift(
       },
       begin: async ({ connection }) => {
         await connection.rows('BEGIN; SET statement_timeout TO 30000');
-        return 'The cluster let the user in.';
+        return 'The cluster accepted the user.';
       },
       look: async (session) => {
         ({ found } = await prepareTables(session, delivery));
@@ -94,7 +94,7 @@ export function checkRedshift(
   );
 }
 
-/** Brings what the stage holds into the table. */
+/** Moves the stage's rows into the table. */
 async function show(
   connection: Connection,
   target: { quoted: string; table: string },
@@ -104,7 +104,7 @@ async function show(
   for (const statement of showStatements(target, layout, stage)) await connection.rows(statement);
 }
 
-/** A load of the sample through the bucket. `clear` does nothing where nothing was written. */
+/** Loads the sample through the bucket. `clear` does nothing if nothing was written. */
 function openTrial(config: RedshiftConfig, sample: SampleRow, deps: DestinationDeps) {
   const store = openBucket(placeOf(bucketOf(config), deps), deps.outbound, deps.signal);
   const id = `check-${randomBytes(6).toString('hex')}`;
@@ -144,7 +144,7 @@ function openTrial(config: RedshiftConfig, sample: SampleRow, deps: DestinationD
   };
 }
 
-/** The sample as a delivery would send it. */
+/** Returns the sample as a delivery would send it. */
 async function onlyRow(sample: SampleRow, supers: ReadonlySet<string>): Promise<Row> {
   const limit = { bytes: Infinity, advice: '' };
   for await (const row of rowsOf(

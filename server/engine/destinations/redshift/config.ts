@@ -80,20 +80,20 @@ export const redshift_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type RedshiftConfig = Static<typeof redshift_config>;
 
 /**
- * The target's parts, its quoted name, the quoted name of the receipts, and how users are told of
- * it.
+ * Returns the target's parts, its quoted name, the quoted name of the receipts, and the name for
+ * users.
  */
 export function targetOf(config: RedshiftConfig): SchemaTarget {
   return schemaTarget(config);
 }
 
 /**
- * Returns the access to the cluster. Its sessions use UTC, set no bound on statements, and never
- * shorten a string of a SUPER value.
+ * Returns the access to the cluster. Its sessions use UTC, set no time limit for statements, and
+ * never shorten a string of a SUPER value.
  */
 export function accessOf(config: RedshiftConfig): ServerAccess {
   return {
@@ -105,7 +105,7 @@ export function accessOf(config: RedshiftConfig): ServerAccess {
   };
 }
 
-/** The bucket of the mode COPY. */
+/** Returns the bucket of the mode COPY. */
 export function bucketOf(config: RedshiftConfig): S3Place {
   const { bucket_name, region, endpoint_url, ...keys } = config;
   const { aws_access_key_id, aws_secret_access_key, aws_role_arn, aws_external_id } = keys;
@@ -120,7 +120,7 @@ export function bucketOf(config: RedshiftConfig): S3Place {
   };
 }
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function redshiftViolations(
   config: RedshiftConfig,
   rules: OperatorRules = {},
@@ -158,8 +158,7 @@ function copyViolations(config: RedshiftConfig, rules: OperatorRules): ConfigVio
     );
   const missing = new Set(found.map(({ attr }) => attr));
   found.push(...bucketViolations(bucketOf(config)).filter(({ attr }) => !missing.has(attr)));
-  // These become literals of the statement COPY, where a quote or a backslash may end or change
-  // them.
+  // These become literals of the statement COPY, which a quote or a backslash could end or change.
   for (const attr of ['prefix', 'aws_access_key_id', 'aws_secret_access_key'] as const) {
     if (/['"\\\p{Cc}]/u.test(config[attr] ?? ''))
       found.push(violation(attr, 'It must not hold quotes, backslashes or control characters.'));

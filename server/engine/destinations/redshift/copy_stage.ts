@@ -25,10 +25,7 @@ import type { Stage, StagePlace } from './stage.ts';
 import { stage } from './table.ts';
 import { manifestOf, copyStatement, withoutSecrets } from './copy_statement.ts';
 
-/**
- * A staged object: its key, our mark of its upload, its bytes, and those of the slice that it was
- * made of.
- */
+/** A staged object: its key, our mark of its upload, its size in bytes, and that of its slice. */
 type ObjectState = { key: string; mark: string; object_bytes: number; slice_bytes: number };
 
 const row_limit: RowLimit = {
@@ -36,20 +33,20 @@ const row_limit: RowLimit = {
   advice: 'COPY takes rows of 4 MB; leave such events out at their source, or use the mode INSERT.',
 };
 
-/** The bucket of the mode COPY and the folder in it that is one delivery's. */
+/** The bucket of the mode COPY, and its folder for one delivery. */
 type StagedPlace = {
   store: ObjectStore;
   folder: string;
   null_marker: string;
   /** Names this attempt. */
   holder: string;
-  /** It has said in the bucket that the delivery is its own. */
+  /** True once the bucket records that this attempt holds the delivery. */
   is_held: boolean;
 };
 
 /**
- * The stage of the mode COPY: slices wait as objects in the bucket, one each, and survive the
- * session; a manifest names those that are loaded.
+ * Opens the stage of the mode COPY: slices wait as objects in the bucket, one each, and survive the
+ * session; a manifest lists the objects to load.
  */
 export function copyStage(
   config: RedshiftConfig,
@@ -85,7 +82,7 @@ export function copyStage(
   };
 }
 
-/** The folder of the objects of one delivery or test, with its slash. */
+/** Returns the folder of the objects of one delivery or test, with its slash. */
 export function stagedFolder(config: RedshiftConfig, id: string): string {
   const prefix = (config.prefix ?? '').replaceAll(/^\/+|\/+$/g, '');
   return `${prefix === '' ? '' : `${prefix}/`}sluice_stage/${id}/`;
@@ -104,7 +101,7 @@ function holderKey({ folder }: StagedPlace): string {
   return `${folder}holder`;
 }
 
-/** Says in the bucket that the delivery is this attempt's from now on. */
+/** Records in the bucket that this attempt holds the delivery from now on. */
 async function hold(at: StagedPlace): Promise<void> {
   if (at.is_held) return;
   await at.store.put(holderKey(at), at.holder);
@@ -112,9 +109,9 @@ async function hold(at: StagedPlace): Promise<void> {
 }
 
 /**
- * To be called after an object was created. An attempt that was believed dead may have created it
- * after the one that took the delivery over had removed everything, at its beginning or its end: so
- * who does not hold the delivery any more removes its own object. Throws `slice_lost` then.
+ * Call it after creating an object. An attempt that was believed dead may have created its object
+ * after the new holder had removed everything, at its beginning or its end. So an attempt that no
+ * longer holds the delivery removes its own object. Throws `slice_lost` then.
  */
 async function requireHeld(at: StagedPlace, key: string): Promise<void> {
   const content = await at.store.read(holderKey(at));
@@ -148,8 +145,7 @@ async function removeBut({ store, folder }: StagedPlace, kept: ReadonlySet<strin
 }
 
 /**
- * The key is new each time, so that a worker that was believed dead writes beside us and not into
- * our objects.
+ * The key is new each time, so that a worker that was believed dead never writes to our objects.
  */
 async function write(
   at: StagedPlace,
@@ -178,8 +174,8 @@ async function write(
   const send = async () => {
     const parts = await uploadParts(store, key, upload_id, object);
     await withStoreFaults(store, async () => {
-      // There is no such upload after a completion whose answer was lost, or when another attempt
-      // has ended it.
+      // The upload is missing after a completion with a lost answer, or if another attempt has
+      // ended it.
       const isThere =
         (await store.completeUpload(key, upload_id, parts, facts)) ||
         (await store.describe(key))?.mark === mark;
@@ -205,7 +201,7 @@ async function* csvOf(
   }
 }
 
-/** The reader gets the error of the lines as it is. */
+/** The reader gets the error of the lines unchanged. */
 function compressed(lines: AsyncIterable<string>): Readable {
   const gzip = createGzip({ level: 6 });
   pipeline(Readable.from(lines), gzip, () => undefined);
@@ -218,7 +214,7 @@ async function load(
   outcomes: SliceOutcome[],
 ): Promise<void> {
   const { store, folder, null_marker } = at;
-  // An earlier call that failed may have loaded it already.
+  // An earlier failed call may have loaded it already.
   await connection.rows(`DELETE FROM ${stage}`);
   const keys = outcomes
     .filter((outcome) => outcome.records > 0)

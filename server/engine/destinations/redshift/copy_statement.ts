@@ -3,7 +3,7 @@ import type { Column } from '../../model/models/column.ts';
 import type { RedshiftConfig } from './config.ts';
 import { columnList } from '../sql_tables/layout.ts';
 
-/** The text of COPY's manifest: every object must be there, and no other is loaded. */
+/** Returns the text of COPY's manifest: every object must exist, and no other is loaded. */
 export function manifestOf(config: RedshiftConfig, keys: string[]): string {
   return JSON.stringify({
     entries: keys.map((key) => ({ url: `s3://${config.bucket_name}/${key}`, mandatory: true })),
@@ -11,8 +11,8 @@ export function manifestOf(config: RedshiftConfig, keys: string[]): string {
 }
 
 /**
- * The statement that loads the objects of a manifest. Holds the access key where there is no role:
- * see `withoutSecrets`.
+ * Returns the statement that loads the objects of a manifest. Without a role, it contains the
+ * access key: see `withoutSecrets`.
  */
 export function copyStatement(
   config: RedshiftConfig,
@@ -39,14 +39,14 @@ export function copyStatement(
   ].join(' ');
 }
 
-/** `redshiftViolations` lets nothing through that a literal would have to escape otherwise. */
+/** `redshiftViolations` refuses everything else that a literal would have to escape. */
 function literal(text: string | null | undefined): string {
   return `'${(text ?? '').replaceAll("'", "''")}'`;
 }
 
 /**
- * Runs a statement that holds the access key. Turns the server's fault into an error without the
- * key, which keeps only the server's SQLSTATE.
+ * Runs a statement that contains the access key. Converts the server's fault to an error without
+ * the key, which only keeps the server's SQLSTATE.
  */
 export async function withoutSecrets<Result>(
   config: RedshiftConfig,
@@ -60,7 +60,7 @@ export async function withoutSecrets<Result>(
       .map(textOf)
       .filter((secret) => secret !== undefined);
     const message = secrets.reduce((said, secret) => said.replaceAll(secret, '...'), error.message);
-    // No cause: the server's error may repeat the statement in other fields than its message.
+    // No cause: other fields of the server's error may repeat the statement.
     throw Object.assign(new Error(message), { code: (error as { code?: string }).code });
   }
 }

@@ -33,7 +33,7 @@ const sealing: Dialect['sealing'] = {
   instants: /^timestamp(?:\(6\))? with time zone$/,
 };
 
-/** The words of Redshift, in a session. */
+/** Opens Redshift's dialect in a session. */
 export function redshiftDialect(connection: Connection, config: RedshiftConfig): Dialect {
   const target = targetOf(config);
   return {
@@ -92,7 +92,7 @@ export function redshiftDialect(connection: Connection, config: RedshiftConfig):
   };
 }
 
-/** Opens a session that speaks it. */
+/** Opens a session with this dialect. */
 export async function openRedshift(
   config: RedshiftConfig,
   deps: DestinationDeps,

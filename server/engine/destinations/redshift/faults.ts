@@ -5,8 +5,8 @@ import { server_faults } from '../sql_tables/server_faults.ts';
 
 const value = ofRow(
   'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be created by the export with the properties_data_type super.',
+  'The table refuses a value (%). Change the type of the column, or let the export create ' +
+    'the table with the properties_data_type super.',
 );
 const bucket_denied = lasting(
   'permission_denied',
@@ -14,9 +14,7 @@ const bucket_denied = lasting(
     's3:GetObject and s3:ListBucket.',
 );
 
-/**
- * Redshift gives most faults of its own the SQLSTATE XX000, so they are told apart by what it says.
- */
+/** Redshift gives most of its own faults the SQLSTATE XX000, so the message distinguishes them. */
 const own: OwnFaults = {
   by_message: [
     [
@@ -46,7 +44,7 @@ const own: OwnFaults = {
     ],
     [/invalid (json|input syntax)|error parsing json|json parsing error/i, value],
     [
-      // Redshift's words for a table that went while the statement waited.
+      // Redshift's message for a table that was dropped while the statement waited.
       /serializable isolation violation|concurrent transaction|could not open relation with OID/i,
       server_faults.conflict,
     ],
@@ -65,8 +63,8 @@ const own: OwnFaults = {
   by_code: {
     OTHER_SERVER: lasting(
       'not_postgres',
-      'What answers at this host and port is not Redshift but %; check both (its usual port is ' +
-        '5439).',
+      'The server at this host and port is not Redshift but %; check both (the usual port ' +
+        'is 5439).',
     ),
     UNHEARD: passing(
       'connection_failed',
@@ -93,8 +91,8 @@ const own: OwnFaults = {
 };
 
 /**
- * A fault of the cluster or the way to it as an error that says what to do; every other error,
- * above all the source's, stays as it is.
+ * Translates a fault of the cluster or its connection into an error that says what to do; every
+ * other error (mostly the source's) stays unchanged.
  */
 export function redshiftError(error: unknown): unknown {
   return postgresError(error, own);

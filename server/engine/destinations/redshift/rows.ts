@@ -6,10 +6,10 @@ import { columnList, quoted } from '../sql_tables/layout.ts';
 import { fieldText, linesOf } from '../sql_tables/tab_separated.ts';
 import { varchar_bytes_max } from './table.ts';
 
-/** The values of one row as texts that Redshift reads, and their bytes together. */
+/** The values of one row as texts that Redshift reads, and their total bytes. */
 export type Row = { values: (string | null)[]; size_bytes: number };
 
-/** An INSERT of many rows and its parameters. */
+/** An INSERT of many rows with its parameters. */
 export type Insert = { text: string; values: (string | null)[]; records: number };
 
 /** Limit of a row: its largest number of bytes, and a sentence for a larger one. */
@@ -18,8 +18,8 @@ export type RowLimit = { bytes: number; advice: string };
 const floats: Record<string, string> = { inf: 'Infinity', '-inf': '-Infinity', nan: 'NaN' };
 
 /**
- * The rows of ClickHouse's tab-separated text, in the memory of one. Rejects with the error of the
- * stream; with NonRetryableError `value_refused` for a text that no VARCHAR holds, and
+ * Yields the rows of ClickHouse's tab-separated text, in the memory of one. Rejects with the error
+ * of the stream; with NonRetryableError `value_refused` for a text that no VARCHAR can store, and
  * `limit_exceeded` for a row beyond the limit. Nothing is cut.
  */
 export async function* rowsOf(
@@ -73,8 +73,8 @@ const parameters_max = 32_767;
 const statement_bytes = 4_000_000;
 
 /**
- * The target of rows: a table, its columns, those of them that hold SUPER values, and a further
- * column with one number for all rows.
+ * The target of rows: a table, its columns, those with SUPER values, and a further column with one
+ * number for all rows.
  */
 export type InsertTarget = {
   table: string;
@@ -84,8 +84,8 @@ export type InsertTarget = {
 };
 
 /**
- * Rows as INSERTs into a table, in order; each has one row at least, and no more parameters and
- * bytes than a statement may have. JSON for SUPER columns is parsed by the server.
+ * Yields rows as INSERTs into a table, in order; each has at least one row and stays within the
+ * statement's limits of parameters and bytes. The server parses JSON for SUPER columns.
  */
 export async function* insertsOf(
   { table, columns, supers, write }: InsertTarget,
@@ -131,8 +131,8 @@ function slotsOf(columns: Column[], supers: ReadonlySet<string>, from: number): 
 }
 
 /**
- * A row as a line of CSV: every value in quotes, null as the marker without them, which no value
- * can be taken for.
+ * Returns a row as a line of CSV: every value in quotes, null as the unquoted marker, so that no
+ * value can look like it.
  */
 export function csvLine({ values }: Row, null_marker: string): string {
   return `${values.map((value) => (value === null ? null_marker : quoted(value))).join(',')}\n`;

@@ -49,7 +49,7 @@ type Session = {
   told: Pick<DestinationDeps, 'warn' | 'refuseLoss'>;
   /** The target of rows while some are set aside, and the rows set aside. */
   apart: Apart | undefined;
-  /** The columns of the table, and those that hold SUPER values; known once it is prepared. */
+  /** The columns of the table, and those with SUPER values; known once it is prepared. */
   found: FoundColumn[];
   supers: ReadonlySet<string>;
 };
@@ -57,9 +57,9 @@ type Session = {
 const receipts_name = 'the table of receipts';
 
 /**
- * Opens the delivery's session. Redshift has no advisory locks: two workers with the same delivery
- * are kept apart by the lock on the table of receipts, which is held from before the look at the
- * receipt until the commit, so who comes second sees what the first one committed.
+ * Opens the delivery's session. Redshift has no advisory locks. Instead, the lock on the table of
+ * receipts separates two workers with the same delivery: it is held from before the look-up of the
+ * receipt until the commit, so the second worker sees the first one's commit.
  */
 export async function openRedshiftSink(
   config: RedshiftConfig,
@@ -129,7 +129,7 @@ function stageSlice(session: Session) {
   };
 }
 
-/** By inserts in both modes: a piece of a few rows is no load. */
+/** Uses inserts in both modes: a piece of a few rows needs no load. */
 async function openApartStage(session: Session): Promise<ApartStage> {
   const { connection, delivery } = session;
   const table = `sluice_apart_${randomBytes(6).toString('hex')}`;
@@ -143,8 +143,8 @@ async function openApartStage(session: Session): Promise<ApartStage> {
 }
 
 /**
- * The receipt of a repeat replaces the earlier one, so that the place holds what the newest run
- * signed.
+ * The receipt of a repeat replaces the earlier one, so that the place has the newest run's
+ * signature.
  */
 async function commit(
   session: Session,
@@ -156,8 +156,8 @@ async function commit(
   await unlessGone(async () => {
     const source = await load(session, outcomes);
     const show = async () => {
-      // The first statement: what the transaction sees is settled by the first one that reads, and
-      // that must be after the lock.
+      // The first statement: the first read fixes the transaction's snapshot, and that must come
+      // after the lock.
       await waiting(connection, receipts_name, () =>
         connection.rows(`LOCK TABLE ${target.receipts}`),
       );
@@ -200,10 +200,7 @@ async function load(session: Session, outcomes: SliceOutcome[]): Promise<string 
   return source?.table;
 }
 
-/**
- * The tables are looked for whatever the mode is: it may have been another one when an earlier
- * attempt began.
- */
+/** Searches the tables in any mode: it may have been another one when an earlier attempt began. */
 async function clear(session: Session): Promise<void> {
   await dropSliceTables(session);
   await session.stage.clear();

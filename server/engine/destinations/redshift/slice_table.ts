@@ -24,8 +24,8 @@ import { inTransaction, waiting } from './transactions.ts';
 type Place = { connection: Connection; config: RedshiftConfig; delivery: Delivery };
 
 /**
- * Puts rows into a table in one transaction, with the number of their write in a column, and gives
- * how many they were.
+ * Inserts rows into a table in one transaction, with the number of their write in a column, and
+ * returns their number.
  */
 type InsertRows = (
   target: { table: string; write: { column: string; number: number } },
@@ -34,17 +34,17 @@ type InsertRows = (
 
 /**
  * A table of one attempt, in which finished slices outlive it. Its name is the attempt's own: the
- * next attempt renames it, which is the fence against the earlier one.
+ * next attempt renames it, which fences off the earlier one.
  */
 export type SliceTable = {
   quoted: string;
-  /** Writes a slice. Throws `slice_lost` when another attempt has taken the table over. */
+  /** Writes a slice. Throws `slice_lost` if another attempt has claimed the table. */
   write(insert: InsertRows, bytes: Readable): Promise<{ records: number; state: StagedState }>;
 };
 
 /**
- * Creates a table for slices, beside the target and with its types. Undefined where the user may
- * not. Throws `slice_lost` when the delivery is there by now: then nobody would remove the table.
+ * Creates a table for slices, beside the target and with its types. Undefined if the user may not.
+ * Throws `slice_lost` if the delivery is complete by now: then nobody would remove the table.
  */
 export async function openSliceTable(place: Place): Promise<SliceTable | undefined> {
   const { connection, config, delivery } = place;
@@ -68,8 +68,8 @@ export async function openSliceTable(place: Place): Promise<SliceTable | undefin
 }
 
 /**
- * Takes the table of an earlier attempt over, with those of the outcomes that are in it whole, and
- * removes everything else that waits of the delivery. Undefined where nothing is whole.
+ * Claims the table of an earlier attempt, with the outcomes that it contains completely, and
+ * removes all other waiting rows of the delivery. Undefined if nothing is complete.
  */
 export async function takeOver(
   place: Place,
@@ -87,8 +87,8 @@ export async function takeOver(
 }
 
 /**
- * The lock comes first: what the transaction sees is settled by the first statement that reads, and
- * that must be after a slice that the earlier attempt is writing.
+ * The lock comes first: the first read fixes the transaction's snapshot, and that must come after a
+ * slice that the earlier attempt is writing.
  */
 function renameWhole(
   place: Place,
@@ -118,7 +118,7 @@ function renameWhole(
   });
 }
 
-/** Removes all tables of slices of the delivery, whoever created them, but for the kept one. */
+/** Removes all tables of slices of the delivery, of any attempt, except the one to keep. */
 export async function dropSliceTables(place: Place, kept?: string): Promise<void> {
   const { connection } = place;
   for (const table of await listTables(place)) {
@@ -129,7 +129,7 @@ export async function dropSliceTables(place: Place, kept?: string): Promise<void
   }
 }
 
-/** Runs `work` and throws `slice_lost` when a table is not there any more. */
+/** Runs `work` and throws `slice_lost` if a table no longer exists. */
 export async function unlessGone<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

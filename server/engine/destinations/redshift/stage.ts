@@ -13,7 +13,7 @@ import { stage, stageStatement } from './table.ts';
 import { inTransaction } from './transactions.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** The parts of a stage: `supers` are the columns that hold SUPER values. */
+/** The parts of a stage: `supers` are the columns with SUPER values. */
 export type StagePlace = {
   connection: Connection;
   config: RedshiftConfig;
@@ -22,40 +22,42 @@ export type StagePlace = {
 };
 
 /**
- * The place where rows wait, in one of two ways, until all of them are brought into the table at
+ * The place where rows wait, in one of two modes, until all of them are moved into the table at
  * once.
  */
 export type Stage = {
   /**
-   * Returns the slices of earlier attempts that wait whole; removes all other waiting rows of this
+   * Returns the complete slices of earlier attempts; removes all other waiting rows of this
    * delivery.
    */
   recover(place: StagePlace, outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /**
-   * Takes a slice's rows; gives their number and what finds them again. When it rejects, nothing of
-   * the slice counts.
+   * Writes a slice's rows; returns their number and the state that finds them again. If it rejects,
+   * nothing of the slice counts.
    */
   write(
     place: StagePlace,
     slice: Slice,
     bytes: Readable,
   ): Promise<{ records: number; state: Json }>;
-  /** Brings the rows of all slices into one table, with nothing else, and gives its quoted name. */
+  /**
+   * Loads the rows of all slices, and nothing else, into one table, and returns its quoted name.
+   */
   load(place: StagePlace, outcomes: SliceOutcome[]): Promise<string>;
-  /** Removes what waits of this delivery elsewhere than in tables. */
+  /** Removes waiting rows of this delivery outside of tables. */
   clear(): Promise<void>;
 };
 
-// The 16 MB that a statement may have, but for the text around the values.
+// The 16 MB limit of a statement, without the text around the values.
 const row_limit: RowLimit = {
   bytes: 15_500_000,
   advice: 'Leave such events out at their source, or export to files.',
 };
 
 /**
- * Opens the stage of the mode INSERT. A slice is one transaction. A lone slice waits in a temporary
- * table, as it is repeated after a crash in any case; several wait in a table that survives the
- * session, or, if the user may not create one, in the temporary table as well.
+ * Opens the stage of the mode INSERT. A slice is one transaction. A single slice waits in a
+ * temporary table, because it is always repeated after a crash. Several wait in a table that
+ * survives the session, or in the temporary table too if the user may not create one.
  */
 export function insertStage(): Stage {
   const create = stageMaker();
@@ -87,8 +89,8 @@ export function insertStage(): Stage {
 }
 
 /**
- * Inserts rows in one transaction, with the number of their write where they have one, and gives
- * how many came.
+ * Inserts rows in one transaction, with the number of their write if they have one, and returns
+ * their number.
  */
 export function insertRows(
   { connection, delivery, supers }: StagePlace,
@@ -108,10 +110,7 @@ export function insertRows(
   });
 }
 
-/**
- * Gives what creates the table `sluice_stage` of a session when it is called first, and does
- * nothing later.
- */
+/** Returns a function that creates the table `sluice_stage` of a session on its first call. */
 export function stageMaker(): (place: StagePlace) => Promise<void> {
   let is_created = false;
   return async ({ connection, config, delivery }) => {
@@ -122,8 +121,7 @@ export function stageMaker(): (place: StagePlace) => Promise<void> {
 }
 
 /**
- * Throws when the table does not hold as many rows as the slices have: what is shown must be what
- * was counted.
+ * Throws if the table has not as many rows as the slices: exactly the counted rows must be shown.
  */
 export async function requireStaged(
   connection: Connection,

@@ -9,7 +9,7 @@ import { isThereAlready } from '../sql_tables/postgres/faults.ts';
 import type { RedshiftConfig } from './config.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 
-/** Bytes that the longest VARCHAR holds. */
+/** Most bytes of a VARCHAR. */
 export const varchar_bytes_max = 65_535;
 
 const types: Record<Exclude<ColumnType, 'json'>, string> = {
@@ -23,13 +23,13 @@ const types: Record<Exclude<ColumnType, 'json'>, string> = {
   boolean: 'boolean',
 };
 
-/** The type of a column of a table that the export creates. */
+/** Returns the type of a column of a table that the export creates. */
 export function typeOf(config: RedshiftConfig, { type }: Column): string {
   if (type !== 'json') return types[type];
   return config.properties_data_type === 'super' ? 'super' : types.text;
 }
 
-/** Types that hold every value of a typed column whole, as far as Redshift can. */
+/** Types that store every value of a typed column completely, as far as Redshift can. */
 export const whole_types: Record<ColumnType, RegExp> = {
   uuid: /^character varying/,
   text: /^character varying\(65535\)$/,
@@ -42,14 +42,14 @@ export const whole_types: Record<ColumnType, RegExp> = {
   decimal: /^numeric\(38,9\)$/,
 };
 
-// Redshift has no such columns, but keeps PostgreSQL's names of them to itself.
+// Redshift has no such columns, but reserves PostgreSQL's names for them.
 const system_columns = new Set(['oid', 'tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
-/** One less than a table can have: that of the slices has one more, for the number of the write. */
+/** One less than the table's limit: that of the slices adds one, for the number of the write. */
 const columns_max = 1_599;
 
 /**
- * Lists the columns of a query that Redshift cannot take. Its names have no letter case unless the
- * cluster is set so.
+ * Lists the columns of a query that Redshift cannot store. Its names ignore case unless the cluster
+ * preserves it.
  */
 export function redshiftColumnFaults(columns: Column[]): string[] {
   const faults: string[] = [];
@@ -63,10 +63,7 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
     if (system_columns.has(folded))
       faults.push(`Redshift keeps the name \`${name}\` to itself: give the column another alias.`);
     if (names.has(folded))
-      faults.push(
-        `Redshift does not tell upper from lower case in names: give the column \`${name}\` ` +
-          'another alias.',
-      );
+      faults.push(`Redshift ignores case in names: give the column \`${name}\` another alias.`);
     names.add(folded);
   }
   return columns.length > columns_max
@@ -75,8 +72,8 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
 }
 
 /**
- * The statement that creates the table of an export where it is missing. Redshift does not enforce
- * keys, so it gets none; it does refuse NULL.
+ * Returns the statement that creates the table of an export if it is missing. Redshift does not
+ * enforce keys, so the table has none; it does refuse NULL.
  */
 export function tableStatement(name: string, config: RedshiftConfig, layout: Layout): string {
   const filled = nullableKeys(layout);
@@ -89,8 +86,8 @@ export function tableStatement(name: string, config: RedshiftConfig, layout: Lay
 }
 
 /**
- * The statement that creates the table of receipts; a long manifest is several rows, in the order
- * of `part`.
+ * Returns the statement that creates the table of receipts; a long manifest has several rows, in
+ * the order of `part`.
  */
 export function receiptsStatement(receipts: string): string {
   return `CREATE TABLE IF NOT EXISTS ${receipts} (delivery_id varchar(36) NOT NULL,
@@ -101,8 +98,8 @@ export function receiptsStatement(receipts: string): string {
 }
 
 /**
- * The columns of a table, or undefined when there is no such table. Quoted names lose their letter
- * case unless the cluster is set to keep it.
+ * Finds the columns of a table, or undefined if it does not exist. Quoted names lose their case
+ * unless the cluster preserves it.
  */
 export async function findColumns(
   connection: Connection,
@@ -124,8 +121,8 @@ export async function findColumns(
 }
 
 /**
- * The statement that creates the table of rejected rows; a long record is several rows, in the
- * order of `part`.
+ * Returns the statement that creates the table of rejected rows; a long record has several rows, in
+ * the order of `part`.
  */
 export function rejectedStatement(rejected: string): string {
   return `CREATE TABLE IF NOT EXISTS ${rejected} (delivery_id varchar(36) NOT NULL,
@@ -136,8 +133,8 @@ export function rejectedStatement(rejected: string): string {
 }
 
 /**
- * The statement that creates a temporary table with the columns of the export, of which each has
- * the type of the target and takes no null where the target takes none.
+ * Returns the statement that creates a temporary table with the columns of the export, each with
+ * the target's type, and NOT NULL if the target's is.
  */
 export function apartStatement(name: string, columns: Column[], found: FoundColumn[]): string {
   const there = new Map(found.map((column) => [column.name.toLowerCase(), column]));
@@ -148,7 +145,7 @@ export function apartStatement(name: string, columns: Column[], found: FoundColu
   return `CREATE TEMPORARY TABLE ${name} (${list.join(', ')})`;
 }
 
-/** The columns of the export that hold SUPER values, by those of the table. */
+/** Returns the columns of the export with SUPER values, according to the table. */
 export function supersOf(columns: Column[], found: FoundColumn[]): ReadonlySet<string> {
   const types = new Map(found.map(({ name, type }) => [name.toLowerCase(), type]));
   const supers = columns.filter(({ name }) => types.get(name.toLowerCase()) === 'super');
@@ -156,8 +153,8 @@ export function supersOf(columns: Column[], found: FoundColumn[]): ReadonlySet<s
 }
 
 /**
- * Redshift casts no truth value to text, and a SUPER comes as JSON text as it is, which a VARCHAR
- * may be too short for.
+ * Redshift cannot cast a boolean to text; a SUPER is JSON text already, which may be too long for a
+ * VARCHAR.
  */
 export function textOf(name: string, type: string | undefined): string {
   if (type === 'super') return name;
@@ -179,8 +176,9 @@ export async function requireSchema(connection: Connection, schema: string): Pro
 }
 
 /**
- * Creates a table. One that another session creates at the same moment is there then. In an open
- * transaction, as that of a connection test, nothing more can be asked, so there it is a fault.
+ * Creates a table. A table that another session creates at the same moment is accepted. In an open
+ * transaction, such as that of a connection test, no further query is possible, so there it is a
+ * fault.
  */
 export async function createTable(connection: Connection, statement: string): Promise<void> {
   try {
@@ -201,19 +199,19 @@ export async function createTable(connection: Connection, statement: string): Pr
 }
 
 /**
- * The table of a session that rows are collected in before they are shown; it has the types of the
- * target and goes with the session.
+ * The table of a session that collects rows before they are shown; it has the target's types and
+ * ends with the session.
  */
 export const stage = 'sluice_stage';
 
-/** The statement that creates the stage. */
+/** Returns the statement that creates the stage. */
 export function stageStatement(target: string, columns: Column[]): string {
   return `CREATE TEMPORARY TABLE ${stage} AS SELECT ${columnList(columns)} FROM ${target} LIMIT 0`;
 }
 
 /**
- * The statement that creates a table like the target for slices that outlive their session;
- * `column` says by which write a row came.
+ * Returns the statement that creates a table like the target for slices that outlive their session;
+ * `column` identifies the write of a row.
  */
 export function sliceTableStatement(
   name: string,
@@ -226,9 +224,9 @@ export function sliceTableStatement(
 }
 
 /**
- * The statements that bring the rows of the source, a quoted table, into the target. Merged rows:
- * the greatest of several rows of one key counts, and a row of the table gives way only to a
- * greater one. `found` are the columns of the target.
+ * Returns the statements that move the rows of the source, a quoted table, into the target. Merged
+ * rows: the greatest of several rows of one key counts, and only a greater row replaces a row of
+ * the table. `found` are the columns of the target.
  */
 export function showStatements(
   { quoted: target, table }: Pick<Target, 'quoted' | 'table'>,
@@ -262,8 +260,8 @@ function nullsLast(name: string): string {
 }
 
 /**
- * A digest of one length for every value. Of a SUPER that is too long for a text only the length
- * counts: Redshift has no order of such values.
+ * Returns a digest of one length for every value. For a SUPER that is too long for a text, only the
+ * length counts: Redshift has no order of such values.
  */
 export function digestOf(value: string, type: string | undefined): string {
   const text =

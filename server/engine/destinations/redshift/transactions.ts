@@ -6,9 +6,8 @@ const lock_wait_milliseconds = 60_000;
 const cancelled = '57014';
 
 /**
- * Runs a statement that may wait for another session's lock on the `locked`
- * (`the table of receipts`), a minute at most. Redshift has no bound on locks alone, so it is one
- * on the statement.
+ * Runs a statement that may wait at most a minute for another session's lock on the `locked` (`the
+ * table of receipts`). Redshift has no time limit for locks, so this limits the statement.
  */
 export async function waiting<Result>(
   connection: Connection,
@@ -29,8 +28,8 @@ export async function waiting<Result>(
 }
 
 /**
- * Runs `work` between BEGIN and COMMIT, and rolls back when it fails; the failure is thrown as it
- * is. `commit` gives the COMMIT where more than its fault is to be known.
+ * Runs `work` between BEGIN and COMMIT, and rolls back if it fails; the failure is thrown
+ * unchanged. `commit` runs the COMMIT if more than its fault must be known.
  */
 export async function inTransaction<Result>(
   connection: Connection,

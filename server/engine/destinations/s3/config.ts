@@ -57,10 +57,10 @@ export const s3_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type S3Config = Static<typeof s3_config>;
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function s3Violations(config: S3Config, rules: OperatorRules = {}): ConfigViolation[] {
   const found = [
     ...fileViolations(config),
@@ -78,7 +78,7 @@ export function s3Violations(config: S3Config, rules: OperatorRules = {}): Confi
   ];
 }
 
-/** Refusal of a config without an access key if the operator does not allow that. */
+/** Refusal of a config without an access key if the operator does not allow it. */
 export const no_environment_credentials =
   "Give an access key or a role: the operator does not let exports use this server's own " +
   'credentials (SLUICE_S3_ENVIRONMENT_CREDENTIALS).';

@@ -11,7 +11,7 @@ import type { ObjectStore } from '../object_store/object_store.ts';
 import { no_environment_credentials, s3_config, s3Violations } from './config.ts';
 import type { S3Config } from './config.ts';
 
-/** Objects in a bucket of AWS S3 or of another store that speaks S3. */
+/** Objects in a bucket of AWS S3 or of another S3-compatible store. */
 export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   type: 'S3',
   label: 'S3',

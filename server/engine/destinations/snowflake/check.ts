@@ -26,8 +26,8 @@ import { counted } from '../../../platform/counted.ts';
 type Session = Dialect & { connection: Connection };
 
 /**
- * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
- * one, which is removed again; the table of the export is looked at and not created.
+ * Tries a delivery's steps, up to reading the values back, with a scratch table beside the real
+ * one, which is then removed. It checks the export's table and does not create it.
  */
 export function checkSnowflake(
   config: SnowflakeConfig,
@@ -50,7 +50,7 @@ export function checkSnowflake(
         return { ...snowflakeDialect(connection), connection };
       },
       begin: async () =>
-        'The account let the user in, with this role, warehouse, database and schema.',
+        'The account accepted the user, with this role, warehouse, database and schema.',
       look: async (session) => {
         const looked = await lookAtTable(session, row);
         if (looked.found === undefined) return looked.told;
@@ -62,8 +62,9 @@ export function checkSnowflake(
       write: async (session) => {
         await writeRow(session.connection, row, found, { scratch, like });
         return (
-          'A row with a value in every column was brought to a stage, and from there into a ' +
-          `scratch table${like === undefined ? '' : ` like ${session.target.name}`}.`
+          'A row with a value in every column was uploaded to a stage, and copied from ' +
+          'there into a scratch ' +
+          `table${like === undefined ? '' : ` like ${session.target.name}`}.`
         );
       },
       own: tryDeletes<Session>(deps, {
@@ -86,7 +87,10 @@ export function checkSnowflake(
   );
 }
 
-/** The row for a table: a column of the type ARRAY makes a list of what is none, so it gets one. */
+/**
+ * Returns the row for a table: a column of the type ARRAY wraps other values in a list, so it gets
+ * a list.
+ */
 function fitted(row: SampleRow, found: FoundColumn[]): SampleRow {
   const types = typesOf(found);
   const isList = row.columns.map(
@@ -124,7 +128,7 @@ function requireOne(done: string, records: number): void {
   if (records !== 1)
     throw new RetryableError(
       'count_mismatch',
-      `Snowflake ${done} ${counted(records, 'row')} where there should be one. Test again; if ` +
-        `it comes again, ask Snowflake's support.`,
+      `Snowflake ${done} ${counted(records, 'row')} instead of one. Test again. If it ` +
+        "happens again, ask Snowflake's support.",
     );
 }

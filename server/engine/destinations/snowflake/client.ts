@@ -30,7 +30,7 @@ type Call =
   | { kind: 'close' };
 
 /**
- * A request to the thread of the client. To connect it needs the client's options, and the
+ * A request to the thread of the client. Connecting needs the client's options, and the certificate
  * authorities that this process trusts.
  */
 export type ClientRequest = Call & { id: number };
@@ -49,31 +49,31 @@ export class SnowflakeFault extends Error {
 }
 
 /**
- * The official client, behind the outbound guard. Every call rejects at once when the client is
- * lost or the signal that it was opened with is aborted.
+ * The official client, behind the outbound guard. Every call rejects at once if the client is lost
+ * or its signal aborts.
  */
 export type Client = {
   connect(options: Record<string, unknown>): Promise<void>;
   /**
-   * The rows of the answer. With `bytes`, which are handed over, the statement is a PUT and they
-   * are its file.
+   * Returns the rows of the answer. With `bytes`, which are transferred, the statement is a PUT and
+   * they are its file.
    */
   execute(statement: string, values?: string[], bytes?: Uint8Array): Promise<unknown[]>;
   /**
-   * Signs out, also after a stop, and waits for that a few seconds at most; then nothing of the
-   * client goes on. Never rejects.
+   * Signs out, even after a stop, and waits a few seconds at most; afterwards nothing of the client
+   * continues. Never rejects.
    */
   close(): Promise<void>;
 };
 
 const close_timeout_milliseconds = 5_000;
-/** So that the client shows why it could not connect; the engine tries again later. */
+/** So that the client shows why it could not connect; the engine retries later. */
 const login_retries_max = 1;
 
 /**
- * Starts the client in a thread of its own, with a tunnel through the guard as its only way out. A
- * connection that the guard or the system refuses ends the client with that error: the client
- * itself would try for minutes and then not know why.
+ * Starts the client in its own thread, with a tunnel through the guard as its only network access.
+ * A connection that the guard or the system refuses ends the client with that error: the client
+ * itself would retry for minutes and then not know why.
  */
 export async function openClient({
   outbound,
@@ -121,8 +121,8 @@ export async function openClient({
   };
 
   /**
-   * Also after a stop, so that the server lets go of locks and of what is temporary. True when
-   * there is no session any more; one that was refused has left none.
+   * Even after a stop, so that the server releases locks and temporary tables. Returns true if no
+   * session is left, for example because it was refused.
    */
   async function signOut(): Promise<boolean> {
     if (!is_connected) return true;
@@ -155,9 +155,7 @@ class Calls {
       : Promise.reject(this.lost);
   }
 
-  /**
-   * As `send`, whether or not something went wrong before; never settles when the thread has ended.
-   */
+  /** Does the same as `send` even after a fault; never settles if the thread has ended. */
   sendLast(thread: Worker, call: Call, handed_over: ArrayBuffer[] = []): Promise<unknown[]> {
     const id = (this.sent += 1);
     const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
@@ -173,24 +171,22 @@ class Calls {
     else call?.reject(new SnowflakeFault(reply.fault));
   }
 
-  /**
-   * Rejects all calls, those that wait and those to come, with the first error that it is given.
-   */
+  /** Rejects all waiting and later calls with its first error. */
   lose(error: Error): void {
     this.lost ??= error;
     for (const { reject } of this.waiting.values()) reject(this.lost);
     this.waiting.clear();
   }
 
-  /** True when every call was answered and nothing went wrong with the thread. */
+  /** Returns true if every call was answered and the thread has no fault. */
   isIdle(): boolean {
     return this.lost === undefined && this.waiting.size === 0;
   }
 }
 
 /**
- * The host holds the credentials as well: of the three clients for storage, the one for Azure is
- * given the host alone.
+ * The host also contains the credentials: of the three storage clients, the one for Azure only gets
+ * the host.
  */
 function proxyOptions(tunnel: Tunnel): Record<string, unknown> {
   return {

@@ -6,10 +6,10 @@ import type { Connection, SnowflakeError } from 'snowflake-sdk';
 import type { ClientFault, ClientReply, ClientRequest } from './client.ts';
 
 /**
- * The thread in which the official client runs, one connection at a time. When the thread is ended,
- * nothing of the client goes on, whatever it was waiting for or trying again. It writes no log.
- * Certificates are checked by chain and name; revocation is not asked about, since that would go
- * past the guard in the clear.
+ * The thread of the official client, with one connection at a time. When the thread is ended,
+ * nothing of the client continues, whatever it was waiting for or retrying. It writes no log.
+ * Certificates are checked by chain and name; revocation is not checked, because that would bypass
+ * the guard in plain text.
  */
 const ignore = (): void => undefined;
 const silent = { error: ignore, warn: ignore, info: ignore, debug: ignore, trace: ignore };
@@ -24,7 +24,7 @@ snowflake.configure({
 let connection: Connection | undefined;
 let trusted: string[] = [];
 
-/** Settles with what a callback of the client is told. */
+/** Settles with the arguments of a client's callback. */
 function answerOf(
   call: (callback: (error: SnowflakeError | null | undefined, rows?: unknown[]) => void) => void,
 ): Promise<unknown[]> {
@@ -35,7 +35,7 @@ function answerOf(
   );
 }
 
-/** Authorities are read anew only when they are others: all of them take some 20 ms. */
+/** Authorities are only parsed again if they changed: all of them take some 20 ms. */
 function trust(certificates: string[]): void {
   if (isDeepStrictEqual(certificates, trusted)) return;
   tls.setDefaultCACertificates(certificates);
@@ -70,7 +70,7 @@ async function run(request: ClientRequest): Promise<unknown[]> {
   );
 }
 
-/** Only what tells faults apart: the client's errors also carry requests and answers. */
+/** Only fields that identify faults: the client's errors also contain requests and answers. */
 function faultOf(
   error: SnowflakeError & {
     cause?: { code?: unknown; message?: string };

@@ -60,15 +60,15 @@ export const snowflake_config = Type.Object(
   { additionalProperties: false },
 );
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type SnowflakeConfig = Static<typeof snowflake_config>;
 
 /** The credentials: one of the two. The key is PKCS #8 in PEM, not encrypted. */
 type SnowflakeCredentials = { password: string } | { private_key: string };
 
 /**
- * The quoted names of the table, the receipts and the rejected rows, and the plain names that users
- * read. All are names of the session's database and schema.
+ * Returns the quoted names of the table, the receipts and the rejected rows, and the plain names
+ * for users. All are names of the session's database and schema.
  */
 export function targetOf(config: SnowflakeConfig): RejectingTarget {
   const table = config.table_name ?? 'events';
@@ -82,7 +82,7 @@ export function targetOf(config: SnowflakeConfig): RejectingTarget {
 }
 
 /**
- * Returns the address of the account. An underscore of the account's name is a hyphen there,
+ * Returns the address of the account. An underscore of the account's name becomes a hyphen there,
  * because host names have none.
  */
 export function addressOf(config: SnowflakeConfig): { host: string; port: number } {
@@ -92,7 +92,7 @@ export function addressOf(config: SnowflakeConfig): { host: string; port: number
   return { host: host.toLowerCase(), port: port === undefined ? 443 : Number(port) };
 }
 
-/** The credentials of a config that has no violations; throws when it has some. */
+/** Returns the credentials of a valid config; throws for an invalid one. */
 export function credentialsOf(config: SnowflakeConfig): SnowflakeCredentials {
   if (config.authentication_type !== 'keypair') {
     const password = textOf(config.password);
@@ -106,7 +106,8 @@ export function credentialsOf(config: SnowflakeConfig): SnowflakeCredentials {
 }
 
 /**
- * The key in PKCS #8, or undefined when it is no whole RSA key or the passphrase does not open it.
+ * Returns the key in PKCS #8, or undefined if it is no complete RSA key or the passphrase does not
+ * open it.
  */
 function readPrivateKey(config: SnowflakeConfig): string | undefined {
   try {
@@ -123,7 +124,7 @@ function readPrivateKey(config: SnowflakeConfig): string | undefined {
   }
 }
 
-/** Violations of rules that the schema cannot say. */
+/** Checks rules that the schema cannot express. */
 export function snowflakeViolations(config: SnowflakeConfig): ConfigViolation[] {
   const found = credentialViolations(config);
   if (!/^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$/.test(config.account)) {

@@ -13,48 +13,49 @@ import { addressOf, credentialsOf, targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 
 /**
- * One session of the user's account. Every call rejects at once when the client is lost or the
- * signal that it was opened with is aborted.
+ * One session of the user's account. Every call rejects at once if the client is lost or its signal
+ * aborts.
  */
 export type Connection = {
-  /** The config of the connection, and the table that it names. */
+  /** The config of the connection, and its table. */
   config: SnowflakeConfig;
   target: ReturnType<typeof targetOf>;
-  /** All rows of a statement with a small answer. Values stand for the `?` of the statement. */
+  /**
+   * Returns all rows of a statement with a small answer. Values replace the `?` of the statement.
+   */
   rows<Row>(statement: string, values?: string[]): Promise<Row[]>;
   /**
-   * Brings a file, which is gzip, to a folder of an internal stage; folder and name are plain
-   * words. `bytes` are handed over and are of no use afterwards. Rejects when the storage does not
-   * take it; a token of the storage that ends meanwhile is not noticed here, so what is loaded has
-   * to be counted.
+   * Uploads a gzip file to a folder of an internal stage; folder and name are plain words. `bytes`
+   * are transferred and no longer usable afterwards. Rejects if the storage refuses it. An expired
+   * storage token goes unnoticed here, so loaded rows must be counted.
    */
   put(stage: string, folder: string, name: string, bytes: Uint8Array): Promise<void>;
   /**
-   * Ends the session, and with it its temporary tables and stages; what is not committed is rolled
+   * Ends the session, and with it its temporary tables and stages; uncommitted changes are rolled
    * back. Never rejects.
    */
   close(): Promise<void>;
 };
 
 /**
- * For everything up to the last statement that the session begins with; a warehouse that sleeps
- * wakes up in this time.
+ * Covers everything up to the session's last initial statement; a suspended warehouse resumes in
+ * this time.
  */
 const start_timeout_milliseconds = 60_000;
 const lock_seconds_max = 60;
 
 /**
- * Quoted names keep their letter case whatever the account's setting, instants are UTC, locks are
- * awaited for a minute, and the server ends the work of an abandoned session. The account and the
- * warehouse bound the time of a statement.
+ * Quoted names keep their case whatever the account's setting, instants are UTC, lock waits last a
+ * minute, and the server ends the work of an abandoned session. The account and the warehouse limit
+ * the time of a statement.
  */
 const session_statement = `ALTER SESSION SET QUOTED_IDENTIFIERS_IGNORE_CASE = FALSE TIMEZONE = 'UTC'
   AUTOCOMMIT = TRUE LOCK_TIMEOUT = ${lock_seconds_max} ABORT_DETACHED_QUERY = TRUE`;
 
 /**
  * Opens a session through the outbound guard. Guarantees: TLS with a checked certificate; role,
- * warehouse, database and schema are those of the config, or the call rejects with what is missing;
- * the session is open within 60 seconds or not at all; an aborted signal ends it at once.
+ * warehouse, database and schema are those of the config, or the call rejects with the missing one;
+ * the session opens within 60 seconds or not at all; aborting the signal ends it at once.
  */
 export async function connect(
   config: SnowflakeConfig,
@@ -76,7 +77,7 @@ export async function connect(
   }
 }
 
-/** The client's errors do not say what was wrong with the way to the account: these do. */
+/** The client's errors do not tell what was wrong with the connection to the account: these do. */
 async function shakeHands(
   outbound: DestinationDeps['outbound'],
   host: string,
@@ -104,9 +105,9 @@ function optionsOf(config: SnowflakeConfig): Record<string, unknown> {
     accessUrl: `https://${host}:${port}`,
     application: 'Sluice',
     clientSessionKeepAlive: true,
-    // An account may ask for bigint, with which our counts could not be compared.
+    // An account may request bigint, which could not be compared with our counts.
     jsTreatIntegerAsBigInt: false,
-    // Without it the client uploads to Google's storage under a wrong name.
+    // Without it, the client uploads to Google's storage under a wrong name.
     gcsUseDownscopedCredential: true,
     ...('password' in credentials
       ? { password: credentials.password }
@@ -150,7 +151,7 @@ async function begin(client: Client, config: SnowflakeConfig): Promise<void> {
   await client.execute(session_statement);
 }
 
-/** An account that there is not has a host all the same, which answers with a page. */
+/** Even a nonexistent account has a host, which answers with a page. */
 function notSnowflake(error: unknown): NonRetryableError | undefined {
   if (
     !(error instanceof SnowflakeFault) ||
@@ -161,7 +162,7 @@ function notSnowflake(error: unknown): NonRetryableError | undefined {
     return undefined;
   return new NonRetryableError(
     'not_snowflake',
-    'What answers at this host is not a Snowflake account; check the keys account and host.',
+    'The server at this host is not a Snowflake account; check the keys account and host.',
     { cause: error },
   );
 }
@@ -215,8 +216,8 @@ function callsOf(
 }
 
 /**
- * A fault of the account has a number; any other fault of a file is the storage's, and the client
- * gives only its text.
+ * A fault of the account has a number; any other fault of a file comes from the storage, and the
+ * client only returns its text.
  */
 function uploadFault(error: unknown): unknown {
   if (!(error instanceof SnowflakeFault) || error.fault.code !== '') return error;

@@ -6,20 +6,20 @@ import type { Column } from '../../model/models/column.ts';
 import { fieldText, linesOf } from '../sql_tables/tab_separated.ts';
 
 /**
- * A VARCHAR and a VARIANT of a table that says nothing else hold this much; a longer value fails in
- * Snowflake as well, but after the upload.
+ * A VARCHAR and a VARIANT of a table have this limit by default; Snowflake refuses a longer value
+ * too, but only after the upload.
  */
 const value_bytes_max = 16_777_216;
-/** Before compression; a part holds one row at least. Larger files load no faster. */
+/** Before compression; a part has at least one row. Larger files load no faster. */
 const part_characters = 16_000_000;
 
 const compress = promisify(gzip);
 
 /**
- * Turns ClickHouse's tab-separated text into files of CSV, compressed with gzip, in order and in
- * the memory of one. Every value stands in quotes, null is an empty field, and each row begins with
- * its number from 1 on, so no row is an empty line. Rejects with the error of the stream,
- * and with NonRetryableError `limit_exceeded` for a value of more than 16 MB.
+ * Converts ClickHouse's tab-separated text into CSV files, compressed with gzip, in order and in
+ * the memory of one. Every value is quoted, null is an empty field, and each row begins with its
+ * number from 1 on, so no row is an empty line. Rejects with the error of the stream, and with
+ * NonRetryableError `limit_exceeded` for a value of more than 16 MB.
  */
 export async function* csvParts(columns: Column[], bytes: Readable): AsyncGenerator<Uint8Array> {
   let rows: string[] = [];
@@ -40,14 +40,14 @@ export async function* csvParts(columns: Column[], bytes: Readable): AsyncGenera
   if (rows.length > 0) yield await partOf(rows);
 }
 
-/** The bytes lie in memory of their own, so that they can be handed over. */
+/** The bytes have their own memory, so that they can be transferred. */
 async function partOf(rows: string[]): Promise<Uint8Array> {
   return Uint8Array.from(await compress(rows.join('')));
 }
 
 function csvField(text: string | null, column: Column | undefined): string {
   if (text === null) return '';
-  // A character has three bytes at most for each of its code units.
+  // A character has at most three bytes for each of its code units.
   if (text.length * 3 > value_bytes_max && Buffer.byteLength(text) > value_bytes_max) {
     throw rowError(
       'limit_exceeded',
@@ -57,6 +57,6 @@ function csvField(text: string | null, column: Column | undefined): string {
     );
   }
   if (column?.type === 'timestamp') return `"${text.replace('T', ' ').replace('Z', '')}"`;
-  // With many quotes a replacement takes four times as long, in JSON a seventh more.
+  // With many quotes, a replacement takes four times as long, in JSON a seventh more.
   return `"${text.split('"').join('""')}"`;
 }

@@ -19,12 +19,12 @@ import {
 } from './table.ts';
 
 const page_characters = 4_000_000;
-/** Snowflake advises against statements of more than 1 MB with their values. */
+/** Snowflake advises against statements of more than 1 MB including their values. */
 const text_bytes_max = 400_000;
 
 /**
- * Opens the words of Snowflake in a session. Statements that create a table are called outside a
- * transaction, which they would end.
+ * Opens Snowflake's dialect in a session. Statements that create a table run outside a transaction,
+ * which they would end.
  */
 export function snowflakeDialect(connection: Connection): Dialect {
   const { target } = connection;
@@ -54,7 +54,7 @@ export function snowflakeDialect(connection: Connection): Dialect {
     },
     receipts: {
       create: async () => void (await connection.rows(receiptsStatement(target.receipts))),
-      // The other lines are claims.
+      // The other rows are claims.
       condition: '"manifest" IS NOT NULL',
     },
     rejected: {
@@ -79,7 +79,7 @@ export function snowflakeDialect(connection: Connection): Dialect {
   };
 }
 
-/** Opens a session that speaks it. */
+/** Opens a session with this dialect. */
 export async function openSnowflake(
   config: SnowflakeConfig,
   deps: DestinationDeps,
@@ -91,7 +91,7 @@ function namesOf(columns: number): string[] {
   return Array.from({ length: columns }, (_, index) => quoted(`c${index}`));
 }
 
-/** The texts of a query, with the number of a page of about 4 MB. */
+/** Returns the texts of a query, with the number of a page of about 4 MB. */
 function pagesQuery(query: string, names: string[]): string {
   const size = names.map((name) => `COALESCE(LENGTH(CAST(${name} AS VARCHAR)), 0)`).join(' + ');
   return `SELECT ${names.join(', ')}, FLOOR(SUM(${size}) OVER (ORDER BY ${names[0]} ROWS BETWEEN

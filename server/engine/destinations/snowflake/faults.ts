@@ -49,7 +49,7 @@ const locked = passing(
 
 /**
  * By Snowflake's number, with six digits, by the number of the official client, or by the error
- * code of Node. `%` stands for what was said.
+ * code of Node. `%` stands for the message.
  */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
@@ -66,14 +66,14 @@ const faults: Record<string, Fault> = {
   client_lost: passing('connection_lost', 'The client of the account ended during its work.'),
   upload_failed: passing(
     'store_fault',
-    'A file could not be brought to the stage of the account (%).',
+    'A file could not be uploaded to the stage of the account (%).',
   ),
-  // The session, which may have ended while nothing was asked of it.
+  // The session may have ended while it was idle.
   390104: broken,
   390111: broken,
   390112: broken,
   390114: broken,
-  // The tables that we create may be there already.
+  // The tables that we create may already exist.
   '002002': passing('conflict', 'Another session created the table at the same moment (%).'),
   '002003': lasting(
     'table_missing',
@@ -117,8 +117,8 @@ const classes: Record<string, Fault> = {
 };
 
 /**
- * A fault of the account or the way to it as an error that says what to do; others stay as they
- * are.
+ * Translates a fault of the account or its connection into an error that says what to do; others
+ * stay unchanged.
  */
 export function snowflakeError(error: unknown): unknown {
   return explain(error, (known) => {
@@ -152,7 +152,7 @@ function faultOf(fault: ClientFault): Fault {
   );
 }
 
-/** A text without the query of an address, which may hold the token of a storage. */
+/** Removes the query of URLs in a text, which may contain the token of a storage. */
 function withoutQueries(text: string): string {
   return text.replaceAll(/\?\S*/g, '');
 }

@@ -1,15 +1,15 @@
 const tag_sequence = 0x30;
 const tag_integer = 0x02;
 
-/** Opening a key of so many iterations takes some 50 ms; OpenSSL writes 2,048. */
+/** Opening a key of this many iterations takes some 50 ms; OpenSSL writes 2,048. */
 const iterations_max = 100_000;
 /** 1.3.6.1.4.1.11591.4.11: scrypt, whose cost is the product of three numbers. */
 const scrypt = Buffer.from('2b06010401da47040b', 'hex');
 
 /**
- * Does an encrypted PKCS #8 key ask for so much work to open it that it would hold the event loop?
- * The key itself says it: the first integer of its algorithm is the number of iterations (RFC
- * 8018). False for any other text: the forms of OpenSSL before PKCS #8 have one iteration.
+ * Returns true if opening an encrypted PKCS #8 key would block the event loop for too long. The key
+ * itself contains the cost: the first integer of its algorithm is the number of iterations (RFC
+ * 8018). False for any other text: OpenSSL's forms before PKCS #8 have one iteration.
  */
 export function takesTooMuchWork(pem: string): boolean {
   const inner = /-----BEGIN ENCRYPTED PRIVATE KEY-----([^-]*)-----END/.exec(pem);
@@ -33,7 +33,7 @@ function firstInteger({ tag, value }: Entry): number | undefined {
   return undefined;
 }
 
-/** The entries of a DER sequence, as far as they are whole. */
+/** Yields the complete entries of a DER sequence. */
 function* entriesOf(der: Buffer): Generator<Entry, undefined> {
   for (let at = 0; at + 2 <= der.length;) {
     const short = der[at + 1]!;

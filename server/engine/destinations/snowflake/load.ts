@@ -11,21 +11,21 @@ import { csvParts } from './csv_parts.ts';
  */
 export type Loader = {
   /**
-   * Brings ClickHouse's tab-separated text into the table of text, in place of what was there, and
-   * gives the number of rows that Snowflake took. Columns are named by `textColumn`. Rejects with
-   * the error of `bytes` when they fail; then the table is as it was.
+   * Loads ClickHouse's tab-separated text into the table of text in place of its earlier rows, and
+   * returns the number of rows that Snowflake loaded. `textColumn` names the columns. Rejects with
+   * the error of `bytes` if they fail; the table is unchanged then.
    */
   load(columns: Column[], bytes: Readable): Promise<number>;
   /** The quoted name of the table of text. */
   table: string;
   /**
-   * Copies the rows behind one number up to another into a table of their own, and gives its quoted
+   * Copies the rows after one number up to another into their own table, and returns its quoted
    * name: Snowflake does not promise to filter rows before it converts their values.
    */
   copyPart(from: number, to: number): Promise<string>;
 };
 
-/** CSV as `csvParts` writes it and nothing else: an error of one row is an error of the load. */
+/** Only CSV as `csvParts` writes it: an error of one row is an error of the load. */
 const file_format =
   `(TYPE = CSV COMPRESSION = GZIP RECORD_DELIMITER = '\\n' FIELD_DELIMITER = ',' ` +
   `FIELD_OPTIONALLY_ENCLOSED_BY = '"' ESCAPE = NONE ESCAPE_UNENCLOSED_FIELD = NONE NULL_IF = () ` +
@@ -36,12 +36,12 @@ const file_format =
 /** The column of the table of text that counts the rows from 1 on. */
 const row_column = quoted('c0');
 
-/** The column of the table of text that holds the values of the column at this place. */
+/** Returns the column of the table of text for the column at this position. */
 export function textColumn(index: number): string {
   return quoted(`c${index + 1}`);
 }
 
-/** A name that no other session uses, for temporary things of this one. */
+/** Returns a name for temporary objects of this session, which no other session uses. */
 export function temporaryName(purpose: string): string {
   return `sluice_${purpose}_${randomBytes(8).toString('hex')}`;
 }
@@ -63,7 +63,7 @@ export async function openLoader(connection: Connection): Promise<Loader> {
       return part;
     },
     load: async (columns, bytes) => {
-      // Each load has a folder of its own: the next one does not take the files of a failed one.
+      // Each load has its own folder, so that the next one does not load the files of a failed one.
       const folder = `load_${(loads += 1)}`;
       let parts = 0;
       for await (const part of csvParts(columns, bytes))

@@ -2,14 +2,14 @@ import { RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery } from '../../model/destination/destination.ts';
 import type { Connection } from './connection.ts';
 
-/** The record of a delivery: its number of rows, and the signed text. */
+/** The receipt of a delivery: its number of rows, and the signed text. */
 type Receipt = { records: number; manifest: string };
 
 const now = 'CAST(CURRENT_TIMESTAMP AS TIMESTAMP_NTZ(6))';
 
 /**
- * Says that an attempt is about to deliver: from now on no attempt that said so before may show its
- * rows.
+ * Records that an attempt is about to deliver: from now on, no attempt with an earlier claim may
+ * show its rows.
  */
 export async function claim(
   connection: Connection,
@@ -25,17 +25,17 @@ export async function claim(
 }
 
 /**
- * An attempt as the lines of its delivery tell it from the others; `is_delivered` when it has found
- * the delivery there from the beginning, and only writes its receipt anew.
+ * An attempt in the rows of its delivery; `is_delivered` if it has found the delivery complete, and
+ * only writes its receipt again.
  */
 type Attempt = { id: string; is_delivered: boolean };
 
 /**
- * To be called in an open transaction, before rows are shown. Tells whether the delivery is there
- * already; otherwise this attempt is the newest. Throws RetryableError `conflict` when another
- * attempt has begun since, or has shown the rows. Snowflake enforces no unique keys, so two
- * attempts are kept apart by a lock: the UPDATE rewrites all lines of the delivery, and who waits
- * for it then reads what the other one committed.
+ * Call it in an open transaction, before rows are shown. Returns whether the delivery is already
+ * complete; otherwise this attempt is the newest. Throws RetryableError `conflict` if another
+ * attempt has begun since, or has shown the rows. Snowflake enforces no unique keys, so a lock
+ * separates two attempts: the UPDATE rewrites all rows of the delivery, and an attempt that waits
+ * for it then reads the other one's commit.
  */
 export async function holdClaims(
   connection: Connection,
@@ -65,8 +65,8 @@ export async function holdClaims(
 }
 
 /**
- * Writes the receipt over what the attempts of the delivery have left: one line stays. The receipt
- * of a repeat replaces the earlier one.
+ * Replaces the rows of the delivery's attempts by the receipt: one row stays. The receipt of a
+ * repeat replaces the earlier one.
  */
 export async function writeReceipt(
   connection: Connection,
@@ -92,7 +92,7 @@ export async function writeReceipt(
   );
 }
 
-/** Removes what attempts have said that came to no receipt; the table of receipts is there. */
+/** Removes claims without a receipt; the table of receipts exists. */
 export async function dropClaims(connection: Connection, delivery: Delivery): Promise<void> {
   await connection.rows(
     `DELETE FROM ${connection.target.receipts} WHERE "delivery_id" = ? AND "manifest" IS NULL`,

@@ -41,8 +41,8 @@ import type { TableColumns } from './table.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /**
- * One attempt at a delivery. The columns of the table are known once it is prepared; `loader`
- * and `stage` are there from the first slice on, that of an earlier attempt before.
+ * One attempt at a delivery. The columns of the table are known once it is prepared; `loader` and
+ * `stage` are set from the first slice on, or earlier for an earlier attempt's stage.
  */
 type Session = {
   connection: Connection;
@@ -59,7 +59,7 @@ type Session = {
   apart: Apart | undefined;
 };
 
-/** Opens an attempt; nothing is changed yet, but that what is there already is tidied up. */
+/** Opens an attempt; it changes nothing yet, except for the removal of leftovers. */
 export async function openSnowflakeSink(
   config: SnowflakeConfig,
   delivery: Delivery,
@@ -105,7 +105,7 @@ async function prepare(session: Session): Promise<void> {
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   const { connection, delivery, attempt_id } = session;
-  // First: from now on the earlier attempt can show nothing of what is taken over.
+  // Claimed first: from now on, the earlier attempt can show nothing of its stage.
   await claim(connection, delivery, attempt_id);
   const taken = await takeOver(session, outcomes);
   session.stage = taken?.stage;
@@ -113,8 +113,8 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
 }
 
 /**
- * The stage has the target's own types, so a value that does not fit is refused while slices are
- * written and not in the commit.
+ * The stage has the target's own types, so that it refuses a value that does not fit during the
+ * writing of slices and not in the commit.
  */
 async function prepareStage(session: Session, isOnly: boolean): Promise<Stage> {
   session.stage ??= isOnly ? undefined : await openStage(session);
@@ -156,7 +156,7 @@ function apartOf(session: Session): Apart {
   ));
 }
 
-/** A table like the target refuses what the target refuses: types, lengths, nulls, checks. */
+/** A table like the target refuses the same rows: by types, lengths, nulls, checks. */
 async function openApartStage(session: Session): Promise<ApartStage> {
   const stage = await openTemporaryStage(session);
   return {
@@ -173,8 +173,7 @@ async function openApartStage(session: Session): Promise<ApartStage> {
 }
 
 /**
- * One transaction: the lock on the lines of this delivery, its rows, its rejected rows, its
- * receipt.
+ * One transaction: the lock on the rows of this delivery, its data, its rejected rows, its receipt.
  */
 async function commit(
   session: Session,
@@ -225,18 +224,19 @@ async function commit(
 }
 
 /**
- * Judges the error of a COMMIT: of an error of the account the session goes on, so the receipt can
- * be read back; without an answer, or with a session that has ended, the statement may go on.
+ * Judges the error of a COMMIT: after an error of the account, the session continues, so the
+ * receipt can be read back; without an answer, or if the session has ended, the statement may
+ * continue.
  */
 function answerOfCommit(error: unknown): CommitAnswer {
   if (!(error instanceof SnowflakeFault)) return 'nothing';
   const { code, status, cause_code } = error.fault;
   const isOfAccount = status === undefined && cause_code === undefined && /^\d{1,6}$/.test(code);
-  // The numbers from 400001 on are the client's own, 390000 to 390999 are of the session.
+  // The numbers from 400001 on are the client's own, 390000 to 390999 belong to the session.
   return isOfAccount && Number(code) < 390_000 ? 'ended' : 'nothing';
 }
 
-/** The rows to be shown, as the text behind FROM; undefined where there are none. */
+/** Returns the rows to show, as the text after FROM; undefined if there are none. */
 async function sourceOf(
   session: Session,
   outcomes: SliceOutcome[],
@@ -258,8 +258,8 @@ async function show(
   if (!isMerged(delivery) && shown !== records)
     throw new RetryableError(
       'count_mismatch',
-      `The delivery has ${counted(records, 'row')}, but Snowflake would show ${shown}; it is ` +
-        `made again.`,
+      `The delivery has ${counted(records, 'row')}, but Snowflake would show ${shown}. ` +
+        'Sluice delivers it again.',
     );
 }
 

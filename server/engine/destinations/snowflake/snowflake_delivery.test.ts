@@ -98,7 +98,7 @@ test('the connection test names a column that changes a value', async (context) 
     assertChanged(await check(), Object.keys(changes));
   }
   storage.kept = (content) => Buffer.concat([content, content]);
-  assert.match(failureIn(await check()), /^Snowflake took 2 rows where there should be one\./);
+  assert.match(failureIn(await check()), /^Snowflake took 2 rows instead of one\./);
   storage.kept = kept;
   const types = {
     properties: 'snowflake_parts.object',

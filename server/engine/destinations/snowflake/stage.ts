@@ -25,23 +25,23 @@ type Place = {
 
 /**
  * A table like the target in which the rows of finished slices wait. One that outlives the session
- * carries the number of each row's write, and its name is the attempt's own: the next attempt
- * renames it, which is the fence against the earlier one.
+ * has the number of each row's write, and its name is the attempt's own: the next attempt renames
+ * it, which fences off the earlier one.
  */
 export type Stage = {
   /**
-   * Inserts rows in one statement, all or none, and gives the number of the write, or undefined for
-   * a stage that ends with the session. Throws `slice_lost` when another attempt has taken the
-   * stage over.
+   * Inserts rows in one statement, all or none, and returns the number of the write, or undefined
+   * for a stage that ends with the session. Throws `slice_lost` if another attempt has claimed the
+   * stage.
    */
   insert(rows: { columns: string; values: string; from: string }): Promise<number | undefined>;
-  /** Returns the text behind FROM that reads exactly the rows of the slices. */
+  /** Returns the text after FROM that reads exactly the rows of the slices. */
   rowsOf(outcomes: SliceOutcome[]): string;
 };
 
 /**
- * The stage of a delivery of one slice, which is repeated after a crash in any case, or of a role
- * that may not create tables: it ends with the session.
+ * Opens a stage that ends with the session, for a delivery of one slice, which is always repeated
+ * after a crash, or for a role that may not create tables.
  */
 export async function openTemporaryStage({ connection }: Place): Promise<Stage> {
   const table = quoted(temporaryName('rows'));
@@ -56,8 +56,8 @@ export async function openTemporaryStage({ connection }: Place): Promise<Stage> 
 }
 
 /**
- * Creates a stage that outlives the session. Undefined where the role may not create tables. Throws
- * `slice_lost` when the delivery is there by now: then nobody would remove the stage.
+ * Creates a stage that outlives the session. Undefined if the role may not create tables. Throws
+ * `slice_lost` if the delivery is complete by now: then nobody would remove the stage.
  */
 export async function openStage(place: Place): Promise<Stage | undefined> {
   const { connection, delivery } = place;
@@ -75,15 +75,15 @@ export async function openStage(place: Place): Promise<Stage | undefined> {
   await connection.rows(
     `ALTER TABLE ${quoted(name)} ADD COLUMN ${writeColumn(place)} NUMBER(38, 0)`,
   );
-  // Nobody looks back at what it held: without this its rows would be kept, and paid for, a day
-  // after it is dropped.
+  // Its history is not needed: otherwise its rows would be kept, and paid for, a day after it is
+  // dropped.
   await connection.rows(`ALTER TABLE ${quoted(name)} SET DATA_RETENTION_TIME_IN_DAYS = 0`);
   return stageAt(place, name);
 }
 
 /**
- * Takes the stage of an earlier attempt over, with those of the outcomes that are in it whole, and
- * removes every other stage of the delivery. Undefined where nothing is whole.
+ * Claims the stage of an earlier attempt, with the outcomes that it contains completely, and
+ * removes every other stage of the delivery. Undefined if nothing is complete.
  */
 export async function takeOver(
   place: Place,
@@ -107,7 +107,7 @@ export async function takeOver(
   return taken;
 }
 
-/** Removes all stages of the delivery that outlive sessions, whoever created them. */
+/** Removes all stages of the delivery that outlive sessions, of any attempt. */
 export async function dropStages(place: Omit<Place, 'columns'>): Promise<void> {
   for (const name of await listStages(place))
     await place.connection.rows(`DROP TABLE IF EXISTS ${quoted(name)}`);
@@ -128,8 +128,8 @@ function stageAt(place: Place, name: string): Stage {
       }
       return write;
     },
-    // Also leaves aside what an insert of an earlier attempt has brought that was under way when
-    // its stage got another name.
+    // Also excludes rows of an earlier attempt's insert that was in progress during the renaming of
+    // its stage.
     rowsOf: (outcomes) => `${quoted(name)} WHERE ${isOfSlices(column, outcomes)}`,
   };
 }
@@ -152,7 +152,7 @@ async function countWrites(place: Place, name: string): Promise<Map<number, numb
   return new Map(rows.map(({ number, records }) => [number, records]));
 }
 
-/** A name that no column of the table has either. */
+/** Returns a name that no column of the table has. */
 function writeColumn({ columns, delivery }: Place): string {
   const found = [...columns.keys()].map((name) => ({ name }));
   return quoted(freeName('sluice_write', [...found, ...delivery.columns]));

@@ -20,12 +20,15 @@ const types: Record<ColumnType, string> = {
   boolean: 'BOOLEAN',
 };
 
-/** The type of a column of a table that the export creates. */
+/** Returns the type of a column of a table that the export creates. */
 export function typeOf({ type }: Column): string {
   return types[type];
 }
 
-/** Types, as the information schema names them, that hold every value of a typed column whole. */
+/**
+ * Types, by their names in the information schema, that store every value of a typed column
+ * completely.
+ */
 export const whole_types: Record<ColumnType, RegExp> = {
   uuid: /^TEXT$/,
   text: /^TEXT$/,
@@ -39,13 +42,12 @@ export const whole_types: Record<ColumnType, RegExp> = {
 };
 
 /**
- * A table's columns, each with its type as the information schema names it (`TEXT`, `VARIANT`,
- * `NUMBER`).
+ * A table's columns, each with its type in the information schema (`TEXT`, `VARIANT`, `NUMBER`).
  */
 export type TableColumns = ReadonlyMap<string, string>;
 
 /**
- * Lists the columns of a query that Snowflake cannot take: names that its streams add to a table,
+ * Lists the columns of a query that Snowflake cannot store: names that its streams add to a table,
  * and NUL.
  */
 export function snowflakeColumnFaults(columns: Column[]): string[] {
@@ -58,7 +60,7 @@ export function snowflakeColumnFaults(columns: Column[]): string[] {
     );
 }
 
-/** The statement that creates the table of an export under this name, which is quoted already. */
+/** Returns the statement that creates the table of an export under this quoted name. */
 export function tableStatement(table: string, layout: Layout): string {
   const filled = nullableKeys(layout);
   const columns = layout.columns.map(
@@ -68,8 +70,8 @@ export function tableStatement(table: string, layout: Layout): string {
 }
 
 /**
- * The kind of a table or view of the schema as the information schema names it (`BASE TABLE`,
- * `VIEW`), or undefined when there is none that the role may see.
+ * Finds the kind of a table or view of the schema in the information schema (`BASE TABLE`, `VIEW`),
+ * or undefined if the role may see none.
  */
 async function findTableKind(connection: Connection, table: string): Promise<string | undefined> {
   const [found] = await connection.rows<{ kind: string }>(
@@ -83,8 +85,8 @@ async function findTableKind(connection: Connection, table: string): Promise<str
 const id = (name: string) => `${quoted(name)} VARCHAR(36) NOT NULL`;
 
 /**
- * The statement that creates the table of rejected rows; a long record is several rows, in the
- * order of `part`.
+ * Returns the statement that creates the table of rejected rows; a long record has several rows, in
+ * the order of `part`.
  */
 export function rejectedStatement(rejected: string): string {
   const columns = [
@@ -96,7 +98,10 @@ export function rejectedStatement(rejected: string): string {
     TIMESTAMP_NTZ(6) NOT NULL DEFAULT CAST(CURRENT_TIMESTAMP AS TIMESTAMP_NTZ(6)))`;
 }
 
-/** The statement that creates the table of receipts, which has claims too: no manifest yet. */
+/**
+ * Returns the statement that creates the table of receipts, which also contains claims, without a
+ * manifest.
+ */
 export function receiptsStatement(receipts: string): string {
   const columns = [
     ...['delivery_id', 'attempt_id', 'batch_export_id', 'run_id'].map(id),
@@ -109,8 +114,8 @@ export function receiptsStatement(receipts: string): string {
 }
 
 /**
- * Refuses a table that cannot take the export: what is no table of Snowflake's own, and one that
- * lacks columns, of which all are named.
+ * Refuses an unsuitable table: anything but Snowflake's own table, and one with missing columns,
+ * which it lists.
  */
 export async function checkTable(
   connection: Connection,
@@ -139,7 +144,7 @@ export async function checkTable(
   requireFilledKeys(name, layout, found);
 }
 
-/** The columns of a table, or undefined when there is none that the role may see. */
+/** Finds the columns of a table, or undefined if the role may see none. */
 export async function findColumns(
   connection: Connection,
   table: string,
@@ -156,15 +161,15 @@ export async function findColumns(
   }));
 }
 
-/** The types of columns by their names. */
+/** Returns the types of columns by name. */
 export function typesOf(found: FoundColumn[]): TableColumns {
   return new Map(found.map(({ name, type }) => [name, type]));
 }
 
 /**
- * A column's value out of its text. JSON becomes a VARIANT: what Snowflake cannot read as JSON
- * stays as a string with the same text, and of equal keys of an object the last one stays. In a
- * column of text it stays as it is, to the byte.
+ * Returns a column's value from its text. JSON becomes a VARIANT: text that Snowflake cannot read
+ * as JSON stays a string with the same text, and the last of repeated keys of an object wins. A
+ * column of text stores it unchanged, to the byte.
  */
 export function valueExpression(column: Column, text: string, columns: TableColumns): string {
   if (column.type !== 'json') return `CAST(${text} AS ${types[column.type]})`;
@@ -175,9 +180,9 @@ export function valueExpression(column: Column, text: string, columns: TableColu
 }
 
 /**
- * The text of a column's value, for a comparison with what was written; `value` is what names it.
- * An instant has its microseconds, where a cast would have as many digits as the account's format;
- * JSON is that of the VARIANT, so that a string which only looks like an object is told from one.
+ * Returns the text of a column's value, for a comparison with the written one; `value` names it. An
+ * instant has its microseconds, while a cast would have the digits of the account's format. JSON is
+ * that of the VARIANT, so that a string that looks like an object differs from an object.
  */
 export function textExpression(column: Column, value: string, type: string | undefined): string {
   if (column.type === 'timestamp')
@@ -187,14 +192,14 @@ export function textExpression(column: Column, value: string, type: string | und
     : `CAST(${value} AS VARCHAR)`;
 }
 
-// Longer than the name of any column (64 characters), so that it cannot be one.
+// Longer than any column's name (64 characters), so that it cannot be one.
 const rank_name = quoted(
   'sluice_rank_among_the_rows_of_this_delivery_that_have_the_same_key_newest_first',
 );
 
 /**
- * The statement that shows staged rows; `stage` is what stands behind FROM. Merged rows: of equal
- * keys the greatest row counts, and a row of the table gives way only to a greater one.
+ * Returns the statement that shows staged rows; `stage` is the text after FROM. Merged rows: of
+ * equal keys the greatest row counts, and only a greater row replaces a row of the table.
  */
 export function showStatement(table: string, stage: string, layout: Layout): string {
   const names = layout.columns.map((column) => quoted(column.name));
@@ -220,7 +225,7 @@ export function showStatement(table: string, stage: string, layout: Layout): str
   );
 }
 
-/** Two digests: one of 64 bits alone may be that of two values. */
+/** Two digests: two values may share one of 64 bits. */
 function tie(names: string[], value: (name: string) => string): string {
   const values = names.map(value).join(', ');
   return `CONCAT(HASH(${values}), ' ', HASH(0, ${values}))`;

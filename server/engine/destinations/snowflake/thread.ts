@@ -4,8 +4,8 @@ import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
  * Time for which an unused thread is kept, and the number of such threads: loading the client takes
- * a second, holding it some 80 MB. Two, since the runs of a backfill come two and more at a time:
- * with one, each of them but the first would load it again.
+ * a second, keeping it some 80 MB. Two, since the runs of a backfill come two and more at a time:
+ * with one, each further run would load it again.
  */
 const spare_milliseconds = 60_000;
 const spares_max = 2;
@@ -14,9 +14,8 @@ const spares = new Map<Worker, NodeJS.Timeout>();
 
 /**
  * Returns a thread with the official client in it and no connection: a returned one, or a new one.
- * Of the process's environment it only has the folder of compiled modules: so the client asks no
- * cloud for metadata, finds no proxy and no credentials, and sends no telemetry. Nobody reads its
- * console.
+ * Of the process's environment, it only has the compile cache: so the client asks no cloud for
+ * metadata, finds no proxy and no credentials, and sends no telemetry. Nobody reads its console.
  */
 export function takeThread(): Worker {
   const thread = [...spares.keys()].at(-1);
@@ -38,8 +37,8 @@ export function takeThread(): Worker {
 }
 
 /**
- * Keeps a thread whose connection was closed, or refused, and of which nothing is awaited; two are
- * kept at most, and they do not keep the process alive.
+ * Keeps a thread whose connection was closed or refused, and that has no pending call; at most two
+ * are kept, and they do not keep the process alive.
  */
 export function giveThreadBack(thread: Worker): void {
   // By name: without one, a listener of the thread's own would go too.

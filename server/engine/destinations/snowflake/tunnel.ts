@@ -6,24 +6,23 @@ import type { Duplex } from 'node:stream';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 
 /**
- * A forward proxy of the loopback interface whose every connection passes the outbound guard. Only
- * who knows its password may use it.
+ * A forward proxy on the loopback interface; the outbound guard checks its every connection. Only
+ * clients with its password may use it.
  */
 export type Tunnel = {
   port: number;
   user: string;
   password: string;
-  /** Ends all connections, and takes no more. */
+  /** Ends all connections, and accepts no more. */
   close(): Promise<void>;
 };
 
 const user = 'sluice';
 
 /**
- * Opens a tunnel for a client that connects by itself and knows proxies. It does CONNECT and
- * nothing else, so what passes is TLS from end to end. `onFault` is told of a connection that could
- * not be made, with the guard's or the system's own error: the client itself hears only that the
- * proxy refused.
+ * Opens a tunnel for a client that makes its own connections and supports proxies. It only supports
+ * CONNECT, so the traffic is TLS from end to end. `onFault` gets the guard's or the system's own
+ * error of a failed connection: the client itself only learns that the proxy refused.
  */
 export async function openTunnel(
   outbound: Outbound,
@@ -49,7 +48,7 @@ export async function openTunnel(
     try {
       const upstream = await connect(target, outbound);
       keep(upstream);
-      // Ended and not destroyed: what has come by then still has to go on.
+      // Ended, not destroyed: bytes that have already arrived must still be sent.
       client.once('close', () => upstream.end());
       upstream.once('close', () => client.end());
       if (client.destroyed) return void upstream.destroy();

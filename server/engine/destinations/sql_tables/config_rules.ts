@@ -3,7 +3,7 @@ import { defaultFlag, defaultText } from '../../model/destination/config_keys.ts
 import type { ConfigViolation } from '../../model/destination/destination.ts';
 import { violation } from '../../model/destination/violation.ts';
 
-/** The key of the table, whose name has so many characters at most. */
+/** Returns the key of the table, whose name has at most this many characters. */
 export function tableKey(maxLength: number) {
   const description =
     'Sluice creates the table if it does not exist, and alters it only to add typed columns.';
@@ -17,15 +17,15 @@ export const require_tls_key = defaultFlag(
     'networks only.',
 );
 
-/** The key that turns the check of the certificate off. */
+/** The key that disables the check of the certificate. */
 export const self_signed_key = defaultFlag(
   false,
   'If on, Sluice uses TLS but does not check the certificate.',
 );
 
 /**
- * Violations of the host of a database, or of the way to it, which is a host name or an address
- * alone: its port has a key of its own.
+ * Checks the host of a database, or of its tunnel, which is only a host name or an address: its
+ * port has its own key.
  */
 export function hostViolations(host: string, key = 'host', port_key = 'port'): ConfigViolation[] {
   if (/^[0-9A-Za-z._-]+$/.test(host) || isIPv6(host)) return [];
@@ -36,21 +36,21 @@ export function hostViolations(host: string, key = 'host', port_key = 'port'): C
   return [violation(key, detail)];
 }
 
-/** Violations of a table that has the name of that of the receipts. */
+/** Checks that a table does not have the name of the receipts' table. */
 export function receiptsViolations(table: string | undefined): ConfigViolation[] {
   if (table !== 'sluice_receipts') return [];
   const detail = 'Sluice uses the table sluice_receipts for receipts. Choose another name.';
   return [violation('table_name', detail)];
 }
 
-/** Violations of a table whose name is one of those that deliveries create. */
+/** Checks that a table does not have a name that deliveries create. */
 export function ownNameViolations(table: string | undefined): ConfigViolation[] {
   if (table?.startsWith('sluice_') !== true) return [];
   const detail = 'Sluice reserves names that begin with sluice_. Choose another name.';
   return [violation('table_name', detail)];
 }
 
-/** Violations of the keys whose text no statement may hold. */
+/** Checks the keys whose text no statement can contain. */
 export function nulViolations<Key extends string>(
   config: Partial<Record<Key, string | null>>,
   keys: readonly Key[],

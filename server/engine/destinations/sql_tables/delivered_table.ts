@@ -58,7 +58,7 @@ type Readers<Config> = {
 /**
  * Reads a table and the receipts beside it again: `verify` compares receipts, then all rows with
  * those of the source, value by value. `open` opens a session at the place of a config, `explainer`
- * makes what gives errors of the other side in its words.
+ * returns the translation of the other side's errors.
  */
 export function tableReaders<Config>(
   open: (config: Config, deps: DestinationDeps) => Promise<Dialect>,
@@ -110,8 +110,8 @@ export function tableReaders<Config>(
 }
 
 /**
- * Without receipts the rows are not compared: nobody knows then whose rows others in the table are.
- * By `areas`, only the rows in the areas of these deliveries are.
+ * Without receipts, the rows are not compared: nobody knows then whose rows the others are. With
+ * `areas`, only the rows in these deliveries' areas are compared.
  */
 async function compareTable(
   dialect: Dialect,
@@ -161,20 +161,20 @@ async function compareTable(
   return [...differences, ...wanted.differences, ...contents];
 }
 
-/** The rows of the areas of these deliveries, of which `textsQuery` selects all. */
+/** Returns the rows in the areas of these deliveries, of which `textsQuery` selects all. */
 function inAreas(dialect: Dialect, delivered: DeliveredSlices[], source: ContentSource): string {
   const areas = numberedAreas(delivered, source);
   const words = areaWords(dialect);
   return `${isWithin(words, around(areas))} AND ${numberOfArea(words, areas)} >= 0`;
 }
 
-/** The columns of the delivery that somebody dropped or renamed since. */
+/** Returns the columns of the delivery that somebody dropped or renamed since. */
 function droppedColumns({ columns }: Delivery, found: FoundColumn[]): string[] {
   const names = new Set(found.map(({ name }) => name.toLowerCase()));
   return columns.map(({ name }) => name).filter((name) => !names.has(name.toLowerCase()));
 }
 
-/** Names the columns that keep less than the export brings; undefined for an unsuitable table. */
+/** Lists the columns that store less than the export sends; undefined for an unsuitable table. */
 async function narrowedBy(
   dialect: Dialect,
   delivery: Delivery,

@@ -4,78 +4,80 @@ import type { Layout } from './layout.ts';
 import type { Target } from './target.ts';
 
 /**
- * The words that one kind of database has for its tables, in one session. Each destination fills
- * it; whoever prepares, checks, verifies or erases tables, or handles receipts, speaks it. Bulk
- * loading and the commit are the destination's own.
+ * A database's SQL for its tables, in one session. Each destination provides one; the code that
+ * prepares, checks, verifies or erases tables, or handles receipts, uses it. Bulk loading and the
+ * commit belong to the destination itself.
  */
 export type Dialect = {
   target: Target;
-  /** A name as an identifier. */
+  /** Returns a name as an identifier. */
   quoted(name: string): string;
-  /** The place of a value in a statement, counted from 1. */
+  /** Returns the placeholder of a value in a statement, counted from 1. */
   slot(at: number): string;
-  /** Runs a statement with values for its places, and gives its rows. */
+  /** Runs a statement with values for its placeholders, and returns its rows. */
   rows<Row extends Record<string, unknown>>(statement: string, values?: unknown[]): Promise<Row[]>;
-  /** Gives an error of the other side in words that say what to do. */
+  /** Translates an error of the other side into words that say what to do. */
   explained(error: unknown): unknown;
-  /** The columns of a table beside the target; undefined where the user sees no such table. */
+  /** Finds the columns of a table beside the target; undefined if the user sees no such table. */
   findColumns(table: string): Promise<FoundColumn[] | undefined>;
-  /** Refuses a place without the schema that the config names. Left out: the session proves it. */
+  /** Refuses a place without the config's schema. If absent, the session proves it. */
   requireSchema?(): Promise<void>;
   /** Creates the table of an export; another session may do so at the same moment. */
   createTable(layout: Layout): Promise<void>;
-  /** Keeps the columns of the table as they are until the open transaction ends. */
+  /** Keeps the columns of the table unchanged until the open transaction ends. */
   lockTable?(): Promise<void>;
   /**
-   * Refuses a table that cannot take the export, by all that is missing or unfit. Gives a warning
-   * where a column changes values.
+   * Refuses an unsuitable table, and lists all that is missing or unfit. Returns a warning if a
+   * column changes values.
    */
   checkTable(layout: Layout, found: FoundColumn[]): Promise<string | undefined>;
   typed: TypedWords;
   receipts: ReceiptWords;
-  /** Left out: no rows are set aside. */
+  /** If absent, no rows are set aside. */
   rejected?: RejectedWords;
-  /** A longer text of ours becomes several rows, in the order of the column `part`. */
+  /** A longer text of ours is split into several rows, in the order of the column `part`. */
   text_bytes_max?: number;
-  /** SQL for the text of a column's value; `name` is quoted, `type` that of the table's column. */
+  /**
+   * Returns SQL for the text of a column's value; `name` is quoted, `type` is the table column's.
+   */
   textOf(column: Layout['columns'][number], name: string, type: string | undefined): string;
-  /** Sums of rows that the server makes. Left out: rows have to be read to be compared. */
+  /** Sums of rows that the server computes. If absent, rows must be read to be compared. */
   sealing?: SealWords;
-  /** The relation that holds merged rows once. Left out: the table does. */
+  /** The relation that contains merged rows once. If absent, the table does. */
   merged?: string;
-  /** Makes the rows of a query of texts ready to be read, once or twice, in bounded memory. */
+  /** Prepares the rows of a query of texts for one or two reads, in bounded memory. */
   openTexts(query: string, columns: number): Promise<() => AsyncIterable<ValueRow>>;
   close(): Promise<void>;
 };
 
-/** The words to sum rows by: the same rows give the same sum as long as nobody changes them. */
+/** SQL to sum rows: the same rows give the same sum until somebody changes them. */
 type SealWords = {
-  /** SQL for a whole number that is a hash of the values of columns, with their types. */
+  /** Returns SQL for a whole number that is a hash of the values of columns, with their types. */
   hashOf(columns: { quoted: string; type: string }[]): string;
-  /** An instant as a literal. */
+  /** Returns an instant as a literal. */
   instant(text: string): string;
-  /** The types, as `findColumns` names them, that hold instants to the microsecond. */
+  /** Matches the types, as `findColumns` names them, that store instants to the microsecond. */
   instants: RegExp;
 };
 
 /** The columns of a project's schema. */
 type TypedWords = {
-  /** The type of a column that takes null. */
+  /** Returns the type of a nullable column. */
   typeOf(column: Layout['columns'][number]): string;
-  /** Adds such columns to the table; one that is there by now is left as it is. */
+  /** Adds such columns to the table; existing ones stay unchanged. */
   add(columns: Layout['columns']): Promise<void>;
-  /** The types, as `findColumns` names them, that hold every value whole. */
+  /** The types, as `findColumns` names them, that store every value completely. */
   whole_types: Record<Layout['columns'][number]['type'], RegExp>;
 };
 
 /** The table of receipts. */
 type ReceiptWords = {
   create(): Promise<void>;
-  /** Holds for lines that are receipts. Left out: all are. */
+  /** True for rows that are receipts. If absent, all are. */
   condition?: string;
-  /** Brings the receipt that counts, or its parts, in order. */
+  /** Sorts the valid receipt, or its parts, first. */
   order?: string;
-  /** Tells the error of a user who may not replace a receipt. */
+  /** Returns true for the error of a user who may not replace a receipt. */
   isDenied?(error: unknown): boolean;
 };
 
@@ -86,8 +88,8 @@ type RejectedWords = {
   create(): Promise<void>;
   /** Refuses a table that cannot show its rows together with the target. */
   requireKind?(): Promise<void>;
-  /** Checks at once what the server would check with the commit. */
+  /** Runs checks at once that the server would defer to the commit. */
   check_now?: string;
-  /** SQL for the text of the column `record`. Left out: the column is a text. */
+  /** SQL for the text of the column `record`. If absent, the column is a text. */
   record?: string;
 };

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import type { Way } from './way.ts';
 
-/** The facts about a connection that failed. */
+/** The facts about a failed connection. */
 export type FirstWords = { is_connected: boolean; heard: Buffer };
 
 /**
- * Notes on a socket that is not connected yet what the server says first; to be called before
- * anything else reads it.
+ * Records what the server first sends on an unconnected socket; call it before anything else reads
+ * the socket.
  */
 export function hearFirst(socket: Socket): FirstWords {
   const words: FirstWords = { is_connected: false, heard: Buffer.alloc(0) };
@@ -34,8 +34,8 @@ export function unheardError(error: unknown, { is_connected, heard }: FirstWords
 
 const silence_milliseconds = 1_000;
 /**
- * PostgreSQL's question for TLS, which it answers by a letter. HTTP servers refuse it in their own
- * words; some only once the line and what follows it have an end.
+ * PostgreSQL's request for TLS, which it answers with a letter. HTTP servers refuse it in their own
+ * words, some only after the end of the line and its headers.
  */
 const question = Buffer.concat([
   Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]),
@@ -43,9 +43,9 @@ const question = Buffer.concat([
 ]);
 
 /**
- * Rejects when a server where MySQL would speak first is silent, and what it answers to a question
- * shows it to be of another kind. It is asked on a connection of its own: a MySQL that looks up
- * names before it speaks would take the question for the answer to its greeting.
+ * Rejects if a server stays silent although MySQL would greet first, and its answer to a probe
+ * shows another kind of server. The probe uses its own connection: a MySQL that resolves names
+ * before it greets would take the probe for the answer to its greeting.
  */
 export function otherServerIn(socket: Socket, { host, newSocket }: Way, port: number) {
   return new Promise<never>((_resolve, reject) => {
@@ -70,13 +70,13 @@ export function otherServerIn(socket: Socket, { host, newSocket }: Way, port: nu
   });
 }
 
-/** The error of a server of another kind; its message says which one it is, as far as is known. */
+/** Returns the error for a server of another kind; its message names the kind, if known. */
 export function otherServerError(heard: Buffer, cause?: unknown): Error {
   const kind = kindOf(heard) ?? 'something else';
   return Object.assign(new Error(kind, { cause }), { code: 'OTHER_SERVER' });
 }
 
-/** True of how a server of MySQL's protocol begins: a first packet with a greeting or an error. */
+/** Returns true for the beginning of a MySQL server: a first packet with a greeting or an error. */
 export function isMySqlGreeting(heard: Buffer): boolean {
   return heard.length < 5 || (heard[3] === 0 && [9, 10, 255].includes(heard[4]!));
 }
@@ -87,11 +87,11 @@ function kindOf(heard: Buffer): string | undefined {
   const text = heard.toString('latin1');
   if (/^(HTTP\/|<!doctype|<html)/i.test(text)) return 'an HTTP server';
   if (text.startsWith('SSH-')) return 'an SSH server';
-  if (/^220[ -]/.test(text)) return 'a server of mails or files';
+  if (/^220[ -]/.test(text)) return 'a mail or file server';
   if (/^[-+](ERR|NOAUTH|DENIED)/.test(text)) return 'Redis';
-  // An alert of TLS, as the answer to what is none.
+  // An alert of TLS, in answer to other bytes.
   if (heard[0] === 0x15 && heard[1] === 3) return 'a server that speaks only TLS, as HTTPS does';
-  // The letter that answers the question for TLS, and the error of what came behind the question.
+  // The letter that answers the request for TLS, and the error for the bytes after the request.
   if (/^[SN](E\0|$)/.test(text)) return 'PostgreSQL or what speaks its protocol';
   return heard.length >= 5 && isMySqlGreeting(heard) ? my_sql : undefined;
 }

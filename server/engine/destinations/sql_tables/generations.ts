@@ -4,19 +4,18 @@ import type { Dialect } from './dialect.ts';
 import { receiptsOf } from './receipts.ts';
 
 /**
- * The steps by which a generation takes the place of a table's rows, in the transaction that shows
- * it and where no other session can show rows in this table; for any other delivery they do
- * nothing.
+ * The steps by which a generation replaces a table's rows, in the transaction that shows it, while
+ * no other session can show rows in this table; for any other delivery, they do nothing.
  */
 export type Replacing = {
   /**
-   * Finds the deliveries that are replaced. Throws `superseded` where the table has a later
-   * generation, and `table_shared` where it has rows of another export, which would be lost.
+   * Finds the replaced deliveries. Throws `superseded` if the table has a later generation, and
+   * `table_shared` if it has rows of another export, which would be lost.
    */
   find(): Promise<void>;
   /** Deletes all rows of the table. */
   clear(): Promise<void>;
-  /** Removes the receipts of what `find` has found: their rows are no longer in the table. */
+  /** Removes the receipts that `find` has found: their rows are no longer in the table. */
   removeReceipts(): Promise<void>;
 };
 
@@ -36,12 +35,12 @@ export function openReplacing(dialect: Dialect, delivery: Delivery): Replacing {
   };
 }
 
-/** Is the delivery one that takes the place of all rows of its table? */
+/** Returns true if the delivery replaces all rows of its table. */
 export function isGeneration({ generation }: Pick<Delivery, 'generation'>): boolean {
   return generation !== undefined;
 }
 
-/** The error of a run that is older than what the table has. */
+/** Returns the error of a run that is older than the table's generation. */
 export function supersededError(): NonRetryableError {
   return new NonRetryableError(
     'superseded',
@@ -67,7 +66,7 @@ async function findReplaced(
         `${target.receipts} first.`,
     );
   const counts = receipts.condition === undefined ? '' : ` AND ${receipts.condition}`;
-  // A receipt may be long, and those that are no generation need not be read.
+  // A receipt may be long, and receipts without a generation need not be read.
   const generations = await rows<{ manifest: string }>(
     `SELECT ${quoted('manifest')}\nFROM ${target.receipts}\n` +
       `WHERE ${quoted('table_name')} = ${slot(1)}${counts} ` +

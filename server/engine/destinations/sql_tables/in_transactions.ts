@@ -20,88 +20,89 @@ import type { StagedDelivery, Standing } from './staged_sink.ts';
 /** A session that can show a delivery: all of its rows are in the table, in an open transaction. */
 type Shower = {
   /**
-   * Writes the receipt, for a repeat (`is_repeat`) over that of the earlier run, so that the place
-   * holds what the newest run signed.
+   * Writes the receipt; a repeat (`is_repeat`) replaces the earlier run's, so that the place has
+   * the newest run's signature.
    */
   writeReceipt(records: number, manifest: Manifest, is_repeat: boolean): Promise<void>;
-  /** Makes what was done in the transaction safe, or undoes it, and lets other attempts in. */
+  /** Commits or rolls back the transaction, and lets other attempts in. */
   end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>;
 } & Pick<Commit, 'answerOf' | 'isThere'>;
 
 /**
- * The operations of one attempt at a delivery in a database that has locks and transactions. All
- * but `tidyUp` and `close` are called between `begin` and `end`.
+ * The operations of one attempt at a delivery in a database with locks and transactions. All except
+ * `tidyUp` and `close` are called between `begin` and `end`.
  */
 export type TransactionalDelivery = Shower & {
   /** Name of the table in texts for users. */
   name: string;
   delivery: Delivery;
   /**
-   * Waits until no other attempt at the delivery works on it, and keeps it so until `end`. True
-   * when the delivery and its receipt are there.
+   * Waits until no other attempt works on the delivery, and holds it until `end`. Returns true if
+   * the delivery and its receipt exist.
    */
   begin(): Promise<boolean>;
   /** Creates, checks and locks the table and those beside it, once in each transaction. */
   prepare(): Promise<void>;
   /**
-   * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes
-   * that are there and whole; the earlier one can stage and show nothing more, and holds no table.
-   * Called right after `begin`, before `prepare`.
+   * Claims an earlier attempt's stage, and returns the outcomes that it contains completely; the
+   * earlier attempt can stage and show nothing from then on, and holds no table. Called right after
+   * `begin`, before `prepare`.
    */
   takeOver(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
-  /** Creates the stage, which outlives the attempt. False where the user may not. */
+  /** Creates the stage, which outlives the attempt. False if the user may not. */
   createStage(): Promise<boolean>;
   /**
-   * Opens what moves slices while the next ones are staged. Left out, or undefined: all are moved
-   * at the end.
+   * Opens a mover of slices, which works while the next ones are staged. Absent or undefined: all
+   * are moved at the end.
    */
   openMover?(): Promise<Mover | undefined>;
   /**
-   * Puts a slice into the stage and gives what finds it again. Throws `slice_lost` when another
-   * attempt has taken the stage over.
+   * Writes a slice to the stage and returns the state that finds it again. Throws `slice_lost` if
+   * another attempt has claimed the stage.
    */
   stage(slice: Slice, bytes: Readable): Promise<Json>;
-  /** Puts a slice straight into the table. */
+  /** Writes a slice directly to the table. */
   insert(slice: Slice, bytes: Readable): Promise<void>;
   /**
-   * Moves everything that is staged into the table; a generation takes the place of what is there.
-   * Throws `slice_lost` as `stage` does, and as `clear`.
+   * Moves everything that is staged into the table; a generation replaces the existing rows. Throws
+   * `slice_lost` like `stage`, and like `clear`.
    */
   move(outcomes: SliceOutcome[]): Promise<void>;
   /**
-   * Removes what a generation replaces, in the transaction that shows its rows, before any of them
-   * comes unstaged. Throws where the table must stay. Left out, or no generation: nothing is.
+   * Removes the rows that a generation replaces, in the transaction that shows its rows, before any
+   * unstaged row comes. Throws if the table must stay. If absent, or without a generation, nothing
+   * is removed.
    */
   clear?(): Promise<void>;
-  /** Deletes rows of the table by their keys, in the transaction. Left out: it never does. */
+  /** Deletes rows of the table by their keys, in the transaction. If absent, it never does. */
   erase?(keys: string[]): Promise<void>;
   /** The table for refused rows. If absent, no rows are set aside. */
   rejected?: RejectedTable;
   /** Removes the stage of any attempt. */
   dropStage(): Promise<void>;
-  /** Removes what a delivery that is there has left, where that cannot be part of its commit. */
+  /** Removes leftovers of an existing delivery that its commit cannot remove. */
   tidyUp?(): Promise<void>;
   close(): Promise<void>;
 };
 
 /**
- * A second session of an attempt, with one open transaction in which staged slices go into the
- * table while the next ones are staged. Its commit is that of the delivery; when it ends otherwise,
+ * A second session of an attempt, with one open transaction in which staged slices move into the
+ * table while the next ones are staged. Its commit is that of the delivery; if it ends otherwise,
  * the stage still has everything.
  */
 export type Mover = Shower & {
-  /** Moves a slice when those before it are moved; does not wait. */
+  /** Moves a slice after the earlier ones; does not wait. */
   move(number: number): void;
-  /** True while more than one slice waits to be moved. */
+  /** Returns true while more than one slice waits to be moved. */
   isBehind(): boolean;
   /**
-   * Throws `slice_lost` when another attempt has taken the stage over, else why something could not
-   * be moved. Called by who has the delivery.
+   * Throws `slice_lost` if another attempt has claimed the stage, otherwise the reason of a failed
+   * move. The holder of the delivery calls it.
    */
   check(): Promise<void>;
-  /** Puts a slice straight into the table, behind all that were moved: a crash repeats it. */
+  /** Writes a slice directly to the table, after all moved ones: a crash repeats it. */
   insert(slice: Slice, bytes: Readable): Promise<void>;
-  /** Waits until all is moved, takes the delivery, and removes the stage. */
+  /** Waits until all is moved, claims the delivery, and removes the stage. */
   finish(): Promise<void>;
   /** Rolls back rows that were moved and not committed. */
   close(): Promise<void>;
@@ -110,26 +111,27 @@ export type Mover = Shower & {
 type Session = Standing & {
   work: TransactionalDelivery;
   /**
-   * The way of its rows into the table; undefined until the first slice or a stage of an earlier
-   * attempt decides.
+   * The path of its rows to the table; undefined until the first slice or an earlier attempt's
+   * stage decides.
    */
   way: 'direct' | 'staged' | undefined;
   mover: Mover | undefined;
-  /** Is a receipt of the delivery there, which the next one replaces? */
+  /** True if a receipt of the delivery exists, which the next one replaces. */
   has_receipt: boolean;
-  /** Has it begun, and is the table prepared since? */
+  /** True once it has begun and prepared the table. */
   is_open: boolean;
   is_prepared: boolean;
-  /** Undefined where no rows are set aside. */
+  /** Undefined if no rows are set aside. */
   aside: Aside | undefined;
 };
 
 /**
- * Opens a delivery in transactions. A delivery of a single slice is one transaction. One of several
- * slices puts each finished slice into a stage that outlives the attempt, and moves them into the
- * table together with the receipt in one transaction; so a crash repeats one slice at most. With a
- * mover the moves continue beside the staging. If the user may create no stage, the whole delivery
- * is one transaction; so is one that sets rows aside, together with their table and the receipt.
+ * Opens a delivery in transactions. A delivery of a single slice is one transaction. A delivery of
+ * several slices writes each finished slice to a stage that outlives the attempt, and moves them
+ * into the table together with the receipt in one transaction; so a crash repeats one slice at
+ * most. With a mover, the moves run in parallel to the staging. If the user may create no stage,
+ * the whole delivery is one transaction; so is one that sets rows aside, together with their table
+ * and the receipt.
  */
 export function inTransactions(work: TransactionalDelivery): StagedDelivery {
   const session: Session = {
@@ -171,7 +173,7 @@ async function begin(session: Session): Promise<void> {
   session.is_prepared = false;
   try {
     session.has_receipt = await session.work.begin();
-    // A repair writes its rows in any case.
+    // A repair always writes its rows.
     session.is_delivered = session.has_receipt && session.work.delivery.repairs === undefined;
     session.may_show = session.is_delivered;
   } catch (error) {
@@ -232,9 +234,10 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
 }
 
 /**
- * A lone slice is repeated after a crash in any case; that of a generation is staged, so that the
- * table is locked for its change alone. A delivery that sets rows aside stages none: a stage lacks
- * the constraints that refuse them. A repair is one transaction with the removal of what is left.
+ * A single slice is always repeated after a crash; that of a generation is staged, so that the
+ * table is only locked for its change. A delivery that sets rows aside stages none: a stage lacks
+ * the constraints that refuse them. A repair is one transaction with the removal of the remaining
+ * rows.
  */
 async function chooseWay(session: Session, slice: Slice): Promise<void> {
   await prepare(session);
@@ -247,7 +250,7 @@ async function chooseWay(session: Session, slice: Slice): Promise<void> {
   await (isRepair ? removeLeft(session.work) : session.work.clear?.());
 }
 
-/** Removes what is left of a delivery that a repair writes once more, in the open transaction. */
+/** Removes the remaining rows of a delivery that a repair writes again, in the open transaction. */
 async function removeLeft({ delivery, erase, rejected }: TransactionalDelivery): Promise<void> {
   for await (const keys of delivery.repairs!.keys()) await erase?.(keys);
   const held = (await rejected?.list()) ?? [];
@@ -255,8 +258,8 @@ async function removeLeft({ delivery, erase, rejected }: TransactionalDelivery):
 }
 
 /**
- * The last slice is the one that a crash may repeat, so a mover takes it unstaged, unless it is so
- * far behind that the source would have to wait for long.
+ * The last slice is the one that a crash may repeat, so a mover gets it unstaged, unless it lags so
+ * far that the source would wait for long.
  */
 async function writeStaged(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
   const { work, mover } = session;
@@ -266,8 +269,7 @@ async function writeStaged(session: Session, slice: Slice, bytes: Readable): Pro
     await mover.insert(slice, bytes);
     return null;
   }
-  // A mover holds the table; asking for it a second time would wait behind whoever waits for the
-  // mover.
+  // A mover holds the table; a second request would wait behind sessions that wait for the mover.
   if (mover === undefined) await prepare(session);
   const state = await work.stage(slice, bytes);
   await end(session, 'COMMIT');
@@ -290,7 +292,7 @@ async function commit(
   });
 }
 
-/** Brings all rows into the table, and gives the session whose open transaction has them. */
+/** Moves all rows into the table, and returns the session whose open transaction has them. */
 async function complete(session: Session, outcomes: SliceOutcome[]): Promise<Shower> {
   const { work, mover } = session;
   if (mover !== undefined) {

@@ -4,7 +4,9 @@ import type { MergeKeys } from '../../model/destination/write_mode.ts';
 /** The parts of a delivery that decide the form of its table. */
 export type Layout = Pick<Delivery, 'model' | 'columns' | 'merge'>;
 
-/** The columns that name a row of each model for good, and by which merged rows are merged. */
+/**
+ * The columns that identify a row of each model permanently, and by which merged rows are merged.
+ */
 const keys: Readonly<Record<Layout['model'], readonly [...string[], string]>> = {
   events: ['uuid'],
   persons: ['team_id', 'distinct_id'],
@@ -13,14 +15,14 @@ const keys: Readonly<Record<Layout['model'], readonly [...string[], string]>> = 
   groups: ['team_id', 'group_id'],
 };
 
-/** The columns by which rows of the layout's model are merged. */
+/** Returns the columns by which rows of the layout's model are merged. */
 export function mergeKey({ model }: Pick<Layout, 'model'>): readonly string[] {
   return keys[model];
 }
 
 /**
- * The column by which rows are compared with the source, where the export has it and no query has
- * made it.
+ * Returns the column that compares rows with the source, if the export has it and no query computed
+ * it.
  */
 export function keyColumn({ model, columns }: Layout): string | undefined {
   const name = keys[model].at(-1)!;
@@ -28,8 +30,8 @@ export function keyColumn({ model, columns }: Layout): string | undefined {
 }
 
 /**
- * Do the rows say when they happened and when they were inserted, as the model has it, and stay as
- * they are? By both together each row belongs to one slice of one delivery.
+ * Returns true if the rows contain the model's event time and insertion time, and never change.
+ * Both together assign each row to one slice of one delivery.
  */
 export function hasInstants(layout: Layout): boolean {
   const { model, columns } = layout;
@@ -40,20 +42,20 @@ export function hasInstants(layout: Layout): boolean {
   );
 }
 
-/** The columns that tell rows apart, none where nothing does. */
+/** Returns the columns that identify rows; empty if none do. */
 export function keyColumns(layout: Layout): readonly string[] {
   const name = keyColumn(layout);
   return layout.merge?.key ?? (name === undefined ? [] : [name]);
 }
 
-/** The column by which erased rows leave the table. */
+/** Returns the column by which erased rows leave the table. */
 export function erasedColumn(layout: Layout & { erased?: { column?: string } }): string {
   return layout.erased?.column ?? keyColumn(layout)!;
 }
 
 /**
- * The column that says whose the rows are, if they are merged by it: the table then distinguishes
- * all of its values, and has an index.
+ * Returns the column with the owner of the rows, if they are merged by it: the table then
+ * distinguishes all of its values, and has an index.
  */
 export function personColumn(layout: Layout): string | undefined {
   const { model, columns, merge } = layout;
@@ -61,19 +63,19 @@ export function personColumn(layout: Layout): string | undefined {
   return isKey && saysWhose(columns) ? 'distinct_id' : undefined;
 }
 
-/** Do the rows have the distinct id of a person? */
+/** Returns true if the rows have the distinct id of a person. */
 export function saysWhose(columns: Layout['columns']): boolean {
   return (
     hasOwn(columns, 'distinct_id') || columns.some(({ is_distinct_id }) => is_distinct_id === true)
   );
 }
 
-/** Have the rows this column, and none that a query has made under its name? */
+/** Returns true if the rows have this column, and no query computed another one under its name. */
 export function hasOwn(columns: Layout['columns'], name: string): boolean {
   return columns.some((column) => column.name === name && column.is_calculated !== true);
 }
 
-/** The columns by which the rows are merged, or undefined if they are appended. */
+/** Returns the columns by which the rows are merged, or undefined if they are appended. */
 export function mergeOf({ model, columns, merge }: Layout): MergeKeys | undefined {
   if (merge !== undefined) return merge ?? undefined;
   const key = mergeKey({ model });
@@ -81,12 +83,12 @@ export function mergeOf({ model, columns, merge }: Layout): MergeKeys | undefine
   return { key, versions: versionColumns({ columns }) };
 }
 
-/** Are rows of this delivery merged into those that are there? */
+/** Returns true if rows of this delivery are merged into the existing ones. */
 export function isMerged(layout: Layout): boolean {
   return mergeOf(layout) !== undefined;
 }
 
-/** Does the key of merged rows name their project? */
+/** Returns true if the key of merged rows contains their project. */
 export function isMergedByTeam(layout: Layout): boolean {
   return mergeOf(layout)?.key.includes('team_id') === true && hasOwn(layout.columns, 'team_id');
 }
@@ -100,19 +102,19 @@ const version_names = [
 ];
 
 /**
- * The columns that say which of two rows of a key is newer, as far as the export has them and no
- * query has made them.
+ * Returns the columns that order two rows of a key, if the export has them and no query computed
+ * them.
  */
 export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
   return version_names.filter((version) => hasOwn(columns, version));
 }
 
-/** A name as an identifier of standard SQL; letter case is kept where the server keeps it. */
+/** Returns a name as an identifier of standard SQL; case is kept if the server keeps it. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The names of columns as a list of standard SQL. */
+/** Returns the column names as a list of standard SQL. */
 export function columnList(columns: readonly { name: string }[]): string {
   return columns.map(({ name }) => quoted(name)).join(', ');
 }

@@ -2,8 +2,8 @@ import { Transform, pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 
 /**
- * The same bytes, of which `note` is told how many each chunk has. The reader gets the error of the
- * bytes as it is.
+ * Returns the same bytes, and calls `note` with the size of each chunk. The reader gets the error
+ * of the bytes unchanged.
  */
 export function measured(bytes: Readable, note: (size: number) => void): Readable {
   const counter = new Transform({
@@ -12,7 +12,7 @@ export function measured(bytes: Readable, note: (size: number) => void): Readabl
       callback(null, chunk);
     },
   });
-  // The error reaches the reader of the counter, which `pipeline` destroys with it.
+  // The reader of the counter gets the error, because `pipeline` destroys the counter with it.
   pipeline(bytes, counter, () => undefined);
   return counter;
 }

@@ -4,35 +4,36 @@ import type { FoundColumn } from './fitting.ts';
 import { mergeOf } from './layout.ts';
 import type { Layout } from './layout.ts';
 
-/** SQL for a column of the row that came, and of the one that is there with its key. */
+/** Returns SQL for a column of the new row, and of the existing one with its key. */
 export type Rivals = {
   came(name: string): string;
   there(name: string): string;
   /**
-   * SQL that makes one value of all values that are neither key nor version. Of two rows with equal
-   * versions the one with the greater value stays, so the order of deliveries does not matter.
+   * Returns SQL for one value of all values that are neither key nor version. Of two rows with
+   * equal versions, the one with the greater value wins, so the order of deliveries does not
+   * matter.
    */
   tie(names: string[], value: (name: string) => string): string;
-  /** The operator that compares such values, `>` if left out. */
+  /** The operator that compares such values, by default `>`. */
   greater?: string;
 };
 
-/** The words of one database with which staged rows become rows of a table. */
+/** A database's SQL to merge staged rows into a table. */
 export type Merge = {
   key: string[];
   /** The columns that are neither key nor version. */
   others: string[];
-  /** The columns beside the key, which an update sets. */
+  /** The columns besides the key, which an update sets. */
   changed: string[];
-  /** ORDER BY list that puts the greatest row of a key first. */
+  /** ORDER BY list that sorts the greatest row of a key first. */
   order: string;
-  /** Holds where the row that came takes the place of the one that is there. */
+  /** True if the new row replaces the existing one. */
   newer: string;
 };
 
 /**
- * Returns how rows are merged, or undefined if they are appended. `descending` names a column as a
- * part of an ORDER BY list, with NULL last.
+ * Returns how rows are merged, or undefined if they are appended. `descending` returns a column as
+ * a part of an ORDER BY list, with NULL last.
  */
 export function mergeWords(
   layout: Layout,
@@ -65,10 +66,10 @@ export function mergeWords(
 }
 
 /**
- * The condition under which a row that came takes the place of the one that is there: its versions
- * are greater, the first one that differs decides, and NULL is lower than any. Rows of equal
- * versions are left to `isGreater`. Without versions the later delivery wins, as it does for
- * persons whose versions a query leaves out.
+ * Returns the condition under which a new row replaces the existing one: its versions are greater,
+ * the first difference decides, and NULL is lower than any value. `isGreater` decides between rows
+ * of equal versions. Without versions the later delivery wins, as for persons whose versions a
+ * query omits.
  */
 export function newerCondition(
   { versions }: Pick<MergeKeys, 'versions'>,
@@ -84,7 +85,7 @@ export function newerCondition(
   }, isGreater);
 }
 
-/** The columns of the key that the rows of the export may lack. */
+/** Returns the columns of the key that the rows of the export may lack. */
 export function nullableKeys(layout: Layout): string[] {
   const key = mergeOf(layout)?.key ?? [];
   return layout.columns
@@ -93,8 +94,8 @@ export function nullableKeys(layout: Layout): string[] {
 }
 
 /**
- * Refuses a table whose key columns take NULL where the export may bring one: such rows would equal
- * no other row, and each delivery would add them again.
+ * Refuses a table whose key columns allow NULL if the export may send one: such rows would equal no
+ * other row, and each delivery would add them again.
  */
 export function requireFilledKeys(table: string, layout: Layout, found: FoundColumn[]): void {
   const open = nullableKeys(layout).filter((name) =>
@@ -110,7 +111,7 @@ export function requireFilledKeys(table: string, layout: Layout, found: FoundCol
   );
 }
 
-/** The names of a key as texts for users show them. */
+/** Formats the names of a key for users. */
 export function listed(names: readonly string[]): string {
   return `(${names.join(', ')})`;
 }

@@ -9,8 +9,8 @@ type Column = Layout['columns'][number];
 type Rounding = { rounds_to_whole: boolean };
 
 /**
- * One sentence that names each column of a table of one's own that changes values without an error,
- * with its type and what is lost; undefined where all are kept.
+ * Returns one sentence about each column of the user's own table that changes values without an
+ * error, with its type and the loss; undefined if all are kept.
  */
 export function narrowed(
   table: string,
@@ -23,12 +23,12 @@ export function narrowed(
   });
   if (losses.length === 0) return undefined;
   return (
-    `The table ${table} keeps less than the export brings: the column ` +
+    `The table ${table} keeps less than the export sends: the column ` +
     `${losses.join('; the column ')}. Widen the columns, or export to another table.`
   );
 }
 
-/** Digits after the point that a `decimal` has. */
+/** Digits after the point of a `decimal`. */
 const decimal_places = 9;
 
 function lossOf(wanted: Column['type'], type: string, rounding: Rounding): string | undefined {
@@ -43,7 +43,9 @@ function lossOf(wanted: Column['type'], type: string, rounding: Rounding): strin
     : undefined;
 }
 
-/** The names of PostgreSQL go on with a zone, and no number means six places; MySQL means none. */
+/**
+ * PostgreSQL's names continue with a zone, and no number means six places; in MySQL it means none.
+ */
 function lossOfInstant(type: string): string | undefined {
   if (type === 'date') return 'the time of day';
   if (/^time(?:\(\d\))?(?: with.*)?$/.test(type)) return 'the day';
@@ -83,7 +85,7 @@ function isSingle(type: string): boolean {
   return type === 'real' || /^float\b/.test(type);
 }
 
-/** PostgreSQL's numeric without a scale keeps all. */
+/** PostgreSQL's numeric without a scale keeps all digits. */
 function scaleOf(type: string): number | undefined {
   const found = /^(?:numeric|decimal)\(\d+(?:,(-?\d+))?\)/.exec(type);
   return found === null ? undefined : Number(found[1] ?? 0);

@@ -6,9 +6,9 @@ import type { Way } from './way.ts';
 import type { SshAccess } from './ssh/ssh_config.ts';
 
 /**
- * Opens the way to a host through the outbound guard: directly to the address that was checked, or
- * by a tunnel, where the SSH server's address is checked and that server looks the host up. An
- * aborted signal ends the opening at once.
+ * Opens the connection to a host through the outbound guard: directly to the checked address, or by
+ * a tunnel, for which the SSH server's address is checked and that server resolves the host.
+ * Aborting the signal ends the opening at once.
  */
 export async function openWay(
   host: string,

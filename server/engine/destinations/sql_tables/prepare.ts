@@ -11,11 +11,11 @@ import { rejectedName } from './target.ts';
 import { addNewColumns, requireTypedColumns } from './typed_columns.ts';
 
 /**
- * Creates the table, that of the receipts and, for a delivery that sets rows aside, that of the
- * rejected rows where they are missing, adds new typed columns, and refuses what cannot take the
- * export before anything is written. A table that is there is not created again: even IF NOT EXISTS
- * needs the right to create one; `refuseLoss` is asked before. Gives the columns of the table,
- * whether some were added, and a warning where one changes values.
+ * Creates the missing tables: the export's, that of the receipts and, for a delivery that sets rows
+ * aside, that of the rejected rows. Adds new typed columns, and refuses unsuitable tables before
+ * anything is written. An existing table is not created again: even IF NOT EXISTS needs the right
+ * to create one; `refuseLoss` is called before. Returns the columns of the table, whether some were
+ * added, and a warning if one changes values.
  */
 export async function prepareTables(
   dialect: Dialect,
@@ -51,7 +51,7 @@ export async function prepareTables(
   return { found: found ?? [], is_altered, warning };
 }
 
-/** Asks whether the rows may be missing that a table had which somebody dropped or renamed. */
+/** Asks whether somebody dropped or renamed the table and its rows are now missing. */
 async function refuseLostRows(
   dialect: Dialect,
   { batch_export_id }: Pick<Delivery, 'batch_export_id'>,
@@ -62,8 +62,8 @@ async function refuseLostRows(
 }
 
 /**
- * Deletes rows of the table by the column of the erased keys, of the project where rows say it, in
- * the open transaction.
+ * Deletes rows of the table by the column of the erased keys, and by the project if rows contain
+ * it, in the open transaction.
  */
 export async function eraseRows(
   dialect: Dialect,
@@ -72,7 +72,7 @@ export async function eraseRows(
 ): Promise<void> {
   const { target, quoted, slot, rows } = dialect;
   const list = keys.map((_, index) => slot(index + 1)).join(', ');
-  // The server takes the column's own type for the values, and so its index.
+  // The server uses the column's own type for the values, and so its index.
   const key = quoted(erasedColumn(delivery));
   const own = delivery.repairs === undefined ? '' : await ofDelivery(dialect, delivery);
   const statement = `DELETE FROM ${target.quoted} WHERE ${key} IN (${list})${own}`;
@@ -85,8 +85,8 @@ export async function eraseRows(
 }
 
 /**
- * The condition by which rows are of this delivery: another one may have brought another version of
- * a key. Throws where rows cannot be told apart so.
+ * Returns the condition for the rows of this delivery: another one may have written another version
+ * of a key. Throws if it cannot identify the rows.
  */
 async function ofDelivery(dialect: Dialect, delivery: Delivery): Promise<string> {
   const { target, sealing, quoted } = dialect;
@@ -113,8 +113,8 @@ async function ofDelivery(dialect: Dialect, delivery: Delivery): Promise<string>
 const instants = ['timestamp', 'inserted_at'];
 
 /**
- * The query of the rows that a delivery can have brought, with every value as text: `c0`, `c1` and
- * so on in the order of its columns. `relation` holds the rows, with these columns.
+ * Returns the query of the rows that a delivery may have written, with every value as text: `c0`,
+ * `c1` and so on in the order of its columns. `relation` contains the rows, with these columns.
  */
 export function textsQuery(
   dialect: Pick<Dialect, 'quoted' | 'textOf'>,

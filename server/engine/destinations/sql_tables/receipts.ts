@@ -7,23 +7,26 @@ export const receipts_table = 'sluice_receipts';
 
 type DeliveryId = { delivery_id: string };
 
-/** The receipts beside a table, as they are there now. */
+/** The current receipts beside a table. */
 export type TableOfReceipts = {
-  /** As users know it. */
+  /** Its name for users. */
   name: string;
-  /** False where nothing was delivered yet, or somebody removed it; then nothing else is asked. */
+  /**
+   * Returns false before the first delivery, or if somebody removed it; no other member is called
+   * then.
+   */
   isThere(): Promise<boolean>;
-  /** The text of a delivery's receipt, as it was signed. */
+  /** Returns the signed text of a delivery's receipt. */
   find(delivery_id: string): Promise<string | undefined>;
-  /** The deliveries of an export to this very table. */
+  /** Lists the deliveries of an export to this very table. */
   ofExport(batch_export_id: string): Promise<DeliveryId[]>;
   /** Lists deliveries to this very table up to the limit, from any export. */
   ofAll(limit: number): Promise<DeliveryId[]>;
-  /** A delivery of another export to this very table, if there is one. */
+  /** Finds a delivery of another export to this very table. */
   ofAnother(batch_export_id: string): Promise<DeliveryId | undefined>;
 };
 
-/** The receipts beside the table of a session. */
+/** Returns the receipts beside the table of a session. */
 export function receiptsOf(dialect: Dialect): TableOfReceipts {
   const { target, slot, rows, receipts } = dialect;
   const [id, of_export, name] = ['delivery_id', 'batch_export_id', 'table_name'].map(
@@ -66,8 +69,8 @@ async function readReceipt(dialect: Dialect, delivery_id: string): Promise<strin
 }
 
 /**
- * The text of a delivery's receipt: rows and receipt are shown at once, so the table holds both or
- * neither. Undefined too where there is no table of receipts yet.
+ * Finds the text of a delivery's receipt: rows and receipt are shown at once, so the table has both
+ * or neither. Also undefined if the table of receipts does not exist yet.
  */
 export async function findReceipt(
   dialect: Dialect,
@@ -78,9 +81,9 @@ export async function findReceipt(
 }
 
 /**
- * Writes the receipt in the open transaction, for which INSERT suffices. A repeat (`is_repeat`:
- * `findReceipt` has found one) replaces the earlier receipt, so that the place has the newest run's
- * signature; a user who may not replace it gets an error that says so.
+ * Writes the receipt in the open transaction, which only needs the right to INSERT. A repeat
+ * (`is_repeat`: `findReceipt` has found one) replaces the earlier receipt, so that the place has
+ * the newest run's signature; a user who may not replace it gets an error that says so.
  */
 export async function writeReceipt(
   dialect: Dialect,
@@ -125,10 +128,7 @@ async function replaceReceipt(dialect: Dialect, where: string, values: unknown[]
   }
 }
 
-/**
- * A text in pieces of at most so many bytes of UTF-8, cut between characters; together they are the
- * text.
- */
+/** Splits a text into pieces of at most this many bytes of UTF-8, between characters. */
 export function partsOf(text: string, bytes_max = Infinity): string[] {
   const bytes = Buffer.from(text);
   const parts: string[] = [];

@@ -1,8 +1,8 @@
 import { lasting, ofRow, passing } from '../../model/destination/faults.ts';
 
 /**
- * Faults that are the same thing at every server with tables, and are told in the same words. `%`
- * stands for what the server said.
+ * Faults that all servers with tables share, with the same messages. `%` stands for the server's
+ * message.
  */
 export const server_faults = {
   unverified: lasting(
@@ -16,7 +16,10 @@ export const server_faults = {
       'require_tls to false.',
   ),
   host_unknown: lasting('host_not_found', 'There is no host of this name; check the key host.'),
-  lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+  lookup_failed: passing(
+    'connection_failed',
+    'The host name could not be looked up at the moment.',
+  ),
   unreachable: passing(
     'connection_failed',
     'The server does not answer at this host and port. Check both, and that its firewall lets ' +
@@ -36,10 +39,10 @@ export const server_faults = {
   ),
   value: ofRow(
     'value_refused',
-    'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-      'be created by the export.',
+    'The table refuses a value (%). Change the type of the column, or let the export ' +
+      'create the table.',
   ),
-  /** Codes that only say that the server did not like a value. */
+  /** Codes that only say that the server refused a value. */
   row: ofRow(
     'value_refused',
     'The server refused a row (%). Look at the triggers, checks and column types of the table.',

@@ -19,12 +19,12 @@ import type {
 } from '../../model/destination/destination.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** An attempt's knowledge of its delivery. */
+/** An attempt's state of its delivery. */
 export type Standing = {
-  /** The table holds the delivery and its receipt, by this attempt or another one. */
+  /** True if the table has the delivery and its receipt, by this attempt or another one. */
   is_delivered: boolean;
   /**
-   * The table may show the delivery: it was there, or everything was done for it to be shown, and
+   * True if the table may show the delivery: it was there, or all steps to show it were sent and
    * the server did not refuse.
    */
   may_show: boolean;
@@ -32,57 +32,56 @@ export type Standing = {
 
 /**
  * The operations of one attempt at a delivery whose slices wait in a stage until all are shown at
- * once. For an existing delivery `recover` is not called, nor `write` without `readsAgain`.
+ * once. For an existing delivery, `recover` is not called, nor `write` without `readsAgain`.
  */
 export type StagedDelivery = {
   /** Name of the table in texts for users. */
   name: string;
   delivery: Pick<Delivery, 'delivery_id'>;
-  /** Kept up by `commit` as far as the delivery may show; the rest is done here. */
+  /** `commit` updates whether the delivery may be visible; the rest is updated here. */
   standing: Standing;
-  /** Looks whether the delivery and its receipt are there. */
+  /** Returns true if the delivery and its receipt exist. */
   begin(): Promise<boolean>;
   /**
-   * Creates and checks the table and those beside it. Called once before `recover`. Left out: each
+   * Creates and checks the table and those beside it. Called once before `recover`. If absent, each
    * transaction does so itself.
    */
   prepare?(): Promise<void>;
   /**
-   * Takes over what an earlier attempt has staged, and gives those of the outcomes that are there
-   * and whole. From then on the earlier attempt can show nothing more. Called before the first
-   * `write` or `commit`.
+   * Claims an earlier attempt's stage, and returns the outcomes that it contains completely. From
+   * then on, the earlier attempt can show nothing. Called before the first `write` or `commit`.
    */
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
-  /** Has a delivery that is there rows that are set aside, which `write` is to find again? */
+  /** True if an existing delivery has rows set aside, which `write` has to find again. */
   readsAgain?: boolean;
-  /** Puts a slice where it waits, and gives what finds it again. */
+  /** Writes a slice to its waiting place, and returns the state that finds it again. */
   write(slice: Slice, bytes: Readable): Promise<Json>;
-  /** Those rows of the slice that were set aside when it was written. */
+  /** Returns the rows of the slice that were set aside when it was written. */
   rejectedOf?(number: number): RejectedRow[];
   /**
-   * Shows the slices with the receipt; of a delivery that is there the receipt replaces that of the
-   * earlier run, so that the place holds what the newest run signed.
+   * Shows the slices with the receipt; for an existing delivery, the receipt replaces the earlier
+   * run's, so that the place has the newest run's signature.
    */
   commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
-  /** Removes the hidden remains of the delivery, of any attempt. */
+  /** Removes hidden leftovers of the delivery, of any attempt. */
   abort(): Promise<void>;
   /**
-   * Removes what a delivery that is there has left, where that cannot be part of its commit. The
-   * delivery is whole by then, so a fault of this is logged and no fault of the delivery.
+   * Removes leftovers of an existing delivery that its commit cannot remove. The delivery is
+   * complete by then, so a fault here is only logged.
    */
   tidyUp?(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Returns the knowledge of a delivery before the first look. */
+/** Returns the state of a delivery before the first check. */
 export function newStanding(): Standing {
   return { is_delivered: false, may_show: false };
 }
 
 /**
- * Opens an attempt at a delivery whose finished slices wait in a stage. Rows of a delivery that is
- * there already are read and left aside. Closes the work when it cannot begin. `explained` gives
- * errors of the other side in its words.
+ * Opens an attempt at a delivery whose finished slices wait in a stage. Rows of an existing
+ * delivery are read and discarded. Closes the work if it cannot begin. `explained` translates
+ * errors of the other side.
  */
 export async function openStagedSink(
   work: StagedDelivery,
@@ -97,7 +96,7 @@ export async function openStagedSink(
     await explain(async () => work.tidyUp?.()).catch((error: unknown) =>
       log.warn(
         { err: error, delivery_id: delivery.delivery_id },
-        'what a delivery waited in could not be removed',
+        'the staging of a delivery could not be removed',
       ),
     );
   };
@@ -169,14 +168,14 @@ async function write(
   }
 }
 
-/** Throws `rows_left_out` unless the server took all rows of the slice. */
+/** Throws `rows_left_out` unless the server accepted all rows of the slice. */
 export function requireRecords(slice: Pick<Slice, 'number' | 'records'>, taken: number): void {
   if (taken === slice.records) return;
   const rows = counted(slice.records, 'row');
   throw leftOutError(`Slice ${slice.number} has ${rows}, but the table took ${taken}`);
 }
 
-/** Throws `rows_left_out` unless the table took all rows that were staged. */
+/** Throws `rows_left_out` unless the table accepted all staged rows. */
 export function requireMoved(expected: number, moved: number): void {
   if (moved === expected) return;
   const rows = counted(expected, 'row');
@@ -192,7 +191,7 @@ function leftOutError(told: string): NonRetryableError {
 }
 
 /**
- * Throws `count_mismatch` unless all rows of the slice came to where `told` says how many it were.
+ * Throws `count_mismatch` unless all rows of the slice arrived at the place that `told` describes.
  */
 export function requireCame(
   slice: Pick<Slice, 'number' | 'records'>,
@@ -207,7 +206,7 @@ export function requireCame(
   );
 }
 
-/** The error of a server that does not let a repeat replace the receipt that is there. */
+/** Returns the error of a server that does not let a repeat replace the existing receipt. */
 export function receiptKeptError(receipts: string, cause: unknown): NonRetryableError {
   return new NonRetryableError(
     'permission_denied',
@@ -222,10 +221,7 @@ export function recordsIn(outcomes: SliceOutcome[]): number {
   return outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
 }
 
-/**
- * Reads rows to their end and leaves them aside: those of a delivery that is there already are in
- * the table since its receipt is.
- */
+/** Reads rows to their end and discards them: the table has the rows of an existing delivery. */
 export function leaveAside(bytes: Readable): Promise<void> {
   return pipeline(bytes, new Writable({ write: (_chunk, _encoding, callback) => callback() }));
 }

@@ -3,30 +3,30 @@ import { RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery, Json, SliceOutcome } from '../../model/destination/destination.ts';
 
 /**
- * The state that finds a staged slice again: the number of its write, which its rows carry, and the
- * bytes that the slice was made of.
+ * The state that finds a staged slice again: the number of its write, which its rows contain, and
+ * the size of the slice in bytes.
  */
 export type StagedState = { write: number; slice_bytes: number };
 
-/** The beginning of the names of all stages of a delivery. */
+/** Returns the prefix of all stages of a delivery. */
 export function stagePrefix({ delivery_id }: Delivery): string {
   return `sluice_stage_${delivery_id.replaceAll('-', '')}`;
 }
 
 /**
- * A name for the stage of one attempt. The next attempt gives the stage another one, and then the
- * earlier attempt no longer finds it.
+ * Returns a name for the stage of one attempt. The next attempt renames the stage, and the earlier
+ * attempt then no longer finds it.
  */
 export function stageName(delivery: Delivery): string {
   return `${stagePrefix(delivery)}_${randomUUID().slice(0, 8)}`;
 }
 
-/** A number for a write, such as no other write of the delivery has. */
+/** Returns a number for a write that no other write of the delivery has. */
 export function newWrite(): number {
   return randomInt(1, 2 ** 47);
 }
 
-/** The state of a slice that was written to a stage, or undefined for one that went another way. */
+/** Returns the state of a slice that was written to a stage, or undefined for another slice. */
 export function stagedState({ state }: SliceOutcome): StagedState | undefined {
   return isStaged(state) ? state : undefined;
 }
@@ -35,7 +35,7 @@ function isStaged(state: Json): state is StagedState {
   return typeof state === 'object' && state !== null && 'write' in state;
 }
 
-/** Those of the outcomes that a stage holds whole, which has so many rows of each write. */
+/** Returns the outcomes that a stage contains completely, by its row count of each write. */
 export function wholeSlices(
   outcomes: SliceOutcome[],
   counted: ReadonlyMap<number, number>,
@@ -51,15 +51,15 @@ export function wholeSlices(
 }
 
 /**
- * The condition that a row in a stage is of one of the slices; `column` is quoted. Rows of a write
- * that nobody counts are left aside by it.
+ * Returns the condition for stage rows of one of the slices; `column` is quoted. It excludes rows
+ * of a write without an outcome.
  */
 export function isOfSlices(column: string, outcomes: SliceOutcome[]): string {
   const writes = outcomes.map((outcome) => stagedState(outcome)?.write ?? 0);
   return `${column} IN (${writes.length === 0 ? '0' : writes.join(', ')})`;
 }
 
-/** A name of ours that is none of these columns', in whatever letter case. */
+/** Returns a name of ours that differs from all of these columns', ignoring case. */
 export function freeName(wanted: string, columns: { name: string }[]): string {
   const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
   let name = wanted;

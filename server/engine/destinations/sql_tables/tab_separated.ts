@@ -14,15 +14,15 @@ const unescapes: Record<string, string> = {
 };
 
 /**
- * The lines of ClickHouse's tab-separated text, without their ends, in the memory of one line, or
- * of one piece of the stream where that is more. The pieces are given back. Rejects with the error
- * of the stream, and when the text ends inside a line.
+ * Yields the lines of ClickHouse's tab-separated text, without their ends, in the memory of one
+ * line, or of one piece of the stream if that is larger. Returns the pieces to their pool. Rejects
+ * with the error of the stream, and if the text ends inside a line.
  */
 export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
   for await (const lines of lineBatches(bytes)) yield* lines;
 }
 
-/** The same, all those together that a piece of the stream has ended. */
+/** Yields the same in batches of the lines that a piece of the stream completes. */
 export async function* lineBatches(bytes: Readable): AsyncGenerator<string[]> {
   const decoder = new StringDecoder('utf8');
   let begun: string[] = [];
@@ -43,17 +43,17 @@ export async function* lineBatches(bytes: Readable): AsyncGenerator<string[]> {
     throw new Error('The source ended in the middle of a line.');
 }
 
-/** The rows of such text, in the memory of one. */
+/** Yields the rows of such text, in the memory of one. */
 export async function* rowsOf(bytes: Readable): AsyncGenerator<ValueRow> {
   for await (const line of linesOf(bytes)) yield line.split('\t').map(fieldText);
 }
 
-/** The text that a field of a line stands for, or null for the field that stands for null. */
+/** Returns the text of a line's field, or null for the field that stands for null. */
 export function fieldText(field: string): string | null {
   if (field === '\\N') return null;
   let at = field.indexOf('\\');
   if (at === -1) return field;
-  // A loop: with a million escapes a replacement by a function takes several times as long.
+  // A loop: with a million escapes, a replacement by a function takes several times as long.
   let text = '';
   let from = 0;
   for (; at !== -1; at = field.indexOf('\\', from)) {

@@ -1,6 +1,6 @@
 import { quoted } from './layout.ts';
 
-/** A table that deliveries go to: its quoted name and that of the receipts beside it. */
+/** A table of deliveries: its quoted name and that of the receipts beside it. */
 export type Target = {
   table: string;
   quoted: string;
@@ -9,18 +9,18 @@ export type Target = {
   name: string;
 };
 
-/** One with a table beside it for the rows that it refuses. */
+/** A target with a table beside it for the rows that it refuses. */
 export type RejectingTarget = Target & { rejected: string };
 
-/** One of a schema. */
+/** A target in a schema. */
 export type SchemaTarget = RejectingTarget & { schema: string };
 
-/** The name of the table of rejected rows. */
+/** Returns the name of the table of rejected rows. */
 export function rejectedName(table: string): string {
   return `${table}_rejected`;
 }
 
-/** Why no rows can be set aside beside a table with this name, or undefined. */
+/** Returns why no rows can be set aside beside a table with this name, or undefined. */
 export function rejectedNameFault(table: string, bytes_max: number): string | undefined {
   if (Buffer.byteLength(rejectedName(table)) <= bytes_max) return undefined;
   return (
@@ -29,7 +29,7 @@ export function rejectedNameFault(table: string, bytes_max: number): string | un
   );
 }
 
-/** The table that a config names, with the defaults of what it leaves out. */
+/** Returns the table of a config, with defaults. */
 export function schemaTarget(config: { schema?: string; table_name?: string }): SchemaTarget {
   const schema = config.schema ?? 'public';
   const table = config.table_name ?? 'events';

@@ -7,15 +7,15 @@ import type { Layout } from './layout.ts';
 
 type Column = Layout['columns'][number];
 
-/** The typed columns that a table lacks and no delivery has filled yet: it gets them. */
+/** Returns the typed columns that a table lacks and no delivery has filled yet: they are added. */
 export function newColumns({ columns }: Pick<Layout, 'columns'>, found: FoundColumn[]): Column[] {
   const names = new Set(found.map(({ name }) => name.toLowerCase()));
   return columns.filter(({ name, typed }) => typed === 'new' && !names.has(name.toLowerCase()));
 }
 
 /**
- * Adds the typed columns that the table lacks, and returns whether it lacked any. Nothing else of a
- * table is ever altered. Throws `columns_missing` where the user may not.
+ * Adds the typed columns that the table lacks, and returns whether it lacked any. A table is never
+ * altered otherwise. Throws `columns_missing` if the user may not add them.
  */
 export async function addNewColumns(
   dialect: Dialect,
@@ -42,7 +42,7 @@ export async function addNewColumns(
 }
 
 /**
- * Refuses a table in which a typed column has another type or takes no null: values would be
+ * Refuses a table with a typed column that has another type or is NOT NULL: values would be
  * changed, or refused in the middle of a delivery.
  */
 export function requireTypedColumns(

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 
-/** The way to a database: sockets that are not connected yet, and the host to connect them to. */
+/** The connection to a database: unconnected sockets, and the host to connect them to. */
 export type Way = {
   host: string;
   newSocket(): Socket;
-  /** Ends a tunnel, and what goes through it. */
+  /** Ends a tunnel and its connections. */
   close(): void;
 };

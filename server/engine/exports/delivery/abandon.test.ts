@@ -22,14 +22,14 @@ test('a run that may have left something behind says why it is still there', asy
   const run = (await claimRun(db, planned!.id, randomUUID()))!;
   await executeRun(engine, run, new AbortController().signal);
   const lines = await db.rows<{ message: string }>(
-    sql`SELECT message FROM batch_export_logs WHERE run_id = ${run.id} AND message LIKE '%left%'`,
+    sql`SELECT message FROM batch_export_logs WHERE run_id = ${run.id} AND message LIKE '%remains%'`,
   );
   assert.deepEqual(
     lines.map(({ message }) => message),
     [
-      'What this run may have left at the destination, unfinished and invisible, could not be ' +
+      'Unfinished and invisible remains of this run at the destination could not be ' +
         'removed. The prefix cannot be a folder here: a part of it is too long or is a file. ' +
-        'Choose another prefix. A retry of the run uses or removes it.',
+        'Choose another prefix. A retry of the run uses or removes them.',
     ],
   );
 });

@@ -60,8 +60,8 @@ async function leaveParts(
   const isTold = error instanceof KnownError;
   const reason = isTold ? error.message : "The server's log has the reason.";
   const message =
-    'What this run may have left at the destination, unfinished and invisible, could not be ' +
-    `removed. ${reason} A retry of the run uses or removes it.`;
+    'Unfinished and invisible remains of this run at the destination could not be removed. ' +
+    `${reason} A retry of the run uses or removes them.`;
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 

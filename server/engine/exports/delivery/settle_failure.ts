@@ -115,7 +115,7 @@ export async function endCancelled(engine: Engine, run: ClaimedRun): Promise<voi
 export function toldOf(error: unknown): { code: string; message: string } {
   if (error instanceof KnownError) return { code: error.code, message: error.message };
   if (isOutOfFiles(error))
-    return { code: 'open_files_exhausted', message: `${out_of_files} The run is tried again.` };
+    return { code: 'open_files_exhausted', message: `${out_of_files} Sluice retries the run.` };
   return {
     code: 'internal',
     message: 'The attempt failed for a reason that the server logged; it is tried again.',

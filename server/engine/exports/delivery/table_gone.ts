@@ -90,6 +90,6 @@ export async function startAnew(
   const message =
     run.backfill_id === null
       ? `The table ${table} is gone. A new revision of the export plans this interval again.`
-      : `The table ${table} is gone, so the export starts anew. Start the backfill again.`;
+      : `The table ${table} is gone, so the export starts again. Start the backfill again.`;
   await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
 }

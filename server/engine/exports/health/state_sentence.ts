@@ -158,8 +158,8 @@ function changeSentence(
     '',
   );
   return (
-    `The destination lacks ${what} that were delivered before the export started anew` +
-    `${when === '' ? '' : ` (ingested${when})`}. ` +
+    `The destination lacks ${what} that were delivered before the export started ` +
+    `again${when === '' ? '' : ` (ingested${when})`}. ` +
     (is_backfilled
       ? 'A backfill is in progress'
       : 'Start a backfill by insertion time (`inserted_at`) to deliver them')

@@ -38,7 +38,7 @@ export async function listLive(
   const listed = await readList(files, parent['manifest-list']);
   const live: LiveFile[] = [];
   for (const manifest of listed.filter(hasFiles)) {
-    if (manifest.content !== 0) return 'Another writer has added files of deletes.';
+    if (manifest.content !== 0) return 'Another writer has added delete files.';
     const { entries } = await readManifest(files, manifest);
     for (const entry of entries.filter(isLive))
       live.push({ ...entry, spec_id: manifest.partition_spec_id });

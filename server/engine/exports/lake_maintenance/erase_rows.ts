@@ -83,7 +83,7 @@ async function whyNot(one: MaintainedTable, { column }: LeftOut): Promise<string
     if (unfit !== undefined)
       return `${unfit} So the rows stay on the ref "${ref}". Remove them with an engine.`;
     if (!schema.fields.some(({ name }) => name === column))
-      return `The table has no column "${column}" any more.`;
+      return `The table no longer has a column "${column}".`;
   }
   return undefined;
 }

@@ -36,8 +36,8 @@ export async function removeAgain(
       AND finished_at > ${since}::timestamptz ORDER BY finished_at, id`);
   return byFilter.map(
     ({ id, team_id }) =>
-      `Erasure ${id} of project ${team_id} removed events by a filter after the backup, which is ` +
-      'forgotten since: ask for it again.',
+      `Erasure ${id} of project ${team_id} removed events by a filter after the backup. ` +
+      'The restore lost the filter: request the erasure again.',
   );
 }
 
@@ -108,9 +108,9 @@ export async function keepClear(engine: Engine): Promise<{ latest: string; said:
     latest: isoInstant(Math.max(clock.now(), Number(row?.latest ?? 0) + 1)),
     said: strange.map(
       (id) =>
-        `Project ${id} was created after the backup, which does not know it: its events and ` +
-        'persons stay in ClickHouse, where nobody reaches them, and no other project gets its ' +
-        'number.',
+        `Project ${id} was created after the backup, so the restored database lacks it. ` +
+        'Its events and persons stay in ClickHouse, but nobody can read them. No other ' +
+        'project gets its number.',
     ),
   };
 }

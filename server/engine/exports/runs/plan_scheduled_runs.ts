@@ -16,7 +16,7 @@ import { insertSigned, openReceipts, signAll } from './insert_empty_runs.ts';
 import type { EmptyRun, SignedRun } from './insert_empty_runs.ts';
 
 /**
- * How long a run that was planned without a count waits for a shared count (`empty_runs.ts`),
+ * Time for which a run that was planned without a count waits for a shared count (`empty_runs.ts`),
  * usually milliseconds, before a worker may claim it.
  */
 const look_seconds_max = 5;

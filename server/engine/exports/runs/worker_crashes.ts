@@ -15,8 +15,8 @@ export const break_off_pauses_seconds = [0, 10, 60, 360] as const;
 
 /** Message for the user of a run that was given up. */
 export const broke_off_message =
-  `The worker process ended ${break_offs_max} times while it had this run, the last ` +
-  `${break_offs_max - break_offs_alone} times with no other one, and the run got no further in ` +
-  'between. Look in the log of the system why the process ended (often it is out of memory), ' +
-  'give it what it lacks, or make the run smaller (a lower max_file_size_mb, a narrower query, ' +
-  'a shorter interval); then retry the run.';
+  `The worker process ended ${break_offs_max} times during this run, the last ` +
+  `${break_offs_max - break_offs_alone} times with no other run, and the run made no ` +
+  'progress in between. Look in the system log why the process ended (often it is out of ' +
+  'memory). Give it more resources, or make the run smaller (a lower max_file_size_mb, a ' +
+  'narrower query, a shorter interval); then retry the run.';

@@ -105,7 +105,7 @@ test('more partitions than a run may have are refused, with what to do', async (
   await assert.rejects(refused, (error: unknown) => {
     assert.ok(error instanceof NonRetryableError);
     assert.equal(error.code, 'too_many_partitions');
-    assert.match(error.message, /more than 1000 files.*fewer or longer parts/);
+    assert.match(error.message, /more than 1000 partitions.*fewer or longer partitions/);
     return true;
   });
   const enough = reading(partitions_max, 'toString(number)');

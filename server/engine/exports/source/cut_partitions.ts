@@ -99,9 +99,9 @@ async function listPartitions(
   if (rows.length > partitions_max)
     throw new NonRetryableError(
       'too_many_partitions',
-      `The rows of this run belong to more than ${partitions_max} files, which is the most that ` +
-        'one run writes. Part them by fewer or longer parts (partition_by), name the events to ' +
-        'export (include_events), or choose a shorter interval.',
+      `The rows of this run belong to more than ${partitions_max} partitions, the most ` +
+        'that one run writes. Choose fewer or longer partitions (partition_by), name the ' +
+        'events to export (include_events), or choose a shorter interval.',
     );
   return rows;
 }

@@ -67,9 +67,9 @@ export function queryTookTooLong(limits: QueryLimits, error: unknown): NonRetrya
 export function queryInterrupted(cause: unknown): RetryableError {
   return new RetryableError(
     'query_interrupted',
-    'The analytics store broke off the answer to the query and does not say why. If it comes ' +
-      'again, the query is probably about as large as the memory that it may take: narrow it, ' +
-      'or have the operator raise SLUICE_QUERY_MEMORY_MB_MAX.',
+    'The analytics store ended its answer to the query without a reason. If this happens ' +
+      'again, the query probably needs about as much memory as its limit: narrow it, or have ' +
+      'the operator raise SLUICE_QUERY_MEMORY_MB_MAX.',
     { cause },
   );
 }
@@ -80,8 +80,8 @@ function tooExpensive(sentence: string, cause: unknown): NonRetryableError {
 
 function takesTooLong({ execution_seconds }: QueryLimits): string {
   return (
-    `The query takes more than the ${execution_seconds} seconds that it may: narrow it, or have ` +
-    'the operator raise SLUICE_QUERY_SECONDS_MAX.'
+    `The query exceeds its limit of ${execution_seconds} seconds: narrow it, or have the ` +
+    'operator raise SLUICE_QUERY_SECONDS_MAX.'
   );
 }
 
@@ -93,14 +93,14 @@ function limitReached(limits: QueryLimits, error: EngineError): string | undefin
     case 'TOO_MANY_ROWS':
     case 'TOO_MANY_ROWS_OR_BYTES':
       return (
-        `The query reads or gives more than the ${limits.rows_to_read} rows that it may: narrow ` +
-        'it, or have the operator raise SLUICE_QUERY_ROWS_MAX.'
+        `The query reads or returns more rows than its limit of ${limits.rows_to_read}: ` +
+        'narrow it, or have the operator raise SLUICE_QUERY_ROWS_MAX.'
       );
     case 'MEMORY_LIMIT_EXCEEDED':
       // The same error name also covers a temporary lack of memory of the whole store.
       return /\bquery memory limit\b|\(for query\)/i.test(error.message)
-        ? `The query takes more than the ${Math.floor(limits.memory_bytes / 1024 / 1024)} MiB ` +
-            'of memory that it may: narrow it, group by less, or have the operator raise ' +
+        ? `The query exceeds its limit of ${Math.floor(limits.memory_bytes / 1024 / 1024)} ` +
+            'MiB of memory: narrow it, group by less, or have the operator raise ' +
             'SLUICE_QUERY_MEMORY_MB_MAX.'
         : undefined;
     default:

@@ -7,7 +7,7 @@ export type Watched = {
   cycle_looked_at: string | null;
   cycle_ended_at: string | null;
   balance_ms: number;
-  /** How looks read the destination; null: no look has ended. */
+  /** The way in which looks read the destination; null: no look has ended. */
   asks: 'seals' | 'contents' | null;
 };
 

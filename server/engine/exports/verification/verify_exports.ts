@@ -148,7 +148,7 @@ function rowCounter(tell: (rows: number) => void): () => void {
 function faultOf(engine: Engine, row: LookedAtExport, error: unknown): string {
   const reason = loggedReason(engine, row, error, 'an export could not be verified');
   return (
-    `It could not be compared with its receipts: ${reason} Mend this, then verify it again ` +
+    `It could not be compared with its receipts: ${reason} Fix this, then verify it again ` +
     `with --export ${row.id}.`
   );
 }

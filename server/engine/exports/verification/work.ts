@@ -31,7 +31,9 @@ import { verifyPartsOf } from './verify_parts.ts';
 const part_records_max = 500_000;
 /** Waits after failed parts, in seconds; after the last one the verification ends. */
 const waits = [5, 15, 30, 60] as const;
-/** How often a part with differences is compared again while rows are changed on purpose. */
+/**
+ * Number of times that a part with differences is compared again while rows are changed on purpose.
+ */
 const moving_tries_max = 40;
 const moving_wait_seconds = 15;
 const moving_detail =
@@ -225,7 +227,7 @@ async function settle(
   );
   const seconds = waits[one.tries];
   if (error instanceof NonRetryableError || seconds === undefined)
-    return fail(engine, one, `${reasonOf(error)} Mend this, then verify again.`);
+    return fail(engine, one, `${reasonOf(error)} Fix this, then verify again.`);
   const next = isoInstant(engine.clock.now() + seconds * 1_000);
   return postpone(engine, one, { detail: `${reasonOf(error)} Next try at ${next}.`, seconds });
 }

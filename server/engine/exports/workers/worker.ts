@@ -66,7 +66,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     startLoop(name, pause_ms, engine.log, duties[duty], (delay_ms += apart_ms));
   const watch = start('watch', 'looking after runs');
   const loops = {
-    settle: start('settle', 'settling batches of unknown fate'),
+    settle: start('settle', 'settling batches with an unknown outcome'),
     plan: start('plan', 'planning'),
     empty: start('empty', 'completing runs without rows', claim_pause_ms),
     backfills: start('backfills', 'advancing backfills'),

@@ -18,7 +18,7 @@ export const identity_warning_reasons = [
 
 export type IdentityWarningReason = (typeof identity_warning_reasons)[number];
 
-/** What the rules know about the distinct ids. */
+/** Knowledge of the rules about the distinct ids. */
 export type Identities = {
   /** Returns the distinct id of the person who owns this one; itself if nobody was merged. */
   leaderOf(distinct_id: string): string;

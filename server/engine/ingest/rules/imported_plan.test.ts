@@ -97,7 +97,7 @@ test('what a plan cannot compare is told by name', () => {
   assert.deepEqual(
     read.left_out.map((one) => [one.event, one.property, one.detail]),
     [
-      ['a', null, 'Not compared of the schema: `allOf`.'],
+      ['a', null, 'Sluice does not check these parts of the schema: `allOf`.'],
       ['a', 'x', 'The types `string`, `number` become any value.'],
       ['a', null, 'The file has this event twice.'],
       [null, null, 'It has no name.'],
@@ -106,7 +106,7 @@ test('what a plan cannot compare is told by name', () => {
       ['d', ' x', 'Its name begins or ends with a space.'],
       ['d', 'y', '`$ref` is not compared.'],
       ['d', 'z', '`enum` is not compared.'],
-      [null, null, 'Rules of the call `identify` are no event.'],
+      [null, null, 'Rules of the call `identify` define no event.'],
     ],
   );
 });

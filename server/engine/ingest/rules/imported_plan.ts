@@ -83,7 +83,7 @@ function readRule(
   const name = textOf(rule['key'] ?? rule['name'] ?? rule['title'] ?? schema?.['title']);
   const isTrack = type === undefined || type.toLowerCase() === 'track';
   if (!isTrack) {
-    tell(name ?? null, null, `Rules of the call \`${type}\` are no event.`);
+    tell(name ?? null, null, `Rules of the call \`${type}\` define no event.`);
     return undefined;
   }
   const problem =
@@ -142,7 +142,8 @@ function readProperties(schema: Fields, tell: TellProperty) {
   );
   for (const name of required) if (!rules.has(name)) rules.set(name, {});
   const others = keywordsOf(schema).filter((name) => !read_keywords.has(name));
-  if (others.length > 0) tell(null, `Not compared of the schema: ${codes(others, '')}.`);
+  if (others.length > 0)
+    tell(null, `Sluice does not check these parts of the schema: ${codes(others, '')}.`);
   const properties: Property[] = [];
   for (const [name, rule] of rules) {
     const problem =

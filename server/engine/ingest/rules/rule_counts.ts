@@ -43,10 +43,7 @@ export function sharedRuleCounts({ db, clock, log }: Parts): RuleCounts {
     try {
       if (counts.length > 0) await storeCounts(db, counts);
     } catch (error) {
-      log.warn(
-        { err: error },
-        'counts of ingestion rules could not be stored; they are tried again',
-      );
+      log.warn({ err: error }, 'counts of ingestion rules could not be stored; Sluice retries');
       counts.forEach(add);
       delayed.plan();
     }

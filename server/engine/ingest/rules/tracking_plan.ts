@@ -92,7 +92,7 @@ export function openPlanCheck({ events, unplanned_events }: TrackingPlan): PlanC
     if (found.length === 0) return undefined;
     const told = found.slice(0, named_max).map(({ name, is }) => `\`${shortened(name)}\` ${is}`);
     const more = found.length > named_max ? `, and ${found.length - named_max} more` : '';
-    const detail = `Not as planned: ${told.join(', ')}${more}.`;
+    const detail = `Differs from the plan: ${told.join(', ')}${more}.`;
     return { mode: plan.mode, attr: `properties__${shortened(found[0]!.name)}`, detail };
   };
 }

@@ -46,7 +46,7 @@ function openRefusedEvents({ db, clock, log, config }: Parts): RefusedEvents {
     try {
       if (events.length > 0) await storeRefusedEvents(db, events);
     } catch (error) {
-      log.warn({ err: error, events: events.length }, 'refused events could not be kept');
+      log.warn({ err: error, events: events.length }, 'refused events could not be stored');
     }
   });
   return {

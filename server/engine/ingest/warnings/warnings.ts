@@ -43,7 +43,7 @@ function openWarnings({ db, clock, log }: Parts): Warnings {
     try {
       if (counts.length > 0) await storeWarnings(db, counts);
     } catch (error) {
-      log.warn({ err: error }, 'ingestion warnings could not be stored; they are tried again');
+      log.warn({ err: error }, 'ingestion warnings could not be stored; Sluice retries');
       for (const count of counts) pending.add(count);
       delayed.plan();
     }

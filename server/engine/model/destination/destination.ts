@@ -310,8 +310,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   is_settled_by_abort?: true | ((config: Static<Schema>) => boolean);
   /**
-   * How erased rows leave an existing delivery: Sluice rewrites it (`anew`), deletes its rows
-   * `by_key`, or removes them from a table of our own catalog with its older snapshots
+   * The way in which erased rows leave an existing delivery: Sluice rewrites it (`anew`), deletes
+   * its rows `by_key`, or removes them from a table of our own catalog with its older snapshots
    * (`in_table`). If absent, a person has to remove them manually.
    */
   erases?: 'anew' | 'by_key' | 'in_table';

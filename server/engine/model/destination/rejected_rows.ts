@@ -48,8 +48,9 @@ export function rejectedRowsMax(policy: RejectedRowsPolicy, records: number): nu
 export function tooManyRejected(rows_max: number, rejected: RejectedRow[]): NonRetryableError {
   return new NonRetryableError(
     'too_many_rejected',
-    `The destination refused more than ${rows_max} rows, the most that a run may set aside ` +
-      '(rejected_rows_max, rejected_percent_max). The run delivered nothing. The first reasons: ' +
+    `The destination refused more than ${rows_max} rows, the limit of a run ` +
+      '(rejected_rows_max, rejected_percent_max). The run delivered nothing. The first ' +
+      'reasons: ' +
       reasonsOf(rejected),
   );
 }

@@ -10,8 +10,8 @@ export function stopError(signal: AbortSignal): Error {
   if (reason instanceof Error && reason.name === 'TimeoutError')
     return new RetryableError(
       'timed_out',
-      'The other side did not answer in time. Check that it is well, and that host, port and ' +
-        'firewalls let this server reach it.',
+      'The other side did not answer in time. Check that it is running, and that host, ' +
+        'port and firewalls let this server reach it.',
       { cause: reason },
     );
   return new Error('The work was stopped.', { cause: reason });

@@ -16,7 +16,7 @@ export const table_updates: Record<string, Apply> = {
   'assign-uuid': ({ table }, update) => {
     const uuid = textOf(update, 'uuid');
     if (uuid.toLowerCase() !== table['table-uuid'].toLowerCase())
-      throw badRequest(`The uuid of the table is ${table['table-uuid']}, and stays so.`);
+      throw badRequest(`The uuid of the table is ${table['table-uuid']}and cannot change.`);
   },
   'upgrade-format-version': ({ table }, update) => {
     const version = intOf(update, 'format-version');

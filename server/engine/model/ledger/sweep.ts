@@ -1,7 +1,9 @@
 /** One of the two times, by the names of its bounds in a rectangle. */
 export type Axis = { from: 'event_from' | 'inserted_from'; to: 'event_to' | 'inserted_to' };
 
+/** The axis of event times. */
 export const along_event: Axis = { from: 'event_from', to: 'event_to' };
+/** The axis of insertion times. */
 export const along_insertion: Axis = { from: 'inserted_from', to: 'inserted_to' };
 
 /** The bounds of an area in both times. */

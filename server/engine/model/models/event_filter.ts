@@ -37,8 +37,8 @@ export const filter_keys = {
       'only.',
   ),
   exclude_events: names(
-    'Exact names. They are left out even if `include_events` names them. Applies to the model ' +
-      '`events` only.',
+    'Exact names. Sluice excludes them even if `include_events` names them. Applies to ' +
+      'the model `events` only.',
   ),
 };
 

@@ -45,7 +45,7 @@ export async function noteTools(
     const id = uuidv7();
     const isTool = findTool(url) !== undefined;
     const detail = !isTool
-      ? 'Only tools of the catalogue can be told.'
+      ? 'Only tools of the catalogue can receive erasures.'
       : enabled
         ? null
         : 'The tool was switched off.';
@@ -115,7 +115,8 @@ export async function endTool(
   { id, ids, told, failed, detail }: ErasureTool,
 ): Promise<void> {
   const state = failed > 0 ? 'failed' : told > 0 ? 'told' : 'cannot';
-  const reason = state === 'cannot' ? 'The tool has no way to be told of these persons.' : detail;
+  const reason =
+    state === 'cannot' ? 'The tool has no deletion request for these persons.' : detail;
   await db.run(sql`UPDATE erasure_tools SET state = ${state}, told = ${told}, failed = ${failed},
     done = ${ids.length}, ids_sealed = NULL, told_at = now(),
     detail = ${state === 'told' ? null : reason}

@@ -28,7 +28,7 @@ export type Connection = {
 
 /** The reason for a connection that was made with another client than the present one. */
 export const other_application =
-  'The OAuth application is another one since the tool was connected. Connect it again. Until ' +
+  'The OAuth application has changed since the tool was connected. Connect it again. Until ' +
   'then events wait, and none is lost.';
 
 /** SQL: why a person has to connect `n` again; null while its tokens work. */

@@ -127,7 +127,7 @@ test('A changed application is told as well', async () => {
   assert.equal((await home.ask('PATCH', application, other)).status, 200);
   assert.deepEqual(await toldOf(tool), ['plugin_config.disconnected']);
   const [changed] = await bodiesOf(tool);
-  assert.match(changed!.data.detail, /^The OAuth application is another one/);
+  assert.match(changed!.data.detail, /^The OAuth application has changed/);
 });
 
 test('A connection that cannot be renewed is told when its token is refused', async () => {

@@ -175,7 +175,7 @@ test('A refresh whose answer was lost is told as that when the old token is refu
     WHERE plugin_config_id = ${tool.id}`);
   await assert.rejects(
     currentConnection(parts(), placeOf(tool), signal(), generation),
-    /connected again.* A refresh before it was interrupted/,
+    /connected again.* The refresh before was interrupted/,
   );
 });
 
@@ -235,6 +235,6 @@ test('Settings that lead elsewhere, and another client, need another connection'
   assert.equal(other.status, 200, other.text);
   await assert.rejects(
     currentConnection(parts(), placeOf(tool), signal()),
-    /application is another one/,
+    /application has changed/,
   );
 });

@@ -192,7 +192,7 @@ async function refuse(
   { message, is_final }: OauthFault,
 ): Promise<RefreshFault> {
   const cause = was_interrupted
-    ? ' A refresh before it was interrupted, and the vendor had replaced the token by then.'
+    ? ' The refresh before was interrupted after the vendor had replaced the token.'
     : '';
   const reason = is_final
     ? `The tool has to be connected again. ${message}${cause} ${waits}`

@@ -11,9 +11,9 @@ export async function revokeTokens(
   const isTheirs =
     application?.id === connection.application_id &&
     application.version === connection.application_version;
-  if (!isTheirs) return 'The OAuth application is another one now: revoke them at the vendor.';
+  if (!isTheirs) return 'The OAuth application has changed: revoke the tokens at the vendor.';
   if (application.revoke_url === null)
-    return 'The application has no address for that: revoke them at the vendor.';
+    return 'The application has no revocation address: revoke the tokens at the vendor.';
   const { access_token, refresh_token } = connection.tokens;
   try {
     // Not every vendor revokes the access token with the refresh token.

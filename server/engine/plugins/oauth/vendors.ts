@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * How a tool gets its access token. `people`: somebody authorizes the organization's application at
- * the vendor. `settings`: the tool fetches it with credentials from its settings.
+ * The way in which a tool gets its access token. `people`: somebody authorizes the organization's
+ * application at the vendor. `settings`: the tool fetches it with credentials from its settings.
  */
 type OauthWay = 'people' | 'settings';
 

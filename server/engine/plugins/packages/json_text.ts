@@ -27,6 +27,6 @@ export function parseJson(text: string, file: string): unknown {
 function hint(json: string, offset: number): string {
   if (json[offset] === '/') return ', JSON has no comments';
   return '}]'.includes(json[offset]!) && json.slice(0, offset).trimEnd().endsWith(',')
-    ? ', take the comma before it away'
+    ? ', remove the comma before it'
     : '';
 }

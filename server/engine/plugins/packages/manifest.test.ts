@@ -158,7 +158,7 @@ test('a default that no configuration and no payload may have is refused', () =>
 test('a manifest that is not JSON is refused with line and column', () => {
   const cases: [string, number, number, RegExp][] = [
     ['', 1, 1, /ends too early/],
-    ['{"name": "A",}', 1, 14, /"}" is not allowed here, take the comma/],
+    ['{"name": "A",}', 1, 14, /"}" is not allowed here, remove the comma/],
     ['{\n  "name": nul,\n  "main": 1\n}', 2, 11, /"n"/],
     ['{\n  "name": "A"\n  "main": "b"\n}', 3, 3, /"\\""/],
     ["{'name': 1}", 1, 2, /"'"/],

@@ -26,7 +26,7 @@ export function mayPass(error: unknown): boolean {
  */
 export function describeFailure(error: unknown): string {
   if (error instanceof HoldError) return error.message;
-  if (!(error instanceof PluginError)) return 'The server could not do its part.';
+  if (!(error instanceof PluginError)) return 'The server failed.';
   const { file, line, column, message } = error;
   return file === undefined
     ? message

@@ -242,8 +242,8 @@ function hostOf(
       told.add(event.event);
       log.write(
         'WARNING',
-        `The event "${event.event}" is not captured where it answers an event that this plugin ` +
-          'captured itself, since that would go on without end. Let the plugin pass over its own ' +
+        `The event "${event.event}" is not captured: it answers an event that this plugin ` +
+          'captured itself, which would be an endless loop. Let the plugin ignore its own ' +
           'events.',
       );
     },

@@ -195,8 +195,9 @@ export function toolPlace(
   const [needed] = variables;
   if (needed !== undefined && !Object.hasOwn(library.variables, needed))
     throw new HoldError(
-      `This server does not have what the tool needs. The operator writes ${needed} into ` +
-        'tools/variables.env of the data folder. Until then events wait, and none is lost.',
+      `This server lacks a variable that the tool needs. The operator writes ${needed} ` +
+        'into tools/variables.env of the data folder. Until then events wait, and none is ' +
+        'lost.',
     );
   // A process caches the code that it has read, so each version of the package has its own process.
   // A tool with operator variables runs in a process of its own.

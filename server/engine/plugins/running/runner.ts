@@ -77,7 +77,7 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
     renewing(running, held),
   );
   const sweep = startLoop(
-    'removing what plugins keep no longer',
+    'removing expired data of plugins',
     sweep_pause_ms,
     running.log,
     async () => {

@@ -84,7 +84,7 @@ test('exportEvents gets batches, and only one that throws RetryError comes again
   assert.deepEqual(asked[0], asked[2]);
   assert.match(
     (await logLines(home, url)).join('\n'),
-    /WARNING What failed is tried again in .* in a row\): answered 503 \(index\.ts:\d+:\d+\)/,
+    /WARNING Sluice retries in .* in a row\): answered 503 \(index\.ts:\d+:\d+\)/,
   );
 });
 

@@ -56,7 +56,7 @@ async function letWait(
   await saveProgress(running.db, lease, { ...state, failures, retry_seconds });
   log.write(
     'WARNING',
-    `What failed is tried again in ${retry_seconds} s (failure ${failures} in a row): ` +
+    `Sluice retries in ${retry_seconds} s (failure ${failures} in a row): ` +
       describeFailure(error),
   );
 }
@@ -82,7 +82,7 @@ export async function countFailure(
   if (!(error instanceof PluginError))
     running.log.warn(
       { err: error, plugin_config_id: lease.config_id },
-      'a plugin could not be served and is tried again',
+      'a plugin could not be served; Sluice retries',
     );
   const isRefused = error instanceof PluginError && error.code === 'refused';
   const retry_seconds = retrySeconds(running.retry_seconds, failures);
@@ -90,8 +90,8 @@ export async function countFailure(
   if (isRefused || failures >= running.failures_max) return stopFor(turn, failures, error);
   log.write(
     'WARNING',
-    `What failed is tried again in ${retry_seconds} s (failure ${failures} of ` +
-      `${running.failures_max} in a row): ${describeFailure(error)}`,
+    `Sluice retries in ${retry_seconds} s (failure ${failures} of ${running.failures_max} ` +
+      `in a row): ${describeFailure(error)}`,
   );
   return 'worked';
 }

@@ -201,7 +201,7 @@ export async function serveRequest(
   if (!known.shape.is(parameters))
     return refusal(
       'TypeError',
-      `${name} was called with something that it does not take: ${known.shape.fault(parameters)}.`,
+      `${name} was called with wrong arguments: ${known.shape.fault(parameters)}.`,
     );
   try {
     return { is_ok: true, text: JSON.stringify((await known.serve(host_api, parameters)) ?? null) };
@@ -220,7 +220,7 @@ function refusalOf({ host }: Pick<HostApi, 'host'>, name: string, error: unknown
   )
     return refusal('Error', error.message);
   if (error instanceof HostNotFound && !host.isNeeded(error.hostname))
-    return refusal('Error', `${error.message} Only what the plugin was given names it.`);
+    return refusal('Error', `${error.message} Only data given to the plugin names it.`);
   if (error instanceof ProxyFault) return refusal('FetchError', error.message);
   if (name === 'fetch') return failedFetch(error as Error);
   if (name.startsWith('socket.')) return failedSocket(error as Error);

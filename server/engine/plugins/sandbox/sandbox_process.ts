@@ -118,7 +118,7 @@ function readReports(
 ): void {
   const read = openFrameReader(frame_bytes_max, (message) => {
     if (!isAlive()) return;
-    if (!report.is(message)) return killFor('it said something that is not a report');
+    if (!report.is(message)) return killFor('it sent an unexpected report');
     onReport(message);
   });
   // A process that floods the server has to wait, so that others can work.

@@ -100,7 +100,7 @@ export function readOutcome(said: unknown): ToolOutcome {
     return {
       kind: 'retry',
       status: null,
-      reason: 'The process of the tool said something that is no outcome.',
+      reason: 'The process of the tool sent an unexpected answer.',
       retry_after: null,
     };
   const exchanges = exchangedOf(said);

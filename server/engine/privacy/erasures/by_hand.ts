@@ -46,8 +46,8 @@ export function whyByHand(
 ): string | undefined {
   if (definition?.erases === undefined)
     return definition?.shows_as_written === true
-      ? 'What an endpoint has made of the rows cannot be reached from here.'
-      : `Rows delivered to ${definition?.label ?? 'this destination'} are not removed from here.`;
+      ? 'Sluice cannot reach copies that an endpoint made of the rows.'
+      : `Sluice does not remove rows delivered to ${definition?.label ?? 'this destination'}.`;
   if (!delivery.is_current)
     return 'The export was deleted, or was changed to deliver other rows or to another place.';
   if (definition.erases === 'anew') return undefined;
@@ -57,6 +57,7 @@ export function whyByHand(
     return 'The query of the export is no longer valid.';
   }
   return definition.erases === 'by_key' && isHistory(fromStored(delivery.selection))
-    ? 'The next run of the export writes the table without these rows. To have it now, start one.'
+    ? 'The next run of the export writes the table without these rows. To have this now, ' +
+        'start a run.'
     : why_no_key;
 }

@@ -72,7 +72,7 @@ async function eraseFromTable(
   if (destination_type === 'Delta')
     return whileUnmaintained(engine, delta_tables, { id, team_id }, signal, async (opened) =>
       opened === undefined
-        ? 'The table is gone, so nothing was changed. Remove what is left of its files yourself.'
+        ? 'The table is gone, so nothing was changed. Remove its remaining files yourself.'
         : eraseDeltaRows(opened, left_out, await keys()),
     );
   const table = await engine.db.row<{ id: string }>(sql`

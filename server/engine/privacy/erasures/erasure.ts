@@ -74,7 +74,7 @@ export function waitsForOlder(one: Sql): Sql {
 }
 
 /** Text of an erasure whose step failed, followed by the time of the next try. */
-export const failed_sentence = 'The server failed at it; its log says why.';
+export const failed_sentence = 'The server failed; its log says why.';
 
 /**
  * Claims the longest due erasure that need not wait for an older one. Undefined if there is none. A

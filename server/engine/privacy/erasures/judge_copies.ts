@@ -176,7 +176,7 @@ async function whyOfFewer({ db }: Engine, delivery: ShownDelivery): Promise<stri
   const removed = await findRemoved(db, delivery.team_id);
   if (removed === undefined || !mayLackEvents(fromStored(delivery.selection), removed))
     return undefined;
-  return `${removedSentence(removed)}, so its ${delivery.model} cannot be made again.`;
+  return `${removedSentence(removed)}, so its ${delivery.model} cannot be created again.`;
 }
 
 /**
@@ -199,7 +199,7 @@ async function whyNotWhole(
   }
   if (found !== undefined && (wanted === undefined || found === wanted)) return undefined;
   return (
-    'The analytics store no longer has all rows that this delivery was made from, so it cannot ' +
-    'be made again.'
+    'The analytics store no longer has all rows that this delivery was made from, so it ' +
+    'cannot be created again.'
   );
 }

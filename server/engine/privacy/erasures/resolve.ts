@@ -30,7 +30,7 @@ export async function resolve(
     if (state.batch_id !== null)
       return {
         step: 'resolve',
-        detail: 'Waits until it is known how a batch of events has ended.',
+        detail: 'Waits for the outcome of a batch of events.',
         wait_seconds: 1,
       };
     // A rewritten copy must not lack rows that retention is about to remove.
@@ -39,7 +39,7 @@ export async function resolve(
     if (removal !== undefined)
       return {
         step: 'resolve',
-        detail: 'Waits until the rows are gone that retention has decided to remove.',
+        detail: 'Waits until retention has removed its rows.',
         wait_seconds: 2,
       };
     const next = { step: 'note', detail: null, stored_until: state.now } as const;

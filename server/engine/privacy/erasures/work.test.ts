@@ -59,10 +59,10 @@ test('a failed erasure says when it is retried, or since when it runs again', as
     WHERE id = ${asked.id}`;
   await db.run(makeDue);
   await workOneStep(engine, new AbortController().signal, 0);
-  assert.match(await detail(), /failed at it.* It is tried again in 10 seconds\.$/);
+  assert.match(await detail(), /server failed;.* It is tried again in 10 seconds\.$/);
   await db.run(makeDue);
   const began = (await claimErasure(engine))!;
-  assert.match(await detail(), /failed at it.* It is being tried again since 20\S+Z\.$/);
+  assert.match(await detail(), /server failed;.* It is being tried again since 20\S+Z\.$/);
   await giveBack(engine, began, { step: 'note', detail: null });
   assert.equal(await detail(), null);
   await db.run(sql`DELETE FROM erasures WHERE id = ${asked.id}`);

@@ -56,7 +56,7 @@ export type Decision = {
 /** Number of rectangles of an area in one statement; the next statement has the others. */
 const rectangles_max = 200;
 
-/** How long earlier events of a session are kept: a session lasts a day at most. */
+/** Time for which earlier events of a session are kept: a session lasts a day at most. */
 const session_ms = 2 * 24 * 3_600_000;
 
 const all_time = { event_from: -Infinity, event_to: Infinity };

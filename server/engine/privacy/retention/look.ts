@@ -59,7 +59,7 @@ export async function retainRows(
     }
     const now = await databaseInstant(db);
     if (Math.abs(now - clock.now()) > clock_ms_max) {
-      log.error('nothing is removed by retention: the clocks of server and database differ');
+      log.error('retention removes nothing: the clocks of server and database differ');
       return 0;
     }
     try {

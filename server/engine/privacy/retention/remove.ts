@@ -13,7 +13,7 @@ import type { Condition, RowCount, StoredAreas } from './rows.ts';
 
 /** After this silence, a process counts as dead. */
 const claim_ms = 5 * 60_000;
-/** How long removals are reported: 400 days. */
+/** Time for which removals are reported: 400 days. */
 const told_ms = 400 * 24 * 3_600_000;
 /** The store rewrites a part once for all removals of a batch. */
 const together_max = 20;

@@ -1,7 +1,7 @@
 /** Retention settings of a project: keep everything, or remove rows by their age. */
 export const retentions = ['forever', 'days', 'until_delivered'] as const;
 
-/** How long a project keeps its rows: at least `retention_days`, or for ever. */
+/** Time for which a project keeps its rows: at least `retention_days`, or for ever. */
 export type RetentionSetting = {
   retention: (typeof retentions)[number];
   retention_days: number;

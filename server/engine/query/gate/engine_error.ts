@@ -12,19 +12,19 @@ const sentences: Record<string, string> = {
     'This regular expression is not one of RE2: check its brackets and escapes (a backslash ' +
     'is written \\\\).',
   MEMORY_LIMIT_EXCEEDED:
-    'The query takes more memory than it may already while it is read: it makes too much of ' +
-    'constants.',
+    'The query exceeds its memory limit before it runs: its constant expressions are too large.',
   TIMEOUT_EXCEEDED:
-    'The query takes more time than it may already while it is read: it makes too much of ' +
-    'constants, or the store is busy and takes it a moment later.',
-  TOO_SLOW: 'The query takes more time than it may.',
-  TOO_MANY_ROWS: 'The query reads more rows than it may: narrow its subqueries.',
+    'The query exceeds its time limit before it runs. Its constant expressions are too ' +
+    'large, or the store is busy: try again.',
+  TOO_SLOW: 'The query exceeds its time limit.',
+  TOO_MANY_ROWS: 'The query exceeds its limit of rows to read: narrow its subqueries.',
   INVALID_JOIN_ON_EXPRESSION:
     'The store cannot join on this condition: ON needs an equality between columns of both tables.',
   NOT_IMPLEMENTED:
-    'The store cannot do this: ON needs an equality between columns of both tables, a window ' +
-    'a frame that its function takes, and a pattern only what is documented.',
-  NO_COMMON_TYPE: 'Values of different types meet here: convert them to one.',
+    'The store does not support a part of this query. Check three things. ON needs an ' +
+    'equality between columns of both tables. The frame of a window must suit its ' +
+    'function. Patterns have the documented syntax only.',
+  NO_COMMON_TYPE: 'These values have different types: convert them to one type.',
   ILLEGAL_DIVISION: 'This divides by zero.',
   INCORRECT_RESULT_OF_SCALAR_SUBQUERY:
     'A SELECT that is used as a value gives more than one row. Use an aggregate, or LIMIT 1.',
@@ -37,10 +37,10 @@ const sentences: Record<string, string> = {
   TOO_DEEP_AST: 'The query is nested too deep for the store: take it apart.',
   TOO_BIG_AST: 'The query has too many parts for the store: shorten it.',
   ILLEGAL_TYPE_OF_ARGUMENT:
-    'The store does not take these types here. Where one may be NULL, write ifNull or ' +
+    'The store does not accept these types here. Where one may be NULL, write ifNull or ' +
     'assumeNotNull; an empty array needs items or a cast.',
-  ILLEGAL_COLUMN: 'The store does not take this argument here.',
-  BAD_ARGUMENTS: 'The store does not take this argument here.',
+  ILLEGAL_COLUMN: 'The store does not accept this argument here.',
+  BAD_ARGUMENTS: 'The store does not accept this argument here.',
   PARAMETER_OUT_OF_BOUND: 'An argument is out of bounds here.',
   ZERO_ARRAY_OR_TUPLE_INDEX: 'Positions are counted from 1.',
   DECIMAL_OVERFLOW: 'A number becomes too large here.',

@@ -23,8 +23,8 @@ const reserved = new Set(
 // Unsupported syntax of ClickHouse or other SQL dialects, and the alternative.
 const advice: Record<string, string | undefined> = {
   SETTINGS:
-    'SETTINGS is not part of the language, but for SETTINGS native_types = 1 at the end of the ' +
-    'query: the server sets the limits of a query. Remove it.',
+    'SETTINGS is not part of the language, except SETTINGS native_types = 1 at the end of ' +
+    'the query: the server sets the limits of a query. Remove it.',
   FORMAT:
     'FORMAT is not part of the language: the destination of the export has a format. Remove it.',
   INTO:

@@ -104,7 +104,7 @@ function refuseComparison(operand: Expression, end: number): void {
       ? powers[operand.operator] === comparison_power
       : comparisons.has(operand.kind);
   if (isComparison && operand.end === end)
-    throw new Fault('Beside ??, put a comparison in brackets: write (a ?? b) = c.', operand);
+    throw new Fault('Next to ??, put a comparison in brackets: write (a ?? b) = c.', operand);
 }
 
 function parsePredicate(grammar: Grammar, operand: Expression): Expression {

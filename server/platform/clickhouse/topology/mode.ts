@@ -64,10 +64,10 @@ export function judgeMode(
   if (facts.is_left)
     return {
       problem:
-        'its rows were moved to another store, or are being moved. When `sluice migrate-store ' +
-        '--switch` has ended, set SLUICE_CLICKHOUSE_URL to that one; where it broke off, run it ' +
-        'again, and before that the other store lacks rows. To stay with this one, run `sluice ' +
-        'migrate-store --undo`.',
+        'its rows were moved to another store, or are being moved. When `sluice ' +
+        'migrate-store --switch` has ended, set SLUICE_CLICKHOUSE_URL to the other store. ' +
+        'If it was interrupted, run it again first, because the other store still lacks ' +
+        'rows. To stay with this one, run `sluice migrate-store --undo`.',
     };
   const mode = modeOf(facts, wanted);
   if (mode.kind === 'one_node') {

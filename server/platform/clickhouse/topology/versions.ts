@@ -26,11 +26,11 @@ export function versionWarning(versions: readonly string[]): string | undefined 
   if (unsafe.length === 0) return undefined;
   const good = fixed.map((version) => version.join('.')).join(', ');
   return (
-    `${unsafe.join(' and ')} may drop the rows of an insert that is cut off and keep its token ` +
-    '(ClickHouse#112149). We cut none off, and look for rows after each failure. But where a ' +
-    'proxy between sends an insert again by itself, the second try is answered like one that was ' +
-    `stored, and its events are lost. Update to ${good} or later of the same line, and let no ` +
-    'proxy repeat a POST.'
+    `${unsafe.join(' and ')} may drop the rows of an interrupted insert but keep its token ` +
+    '(ClickHouse#112149). Sluice interrupts no insert, and checks for the rows after each ' +
+    'failure. But if a proxy in between repeats an insert, the store answers the ' +
+    `repetition like a stored insert, and its events are lost. Update to ${good} or later ` +
+    'of the same release line, and let no proxy repeat a POST.'
   );
 }
 

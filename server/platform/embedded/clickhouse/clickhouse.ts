@@ -42,7 +42,7 @@ export type EmbeddedClickHouseOptions = {
    * default.
    */
   hung_ms?: number;
-  /** How long to retry a folder that another process holds; 10 s by default. */
+  /** Time for which to retry a folder that another process holds; 10 s by default. */
   start_seconds_max?: number;
 };
 

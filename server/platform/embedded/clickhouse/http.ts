@@ -39,8 +39,7 @@ export function createClickHouseServer(options: HttpOptions): Server {
       highWaterMark: chunkBytes,
       maxHeaderSize: addressBytesMax,
       keepAliveTimeout: 30_000,
-      // A client whose thread was busy while its idle sockets expired may still send on one of
-      // them.
+      // A busy client may still send on an idle socket that has expired.
       keepAliveTimeoutBuffer: 30_000,
       requestTimeout: 0,
     },
@@ -227,9 +226,7 @@ async function inOwnWords(
   }
 }
 
-/**
- * Returns an answer in memory: definitions, SHOW, EXPLAIN and the like, whose answers are small.
- */
+/** Returns an answer in memory: definitions, SHOW, EXPLAIN and the like have small answers. */
 async function runCommand(
   operation: Operation,
   statement: Statement,

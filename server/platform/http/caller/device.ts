@@ -4,7 +4,8 @@ import { randomBase62 } from './api_key.ts';
 import { cookieName, isSecure } from './session.ts';
 
 /**
- * How long a browser is remembered after its last sign-in: 400 days, the longest life of cookies.
+ * Time for which a browser is remembered after its last sign-in: 400 days, the longest life of
+ * cookies.
  */
 export const device_kept_ms = 400 * 24 * 3_600_000;
 

@@ -89,7 +89,7 @@ export function clearSessionCookie(
     });
 }
 
-/** How long a check of a person's own factor is valid for sensitive actions: 10 minutes. */
+/** Time for which a check of a person's own factor is valid for sensitive actions: 10 minutes. */
 const recent_factor_ms = 10 * 60_000;
 
 /** Returns true if the session's person showed their own factor within the last ten minutes. */

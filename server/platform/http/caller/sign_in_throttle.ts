@@ -105,7 +105,7 @@ async function giveBack(request: FastifyRequest, subjects: string[]): Promise<vo
   } catch (error) {
     context.log.warn(
       { err: error, request_id: request.id },
-      'a try that was no failure could not be given back',
+      'a successful attempt could not be removed from the failure count',
     );
   }
 }

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * How long a browser may cache the answer to a preflight: a day. Most cache it for two hours at
- * most.
+ * Time for which a browser may cache the answer to a preflight: a day. Most cache it for two hours
+ * at most.
  */
 const preflight_seconds = 86_400;
 

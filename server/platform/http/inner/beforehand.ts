@@ -27,7 +27,7 @@ export async function beforehand<Result>(
   const outcome = inner.beforehand.done.get(name);
   if (outcome === undefined) {
     inner.beforehand.lacking.set(name, work as Work<unknown>);
-    throw conflict('This has to be fetched first: try again.');
+    throw conflict('The server must fetch this first: try again.');
   }
   if ('error' in outcome) throw outcome.error;
   return outcome.result as Result;

@@ -28,19 +28,19 @@ type InOwnTurn = <Result>(
  * no other owner. Throws 503 after ten seconds of waiting. An inner request belongs to its caller's
  * turn. Of a process's 16 connections, four busy owners leave some to others.
  */
-export const inWriteTurn = openOwnTurns(3, 'Another change of this organization takes long');
+export const inWriteTurn = openOwnTurns(3, 'Another change of this organization takes a long time');
 
 /**
  * Does the same for a read of many rows, two per owner at a time: it waits for no lock and no
  * write.
  */
-export const inReadTurn = openOwnTurns(2, 'What others read of this organization takes long');
+export const inReadTurn = openOwnTurns(2, 'Other reads of this organization take a long time');
 
 /**
  * Does the same for a user's query that its request waits for, two per owner at a time: all share
  * the memory for queries, and one owner with many projects could occupy all of it.
  */
-export const inQueryTurn = openOwnTurns(2, 'Another query of this organization takes long');
+export const inQueryTurn = openOwnTurns(2, 'Another query of this organization takes a long time');
 
 function openOwnTurns(under_way_max: number, why: string): InOwnTurn {
   const owners = new Map<string, { turns: Semaphore; count: number }>();

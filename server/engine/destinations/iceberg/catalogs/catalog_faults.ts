@@ -42,7 +42,7 @@ const faults = byConnectionCode({
   ),
   not_http: passing(
     'unexpected_answer',
-    'What answers at the address of the catalog does not speak HTTP. Check catalog_uri.',
+    'The server at the address of the catalog does not speak HTTP. Check catalog_uri.',
   ),
 });
 

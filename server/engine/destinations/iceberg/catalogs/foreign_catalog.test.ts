@@ -223,7 +223,7 @@ test('a rollback by another writer is told by verify and by the next run', async
     sql`SELECT string_agg(message, ' ') AS warnings FROM batch_export_logs
       WHERE batch_export_id = ${table.id} AND level = 'WARNING'`,
   );
-  assert.match(told?.warnings ?? '', /Another writer set the table back/);
+  assert.match(told?.warnings ?? '', /Another writer rolled the table back/);
 });
 
 test('a connection test signs in, creates a table and drops it', async () => {

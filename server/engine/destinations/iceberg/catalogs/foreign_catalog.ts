@@ -118,7 +118,8 @@ async function next(
   if (tries > 1 && foundIn(table.metadata, delivery) === 'rolled_back')
     throw new RetryableError(
       'conflict',
-      'Another writer set the table back while the delivery was shown. The run is tried again.',
+      'Another writer rolled the table back while Sluice published the delivery. Sluice ' +
+        'retries the run.',
     );
   const updates = await prepare(stateOf(table));
   if (updates.length === 0) return undefined;
@@ -144,7 +145,7 @@ function exhausted(answer: Exclude<Sent, 'applied'>): KnownError {
   if (answer !== 'conflict') return answer.doubt;
   return new RetryableError(
     'conflict',
-    'Other writers changed the table at each try. The run is tried again.',
+    'Other writers changed the table at each attempt. Sluice retries the run.',
   );
 }
 
@@ -164,8 +165,8 @@ function warnOfRollback(
   const delivery_id = metadata.properties?.[lastDeliveryKey(batch_export_id)];
   if (delivery_id !== undefined && foundIn(metadata, { delivery_id, batch_export_id }) !== 'shown')
     deps.warn?.(
-      'Another writer set the table back: readers no longer see the last delivery of this ' +
-        'export. Run `sluice verify` to see what is missing.',
+      'Another writer rolled the table back: readers no longer see the last delivery of ' +
+        'this export. Run `sluice verify` to see what is missing.',
     );
 }
 
@@ -175,7 +176,7 @@ async function change(peer: SeenPeer, commit: Commit): Promise<void> {
   const answer = table === undefined ? 'conflict' : await peer.send(commit, table, uuidv7());
   if (answer === 'applied') return;
   throw answer === 'conflict'
-    ? new RetryableError('conflict', 'Another writer changed the table. The run is tried again.')
+    ? new RetryableError('conflict', 'Another writer changed the table. Sluice retries the run.')
     : answer.doubt;
 }
 

@@ -91,7 +91,7 @@ async function change(
 ): Promise<void> {
   const table = await held(tx);
   if (table === undefined)
-    throw new RetryableError('conflict', 'The table was dropped. The run is tried again.');
+    throw new RetryableError('conflict', 'The table was dropped. Sluice retries the run.');
   await commitTable(tx, table, commit, surroundings(storage));
 }
 
@@ -143,7 +143,7 @@ async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
     if (!(error instanceof LakeRefused)) throw error;
     // Another export, or a client of the catalog, made the same change at this moment.
     if (error.status === 409)
-      throw new RetryableError('conflict', `${error.message} The run is tried again.`);
+      throw new RetryableError('conflict', `${error.message} Sluice retries the run.`);
     throw new NonRetryableError('table_unsuitable', `The catalog refused it: ${error.message}`);
   }
 }

@@ -37,8 +37,8 @@ async function filesOf(world: World, { parent }: TableState, spec_id: number): P
     if (listed.content !== 0)
       throw unsuitable(
         world,
-        'another writer has deleted rows of it by files of deletes, and a merge would bring them ' +
-          'back. Let that writer rewrite the data files first.',
+        'another writer has deleted rows of it by delete files, and a merge would bring ' +
+          'them back. Let that writer rewrite the data files first.',
       );
     const opened = openManifest(await readFile(world, listed.manifest_path), listed);
     const live = opened.entries.filter(isLive);

@@ -91,7 +91,7 @@ async function stateNow({ catalog }: World, { uuid, schema }: PreparedTable) {
   if (state!.metadata['current-schema-id'] !== schema['schema-id'])
     throw new RetryableError(
       'conflict',
-      'The columns of the table changed. The run is tried again.',
+      'The columns of the table changed. Sluice retries the run.',
     );
   return state;
 }

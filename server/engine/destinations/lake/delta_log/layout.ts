@@ -111,9 +111,9 @@ function valueText(
   if (text === '')
     throw new NonRetryableError(
       'table_unsuitable',
-      `The table is partitioned by "${column}", and a row has an empty text there, which Delta ` +
-        'stores as null. Leave such rows out in the query, give them another text, or part the ' +
-        'table by other columns.',
+      `The table is partitioned by "${column}", and a row has an empty text there, which ` +
+        'Delta stores as null. Leave such rows out in the query, give them another text, or ' +
+        'partition the table by other columns.',
     );
   return text;
 }

@@ -139,7 +139,7 @@ function isNull(value: unknown): boolean {
   return value === null || value === undefined;
 }
 
-/** A column of a group as one page, and what the footer says of it. */
+/** Returns a column of a group as one page, and its facts for the footer. */
 function chunkOf(leaf: Leaf, at: number): { bytes: Buffer; facts: Value } {
   const { path, type, depth, repetition, definitions, repetitions, values } = leaf;
   const content = Buffer.concat([
@@ -164,7 +164,7 @@ function chunkOf(leaf: Leaf, at: number): { bytes: Buffer; facts: Value } {
   return { bytes, facts: { 2: BigInt(at), 3: facts } };
 }
 
-/** Levels, which take a byte each, as runs, with the length in front. */
+/** Returns levels, one byte each, as runs after their length. */
 function levelBytes(levels: number[]): Buffer {
   const runs: Buffer[] = [];
   for (let from = 0, to = 0; from < levels.length; from = to) {

@@ -2,21 +2,24 @@ import { lastPart } from '../../formats/naming.ts';
 import { decodedPath } from './actions.ts';
 import type { Add, State } from './actions.ts';
 
-/** Tags of a file that has the rows of others, and the sign of those that an erasure emptied. */
+/** Tags of a file that has the rows of others, and the mark of files that an erasure emptied. */
 const [parts_tag, sha256_tag, erased_tag] = ['sluice.parts', 'sluice.sha256', 'sluice.erased'];
 const emptied = 'sluice-erased/';
 
-/** A file that has the rows of others; `erased` of them are gone for good. */
+/** A file that has the rows of others; an erasure has removed `erased` of them. */
 export type Successor = { add: Add; sha256: string; erased: number };
 
-/** The short name of a slice: the end of its delivery's id and its number; undefined for others. */
+/**
+ * Returns the short name of a slice: the end of its delivery's id and its number; undefined for
+ * others.
+ */
 export function partOf(name: string): string | undefined {
   const [, delivery, number] =
     /-([0-9a-f]{12})(?:-p\d)?-(\d{4,})\.parquet$/.exec(lastPart(name)) ?? [];
   return number === undefined ? undefined : `${delivery}-${number}`;
 }
 
-/** The slices whose rows a file has: its own, or those that its tags name. */
+/** Returns the slices whose rows a file has: its own, or those in its tags. */
 export function partsOfFile({ path, tags }: Pick<Add, 'path' | 'tags'>): string[] {
   const tagged = tags?.[parts_tag];
   if (tagged !== undefined) return tagged.split(' ').filter((part) => part !== '');
@@ -24,12 +27,12 @@ export function partsOfFile({ path, tags }: Pick<Add, 'path' | 'tags'>): string[
   return own === undefined ? [] : [own];
 }
 
-/** The number of rows of these files that erasures removed. */
+/** Returns the number of rows of these files that erasures removed. */
 export function erasedIn(files: readonly Pick<Add, 'tags'>[]): number {
   return files.reduce((sum, { tags }) => sum + Number(tags?.[erased_tag] ?? 0), 0);
 }
 
-/** The tags of a file that has the rows of these slices. */
+/** Returns the tags of a file that has the rows of these slices. */
 export function tagsOf(parts: readonly string[], sha256: string, erased: number) {
   return {
     [parts_tag]: parts.join(' '),
@@ -38,12 +41,12 @@ export function tagsOf(parts: readonly string[], sha256: string, erased: number)
   };
 }
 
-/** The application that says that no row of a slice is left. */
+/** Returns the name of the application that marks a slice without remaining rows. */
 export function emptiedId(part: string): string {
   return emptied + part;
 }
 
-/** Returns true if a file has rows of this delivery that were in another one, or had them. */
+/** Returns true if a file has, or had, rows of this delivery that were in another one. */
 export function hasParts({ adds, txns }: State, delivery_end: string): boolean {
   const sign = `${delivery_end}-`;
   for (const { tags } of adds.values()) if (tags?.[parts_tag]?.includes(sign)) return true;
@@ -51,7 +54,9 @@ export function hasParts({ adds, txns }: State, delivery_end: string): boolean {
   return false;
 }
 
-/** The files that have the rows of slices now, by these; null: an erasure removed all rows. */
+/**
+ * Returns the files that now have the rows of slices, by slice; null: an erasure removed all rows.
+ */
 export function successorsIn({ adds, txns }: State): Map<string, Successor | null> {
   const found = new Map<string, Successor | null>();
   for (const add of adds.values())

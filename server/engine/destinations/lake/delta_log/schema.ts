@@ -2,7 +2,7 @@ import type { TableField } from '../../../model/destination/partition.ts';
 import type { Column, ColumnType } from '../../../model/models/column.ts';
 import { fieldName } from '../layout.ts';
 
-/** A field of a Delta table; its type may be any where another writer made it. */
+/** A field of a Delta table; another writer's may have any type. */
 export type Field = {
   name: string;
   type: unknown;
@@ -23,12 +23,12 @@ const types: Record<ColumnType, string> = {
   decimal: 'decimal(38,9)',
 };
 
-/** The Delta type of a column. */
+/** Returns the Delta type of a column. */
 export function typeOf(type: ColumnType): string {
   return types[type];
 }
 
-/** Keys of a field by which a writer has to compute or check its values. */
+/** Keys of a field that make a writer compute or check its values. */
 const duties = ['delta.invariants', 'delta.generationExpression', 'delta.identity.start'];
 
 /** Returns the fields of a schema text of the log. */
@@ -42,9 +42,9 @@ export function schemaText(fields: Field[]): string {
 }
 
 /**
- * Returns the fields of a table with one for each column, the given ones if none is missing, or why
- * the rows do not fit. A new field may be null, because older files lack it. Readers such as Spark
- * do not tell `Foo` from `foo`, so such a pair is a fault.
+ * Returns the fields of a table with one for each column, or why the rows do not fit. If none is
+ * missing, it returns the given fields. A new field may be null, because older files lack it.
+ * Readers such as Spark do not distinguish `Foo` from `foo`, so such a pair is a fault.
  */
 export function fitFields(
   fields: Field[],
@@ -63,12 +63,12 @@ export function fitFields(
           `delivers ${types[type]}.`,
       };
     else if (!same.nullable && nullable)
-      return { fault: `The column "${name}" of the table takes no null.` };
+      return { fault: `The column "${name}" of the table is NOT NULL.` };
   }
   const given = new Set(columns.map(({ name }) => name));
   for (const { name, nullable, metadata } of fields) {
     if (!nullable && !given.has(name))
-      return { fault: `The column "${name}" of the table takes no null, and the export lacks it.` };
+      return { fault: `The column "${name}" of the table is NOT NULL, and the export lacks it.` };
     if (duties.some((key) => key in metadata))
       return { fault: `The column "${name}" of the table is computed or checked by its writer.` };
   }
@@ -79,7 +79,9 @@ function said(type: unknown): string {
   return typeof type === 'string' ? type : JSON.stringify(type);
 }
 
-/** The fields of a table's rows: without the columns that Sluice makes for partitions. */
+/**
+ * Returns the fields of a table's rows, without the columns that Sluice computes for partitions.
+ */
 export function rowFields(schema: readonly Field[], fields: readonly TableField[]): Field[] {
   const made = new Set(
     fields.filter(({ transform }) => transform !== 'identity').map((field) => fieldName(field)),
@@ -87,7 +89,7 @@ export function rowFields(schema: readonly Field[], fields: readonly TableField[
   return schema.filter(({ name }) => !made.has(name));
 }
 
-/** The name of a Delta type in Iceberg; undefined where Sluice copies no such values. */
+/** Returns the Iceberg name of a Delta type; undefined if Sluice cannot copy its values. */
 export function icebergType(type: unknown): string | undefined {
   if (typeof type !== 'string') return undefined;
   const decimal = /^decimal\((\d+), *(\d+)\)$/.exec(type);

@@ -85,8 +85,8 @@ test('columns that a table lacks are added; what does not fit is a fault', () =>
   const faults: [Parameters<typeof fitFields>, RegExp][] = [
     [[fields, [{ ...text, type: 'integer' }]], /has the type string, and the export delivers long/],
     [[fields, [{ ...text, name: 'Text' }]], /differ only in upper and lower case/],
-    [[[{ ...fields[0]!, nullable: false }], [text]], /takes no null\.$/],
-    [[[{ ...fields[0]!, nullable: false }], []], /takes no null, and the export lacks it/],
+    [[[{ ...fields[0]!, nullable: false }], [text]], /is NOT NULL\.$/],
+    [[[{ ...fields[0]!, nullable: false }], []], /is NOT NULL, and the export lacks it/],
     [
       [[{ ...fields[0]!, metadata: { 'delta.invariants': '{}' } }], [text]],
       /computed or checked by its writer/,

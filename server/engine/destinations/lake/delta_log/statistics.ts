@@ -2,15 +2,15 @@ import type { Column } from '../../../model/models/column.ts';
 import { floorDivision } from '../../formats/logical_text.ts';
 import type { FileStatistics } from '../file_statistics.ts';
 
-/** Returns the ids by which the statistics of a data file name its columns. */
+/** Returns the ids of columns in the statistics of a data file. */
 export function columnIds(columns: readonly Pick<Column, 'name'>[]): Map<string, number> {
   return new Map(columns.map(({ name }, index) => [name, index + 1]));
 }
 
 /**
- * Returns the statistics of a data file as the log has them: JSON in a text. Instants alone have
+ * Returns the statistics of a data file in the log's form: JSON in a text. Only instants have
  * bounds: any other bound may be a value that names a person, and would stay in the log after an
- * erasure. They have milliseconds there, so the smallest is cut and the largest raised.
+ * erasure. They have milliseconds there, so the smallest is rounded down and the largest up.
  */
 export function statisticsText(
   columns: readonly { name: string; type: string }[],
@@ -39,7 +39,7 @@ export function statisticsText(
   });
 }
 
-/** The number of rows that the statistics of a file tell; undefined if they do not. */
+/** Returns the number of rows in the statistics of a file; undefined if they lack it. */
 export function recordsOf(stats: string | undefined): number | undefined {
   try {
     const { numRecords } = JSON.parse(stats ?? '{}') as { numRecords?: unknown };
@@ -49,7 +49,7 @@ export function recordsOf(stats: string | undefined): number | undefined {
   }
 }
 
-/** A bound that JSON of the log cannot tell is left out: readers then read the file. */
+/** A bound that the log's JSON cannot represent is omitted: readers then read the file. */
 function boundOf(base64: string, type: string, raised: bigint): string | undefined {
   if (type !== 'timestamp') return undefined;
   const value = Buffer.from(base64, 'base64').readBigInt64LE();

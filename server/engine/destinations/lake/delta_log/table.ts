@@ -16,10 +16,10 @@ import { fieldsOf, fitFields, schemaText } from './schema.ts';
 import type { Field } from './schema.ts';
 import type { World } from './world.ts';
 
-/** Features of writers that neither an append nor new files for old ones can break. */
+/** Writer features that neither an append nor a replacement of files can violate. */
 const harmless_features = ['appendOnly', 'invariants'];
 
-/** The error for a table that rows of an export cannot go into. */
+/** Returns the error for a table that the rows of an export do not fit. */
 export function unsuitable({ config }: Pick<World, 'config'>, why: string): NonRetryableError {
   return new NonRetryableError(
     'table_unsuitable',
@@ -27,7 +27,7 @@ export function unsuitable({ config }: Pick<World, 'config'>, why: string): NonR
   );
 }
 
-/** Why Sluice does not write a table that needs this; undefined: it does. */
+/** Returns why Sluice cannot write a table with this protocol; undefined: it can. */
 export function whyNotWritable({ protocol }: State): string | undefined {
   if (protocol === undefined || isWritable(protocol)) return undefined;
   const { minReaderVersion: reader, minWriterVersion: writer, writerFeatures } = protocol;
@@ -49,7 +49,7 @@ function isWritable({
   return minReaderVersion === 1 && minWriterVersion <= 2;
 }
 
-/** The actions of an entry that say what the table is. */
+/** Returns the actions of an entry that define the table. */
 export function tableActions(
   world: World,
   state: State,
@@ -76,9 +76,9 @@ export function tableActions(
 }
 
 /**
- * The fields of the table's schema once the delivery is in it, and whether that changes the table.
- * Throws `table_unsuitable` where the rows do not fit. A table without files and partitions, or
- * whose files all leave it, may get others.
+ * Returns the fields of the table's schema with the delivery, and whether that changes the table.
+ * Throws `table_unsuitable` if the rows do not fit. A table without files and partitions, or whose
+ * files all leave it, may get other partitions.
  */
 export function fieldsNow(
   world: Pick<World, 'config'>,
@@ -123,7 +123,7 @@ export function fieldsNow(
   };
 }
 
-/** Is the partition column one of the rows, and not made for a transform? */
+/** Returns true if the partition column is one of the rows', and not computed by a transform. */
 function hasColumn(fields: readonly TableField[], name: string): boolean {
   return fields.some(({ column, transform }) => transform === 'identity' && column === name);
 }

@@ -2,7 +2,7 @@ import { thrift } from '../thrift.ts';
 
 /**
  * A value of Thrift: a number has 32 bits, a bigint 64, and neither is negative; an object is a
- * struct with its fields by their numbers.
+ * struct with its fields by number.
  */
 export type Value = number | bigint | string | Value[] | { [field: number]: Value };
 
@@ -12,7 +12,7 @@ const long = 6;
 export function structBytes(fields: { [field: number]: Value }): Buffer {
   const parts: Buffer[] = [];
   let before = 0;
-  // Keys that are numbers stand in their order.
+  // Numeric keys are iterated in ascending order.
   for (const [key, value] of Object.entries(fields)) {
     const number = Number(key);
     parts.push(Buffer.from([((number - before) << 4) | typeOf(value)]), bytesOf(value));
@@ -21,7 +21,7 @@ export function structBytes(fields: { [field: number]: Value }): Buffer {
   return Buffer.concat([...parts, Buffer.from([0])]);
 }
 
-/** Returns a length in seven bits a byte. */
+/** Returns a length with seven bits per byte. */
 export function lengthBytes(length: number | bigint): Buffer {
   const bytes: number[] = [];
   let rest = BigInt(length);
@@ -45,6 +45,6 @@ function bytesOf(value: Value): Buffer {
     const length = value.length < 15 ? [] : [lengthBytes(value.length)];
     return Buffer.concat([Buffer.from(head), ...length, ...value.map(bytesOf)]);
   }
-  // A sign takes the lowest bit.
+  // The lowest bit is the sign.
   return typeof value === 'object' ? structBytes(value) : lengthBytes(BigInt(value) * 2n);
 }

@@ -11,7 +11,7 @@ export type World = {
   deps: DestinationDeps;
   clock: Clock;
   log: Log;
-  /** The folder of the table, without a slash at its end. */
+  /** The folder of the table, without a trailing slash. */
   folder: string;
 };
 
@@ -29,7 +29,7 @@ export async function openWorld(
   return { place, config, deps, clock, log, folder };
 }
 
-/** A name in the place as the table knows it. */
+/** Returns a name in the place relative to the table. */
 export function nameInTable({ folder }: Pick<World, 'folder'>, name: string): string {
   return name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
 }

@@ -4,36 +4,36 @@ import type { MergeKeys } from '../../../model/destination/write_mode.ts';
 import { lineage_fields, row_id, row_sequence } from '../row_lineage.ts';
 import type { Lineage } from '../row_lineage.ts';
 
-/** A column of a table: its name, and the type by which ClickHouse reads and writes it whole. */
+/** A column of a table: its name, and the type by which ClickHouse reads and writes it exactly. */
 export type MergedColumn = { id: number; name: string; type: string };
 
 /**
- * A Parquet file of this machine, and the names that the columns of the table have in it, by their
- * ids. A column that it lacks is null, unless all of its rows have one of `values`, as text.
+ * A Parquet file of this machine, and the names of the table's columns in it, by id. A column that
+ * it lacks is null, unless `values` has one text for all of its rows.
  */
 export type MergedFile = {
   path: string;
   names: ReadonlyMap<number, string>;
   values?: ReadonlyMap<number, string | null>;
-  /** The ids of its rows where these keep them; `names` has its own columns of them. */
+  /** The ids of its rows if they are permanent; `names` contains its own columns for them. */
   lineage?: Lineage;
 };
 
-/** Rows that are there and rows that came, and the order in which they are to be written. */
+/** Existing and new rows, and the order in which they are written. */
 export type Merging = {
   columns: readonly MergedColumn[];
   there: readonly MergedFile[];
   came: MergedFile;
   merge: MergeKeys;
   order: readonly SortedColumn[];
-  /** Do rows keep their ids in the new file? */
+  /** True if rows keep their ids in the new file. */
   tracks_rows: boolean;
 };
 
 const [came_mark, rank_mark] = ['__sluice_came', '__sluice_rank'];
 const kept_mark = '__sluice_row_id';
 
-/** ClickHouse types of the columns that can be merged, by their Iceberg types. */
+/** ClickHouse types of columns that can be merged, by their Iceberg types. */
 const types: Record<string, string> = {
   string: 'String',
   timestamptz: "DateTime64(6, 'UTC')",
@@ -45,7 +45,9 @@ const types: Record<string, string> = {
   date: 'Date32',
 };
 
-/** The ClickHouse type of a column's Iceberg type; undefined for one that cannot be merged. */
+/**
+ * Returns the ClickHouse type of a column's Iceberg type; undefined for one that cannot be merged.
+ */
 export function mergedType(type: unknown): string | undefined {
   if (typeof type !== 'string') return undefined;
   const decimal = /^decimal\((\d+), *(\d+)\)$/.exec(type);
@@ -53,14 +55,14 @@ export function mergedType(type: unknown): string | undefined {
   return found === undefined ? undefined : `Nullable(${found})`;
 }
 
-/** The columns of a row's id and number in a file. */
+/** The columns of a row's id and sequence number in a file. */
 export const lineage_columns: readonly MergedColumn[] = lineage_fields.map(({ id, name }) => ({
   id,
   name,
   type: mergedType('long')!,
 }));
 
-/** Counts the keys whose row changes: rows that came and are greater than what is there. */
+/** Counts the keys whose row changes: new rows that are greater than the existing ones. */
 export function changesQuery(merging: Merging): string {
   return `SELECT count() FROM (${ranked(merging)}) WHERE ${rank_mark} = 1 AND ${came_mark} = 1
     ${settings}`;
@@ -70,7 +72,8 @@ export function changesQuery(merging: Merging): string {
 export function mergeQuery(merging: Merging, path: string): string {
   const names = [
     ...merging.columns.map(({ name }) => identifier(name)),
-    // A changed row keeps its id. Its number is null, which readers take for that of the commit.
+    // A changed row keeps its id. Its sequence number is null, which readers replace by the
+    // commit's.
     ...(merging.tracks_rows ? [`${kept_mark} AS ${row_id.name}`, row_sequence.name] : []),
   ].join(', ');
   const order = merging.order.map(
@@ -85,9 +88,9 @@ export function mergeQuery(merging: Merging, path: string): string {
 }
 
 /**
- * The rows of both sides, numbered within their key by the rule of a merge: the greatest version
- * first, null lower than any value. Of equal versions the row whose other values are greater stays,
- * and of equal rows the one that is there. A window holds the rows of one key alone.
+ * Returns the rows of both sides, ranked within their key by the rule of a merge: the greatest
+ * version first, null lower than any value. Of equal versions, the row with greater other values
+ * wins; of equal rows, the existing one. A window only holds the rows of one key.
  */
 function ranked({ columns, there, came, merge, tracks_rows }: Merging): string {
   const { key, versions } = merge;
@@ -130,7 +133,9 @@ function rowsOf(
     FROM file(${literal(path)}, 'Parquet', ${literal(structure.join(', '))})`;
 }
 
-/** The id and the number of each row: its own, else those that it inherits from its file. */
+/**
+ * Returns the id and the sequence number of each row: its own, or those inherited from its file.
+ */
 function lineageOf(names: MergedFile['names'], lineage: Lineage | undefined): string[] {
   const first = lineage?.first_row_id ?? null;
   const inherited = [
@@ -145,7 +150,7 @@ function lineageOf(names: MergedFile['names'], lineage: Lineage | undefined): st
   });
 }
 
-/** Sorts on disk beyond 100 MB, and writes Parquet as an export does. */
+/** Sorts on disk beyond 100 MB, and writes Parquet like an export. */
 const settings = `SETTINGS max_threads = 2, max_block_size = 50000, max_insert_block_size = 50000,
   min_insert_block_size_rows = 50000, preferred_block_size_bytes = 0,
   max_bytes_before_external_sort = 100000000, max_bytes_ratio_before_external_sort = 0,

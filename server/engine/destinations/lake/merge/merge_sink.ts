@@ -22,49 +22,49 @@ import type { MergedSlice } from './state.ts';
 import { openWorkplace } from './workplace.ts';
 import type { Workplace } from './workplace.ts';
 
-/** Tries to make the files of touched partitions again before the run is tried again. */
+/** Rebuilds of changed partitions' files before the run is retried. */
 const rounds_max = 3;
-/** Numbers of the files that are made again follow those of all slices. */
+/** Numbers of rebuilt files follow those of all slices. */
 const numbers_per_round = 10_000;
 
-/** A data file that a merge takes the place of, and the ids of its rows where these keep some. */
+/** A data file that a merge replaces, and the ids of its rows if they are permanent. */
 export type BaseFile = { path: string } & Partial<Lineage>;
 
-/** The data files of a table's state, by the partition that they are of. */
+/** The data files of a table's state, by partition. */
 export type Base = { files(partition: Partition): BaseFile[] };
 
 /** The values of a partition as text, in the order of its fields. */
 export type Partition = readonly (string | null)[];
 
-/** The facts by which a slice knows the table that it was merged for. */
+/** The facts by which a slice identifies the table that it was merged for. */
 export type TableFacts = Pick<MergedSlice, 'table_uuid' | 'spec_id' | 'sort_order_id' | 'fields'>;
 
-/** A table that rows are merged into; `Found` is how its format knows a table that is prepared. */
+/** A table that rows are merged into; `Found` is its format's form of a prepared table. */
 export type MergedTable<Found> = {
   /** The name of the table for users. */
   name: string;
   isShown(): Promise<boolean>;
-  /** Creates the table if it is missing, and adds the columns that it lacks. */
+  /** Creates the table if it is missing, and adds missing columns. */
   prepare(fields: readonly TableField[]): Promise<Found>;
-  /** The table that a slice of an earlier attempt was merged for. */
+  /** Returns the table that an earlier attempt's slice was merged for. */
   prepareFor(slice: MergedSlice): Promise<Found>;
   factsOf(found: Found): TableFacts;
   columnsOf(found: Found): MergedColumn[];
-  /** Do rows keep their ids? */
+  /** Returns true if rows keep their ids. */
   tracksRows?(found: Found): boolean;
   /**
-   * The files as they are now; undefined where the table is another one than that of the slice.
-   * With `found`, throws `conflict` if the columns are others than those.
+   * Returns the current files; undefined if the table is not the slice's. With `found`, throws
+   * `conflict` if the columns have changed.
    */
   baseOf(facts: TableFacts, found?: Found): Promise<Base | undefined>;
-  /** Copies a data file to the folder, under this name there. */
+  /** Copies a data file to the folder, under this name. */
   fetch(place: Workplace, file: BaseFile, name: string, found: Found): Promise<MergedFile>;
   store(
     found: Found,
     slice: Pick<Slice, 'number' | 'records'> & { values: Partition },
     bytes: Readable,
   ): Promise<DataFileFacts>;
-  /** Shows the files of the slices. Throws `conflict` where one is not fresh at that moment. */
+  /** Shows the files of the slices. Throws `conflict` if one is outdated at that moment. */
   show(slices: MergedSlice[], end: EndOfRun): Promise<void>;
   abort(outcomes: SliceOutcome[]): Promise<void>;
   unsuitable(why: string): Error;
@@ -78,10 +78,10 @@ type Opened = {
 };
 
 /**
- * Opens a delivery whose rows are merged into a table. A slice has the rows of one partition, and
- * is merged with the data files of that partition into a new one, on this machine; the commit
- * replaces them. Guarantees besides those of `Sink`: a commit replaces only files that are live,
- * and that are all of their partition; else the merge is made again of what is there.
+ * Opens a delivery whose rows are merged into a table. A slice has the rows of one partition. This
+ * machine merges them with the partition's data files into a new one; the commit replaces these.
+ * Guarantees in addition to those of `Sink`: a commit only replaces files that are live, and that
+ * are all files of their partition; otherwise the merge is repeated with the current files.
  */
 export function openMergeSink<Found>(table: MergedTable<Found>, opened: Opened): Sink {
   const { deps, delivery, files } = opened;
@@ -97,7 +97,7 @@ export function openMergeSink<Found>(table: MergedTable<Found>, opened: Opened):
     if (!before.is_here)
       throw new RetryableError(
         'conflict',
-        'Another writer changed the table meanwhile. The run is tried again.',
+        'Another writer changed the table meanwhile. Sluice retries the run.',
       );
     const found = await (preparing ?? table.prepareFor(before));
     const number = outcome.number + round * numbers_per_round;
@@ -113,12 +113,12 @@ export function openMergeSink<Found>(table: MergedTable<Found>, opened: Opened):
       const found = await (preparing ??= table.prepare(fields));
       const facts = { ...table.factsOf(found), fields: [...fields] };
       const before = unmerged(facts, cameName(slice), values);
-      // An earlier attempt may have shown a file of the first number to its place.
+      // An earlier attempt may have shown a file with the first number to its place.
       const number = slice.number + delivery.attempt * rounds_max * numbers_per_round;
       return { name: table.name, state: await merge(found, before, number) };
     },
     commit: async (outcomes, manifest, end = (show) => deps.db!.transaction(show)) => {
-      // Its files are live: they must not be touched.
+      // Its files are live and must not be touched.
       if (await table.isShown()) return end(async () => undefined);
       const merged = await freshened(table, delivery, outcomes, mergeAgain);
       await commitMerged(table, files, { outcomes: merged, manifest, end });
@@ -131,7 +131,10 @@ export function openMergeSink<Found>(table: MergedTable<Found>, opened: Opened):
   };
 }
 
-/** Are the files of the slice all that its partition has, and have their rows the same ids? */
+/**
+ * Returns true if the slice's base contains all files of its partition, and their rows have the
+ * same ids.
+ */
 export function isFresh(
   base: Base,
   { partition, base: paths, numbered = 0 }: MergedSlice,
@@ -147,20 +150,20 @@ export function isFresh(
 
 const hasRowIds = ({ first_row_id }: BaseFile) => (first_row_id ?? null) !== null;
 
-/** The error where another writer came first with the files of a slice. */
+/** Returns the error if another writer first changed the files of a slice. */
 export function overtakenError(): RetryableError {
   return new RetryableError(
     'conflict',
-    'Another writer changed the table at this moment. The run is tried again.',
+    'Another writer changed the table at this moment. Sluice retries the run.',
   );
 }
 
-/** A slice whose rows are in the folder of the attempt. */
+/** Returns a slice whose rows are in the folder of the attempt. */
 function unmerged(facts: TableFacts, came: string, partition: (string | null)[]): MergedSlice {
   return { ...facts, partition, came, is_here: true, base: [], file: null };
 }
 
-/** The slices of earlier attempts that were merged with what the table has still. */
+/** Returns earlier attempts' slices whose base is still current. */
 async function recover<Found>(
   table: MergedTable<Found>,
   files: Sink,
@@ -179,7 +182,7 @@ async function recover<Found>(
   );
 }
 
-/** Merges again what another writer has overtaken, a few times. */
+/** Repeats a few times the merges that another writer has outdated. */
 async function freshened<Found>(
   table: MergedTable<Found>,
   { attempt }: Delivery,
@@ -203,7 +206,7 @@ async function freshened<Found>(
   }
   throw new RetryableError(
     'conflict',
-    'Other writers keep changing the table. The run is tried again.',
+    'Other writers keep changing the table. Sluice retries the run.',
   );
 }
 
@@ -225,7 +228,7 @@ function requirePartsOfKey<Found>(
 
 type Work<Found> = { found: Found; base: Base; before: MergedSlice; number: number };
 
-/** Merges the rows of a slice with those of its partition; without a change no file is written. */
+/** Merges the rows of a slice with those of its partition; without a change, it writes no file. */
 async function mergeSlice<Found>(
   table: MergedTable<Found>,
   { delivery, order }: Opened,

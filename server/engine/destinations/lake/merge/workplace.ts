@@ -12,16 +12,16 @@ import type { ScratchEngine } from '../../../../platform/embedded/clickhouse/scr
 import { newScratchFolder } from '../../../../platform/folders/scratch_folders.ts';
 import type { MergedColumn, MergedFile } from './merge_query.ts';
 
-/** Memory of the engine, whatever the size of a file: it sorts on disk. */
+/** Memory of the engine, for any file size: it sorts on disk. */
 const memory_bytes_max = 1_000_000_000;
-/** A query over one partition makes progress for so long, and is then given up. */
+/** A query over one partition is abandoned after this time. */
 const query_milliseconds_max = 3_600_000;
 const progress_milliseconds = 5_000;
 
-/** A folder of this machine in which one delivery is merged, and the engine that does it. */
+/** A folder of this machine for the merge of one delivery, and its engine. */
 export type Workplace = {
   path(name: string): string;
-  /** Writes bytes into a file of the folder. */
+  /** Writes bytes to a file of the folder. */
   save(name: string, bytes: Readable): Promise<void>;
   read(name: string): Readable;
   remove(name: string): Promise<void>;
@@ -67,8 +67,8 @@ export async function openWorkplace({
 
 /**
  * Copies a data file of the table to the folder, and finds the names of its columns by their ids: a
- * column may have been renamed since. Files without ids are read by the names of the table, as all
- * are with `by_name`.
+ * column may have been renamed since. Files without ids are read by the names of the table, and so
+ * are all with `by_name`.
  */
 export async function fetchFile(
   place: Workplace,

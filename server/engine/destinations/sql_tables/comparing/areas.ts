@@ -8,15 +8,15 @@ export type Area = {
   inserted_to: number;
 };
 
-/** The words of a database for areas: two quoted columns, and an instant as a literal. */
+/** A database's SQL for areas: two quoted columns, and an instant as a literal. */
 export type AreaWords = { event: string; inserted: string; instant: (text: string) => string };
 
-/** An area of rows, with the number of the delivery that it is a part of. */
+/** An area of rows, with the number of its delivery. */
 export type NumberedArea = Area & { number: number };
 
 /**
- * SQL for the number of the area that a row lies in, -1 for none. Areas never overlap. Most have no
- * bound of event time: they are looked for by halves.
+ * Returns SQL for the number of a row's area, -1 for none. Areas never overlap. Most have no bound
+ * of event time: a binary search finds them.
  */
 export function numberOfArea(words: AreaWords, areas: NumberedArea[]): string {
   const isPlain = ({ event_from, event_to }: Area) =>
@@ -31,7 +31,7 @@ export function numberOfArea(words: AreaWords, areas: NumberedArea[]): string {
   return chosen.length === 0 ? rest : `CASE ${chosen.join(' ')} ELSE ${rest} END`;
 }
 
-/** SQL that is true for a row within the area. */
+/** Returns SQL that is true for a row within the area. */
 export function isWithin(words: AreaWords, area: Area): string {
   const { event, inserted } = words;
   const bounds: [string, string, number][] = [
@@ -60,7 +60,7 @@ function halved(words: AreaWords, plain: NumberedArea[], from: number, to: numbe
   );
 }
 
-/** The smallest area around all of them. */
+/** Returns the smallest area around all of them. */
 export function around(areas: Area[]): Area {
   const least = (side: keyof Area) => Math.min(...areas.map((area) => area[side]));
   const greatest = (side: keyof Area) => Math.max(...areas.map((area) => area[side]));

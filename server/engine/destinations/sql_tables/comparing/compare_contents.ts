@@ -6,22 +6,22 @@ import { openGoneSlices } from './gone_slices.ts';
 import { keyColumns, mergeOf } from '../layout.ts';
 import { newestRows, recordsOf } from './newest_rows.ts';
 
-/** A table that deliveries went to. */
+/** A table with deliveries. */
 export type TablePlace = {
-  /** As users know it. */
+  /** Its name for users. */
   name: string;
-  /** True where deliveries of others are in it too. */
+  /** True if it also has deliveries of others. */
   is_shared: boolean;
   /**
-   * All rows that these deliveries can have brought, with the values of the delivery's columns as
-   * text, in bounded memory; asked for once or twice.
+   * Returns all rows that these deliveries may have written, with the values of the delivery's
+   * columns as text, in bounded memory; called once or twice.
    */
   rows(): AsyncIterable<ValueRow>;
 };
 
 /**
  * Compares a table with its deliveries: row by row and column by column if the source still has
- * their rows, otherwise by the digests of their receipts. The source's reader hears which parts
+ * their rows, otherwise by the digests of their receipts. Tells the source's reader which parts
  * cannot be compared. Neither side has to fit into memory.
  */
 export async function compareContents(
@@ -73,7 +73,7 @@ export async function compareContents(
   return [...differences, ...slices.differences()];
 }
 
-/** Why the greatest row of each key is unknown, or undefined. */
+/** Returns why the greatest row of each key is unknown, or undefined. */
 function whyUnknown(
   { delivery }: DeliveredSlices,
   { is_shared }: TablePlace,

@@ -12,11 +12,13 @@ import { hasInstants } from '../layout.ts';
 import { openRowSum } from './row_sum.ts';
 import { counted } from '../../../../platform/counted.ts';
 
-/** The slices whose rows the source has no more, compared by number and digest. */
+/** The slices whose rows the source has lost, compared by number and digest. */
 export type GoneSlices = {
-  /** False where rows of these slices cannot be told from others. */
+  /** False if rows of these slices cannot be told from others. */
   can_tell: boolean;
-  /** The rows that belong to none of these slices; those that do are counted and summed, once. */
+  /**
+   * Yields the rows that belong to none of these slices; the others are counted and summed, once.
+   */
   without(rows: AsyncIterable<ValueRow>): AsyncIterable<ValueRow>;
   /** Returns the differences, after all rows have passed. */
   differences(): Difference[];
@@ -28,8 +30,8 @@ type Gone = { delivery_id: string; contents: SliceContents; sum: RowDigest };
 const endless = 1n << 62n;
 
 /**
- * The slices of these deliveries, by the event time and the insertion time of their rows. Tells the
- * reader what cannot be compared.
+ * Opens the slices of these deliveries, by the event time and the insertion time of their rows.
+ * Tells the reader what cannot be compared.
  */
 export function openGoneSlices(
   place: { name: string; is_shared: boolean },
@@ -88,7 +90,7 @@ function slicesOf(
   });
 }
 
-/** The digest of rows of a table by those of its columns that a delivery had, in its order. */
+/** Returns the digest of a table's rows over the columns of a delivery, in its order. */
 function digestOf(
   open: (columns: Delivery['columns']) => RowDigest,
   columns: Delivery['columns'],
@@ -101,8 +103,8 @@ function digestOf(
 }
 
 /**
- * Areas of one export never overlap. They are looked for from the last one that begins before the
- * row, back to where none reaches it any more.
+ * Areas of one export never overlap. The search begins at the last one that starts before the row,
+ * and goes back until none can reach it.
  */
 function finderOf(
   slices: Gone[],
@@ -172,7 +174,7 @@ function larger(one: bigint, other: bigint): bigint {
   return one > other ? one : other;
 }
 
-/** Microseconds since the epoch, or undefined for what is no instant. */
+/** Returns microseconds since the epoch, or undefined for an invalid instant. */
 function microseconds(text: string | null | undefined): bigint | undefined {
   if (text === null || text === undefined) return undefined;
   const canonical = canonicalValue('timestamp', text) ?? '';

@@ -6,13 +6,13 @@ import type { ContentSource, ValueRow } from '../../../model/destination/content
 import { mergeOf } from '../layout.ts';
 import type { Layout } from '../layout.ts';
 
-/** Number of keys that are held at a time; beyond it the source is read several times. */
+/** Number of keys that are held at a time; beyond it, the source is read several times. */
 const held_max = 200_000;
 
 /**
- * Yields for each key the one row that all deliveries together leave: the row of the greatest
- * versions. Of several rows of equal versions each database has its own order, so the one that
- * `found` holds is right. The memory is that of 200,000 rows.
+ * Yields for each key the one row that remains of all deliveries: the row of the greatest versions.
+ * Each database orders rows of equal versions differently, so the one that `found` contains is
+ * correct. Memory holds 200,000 rows.
  */
 export async function* newestRows(
   layout: Layout,
@@ -43,7 +43,7 @@ export async function* newestRows(
 type Words = {
   keyOf(row: ValueRow): string;
   textOf(row: ValueRow): string;
-  /** Positive if the first row has greater versions. */
+  /** Returns a positive number if the first row has greater versions. */
   compare(one: ValueRow, other: ValueRow): number;
 };
 
@@ -66,13 +66,16 @@ function wordsOf(layout: Layout): Words {
   };
 }
 
-/** True if the first of two whole numbers, or of two instants, is greater. Null is the lowest. */
+/**
+ * Returns true if the first of two whole numbers, or of two instants, is greater. Null is the
+ * lowest.
+ */
 function isGreater(one: string | null, other: string | null): boolean {
   if (one === null || other === null) return other === null;
   return /^-?\d+$/.test(one) && /^-?\d+$/.test(other) ? BigInt(one) > BigInt(other) : one > other;
 }
 
-/** Puts the row that the table has in front, where it is one of several with equal versions. */
+/** Moves the table's row to the front, if it is one of several with equal versions. */
 async function chooseFound(
   newest: Map<string, ValueRow[]>,
   { keyOf, textOf }: Words,

@@ -10,7 +10,7 @@ import { fieldText } from '../tab_separated.ts';
 type Column = Delivery['columns'][number];
 type ColumnType = Column['type'];
 
-/** A digest that rows can also be added to as the bytes in which they pass. */
+/** A digest that also accepts rows as the bytes in which they pass. */
 type RowSum = RowDigest & {
   /** Adds the rows of a piece of tab-separated text, the next one of the text. */
   take(chunk: Buffer): void;
@@ -25,9 +25,9 @@ let scratch = Buffer.alloc(64 * 1024);
 let scratch_words = wordsOf(scratch);
 
 /**
- * A sum over rows in any order, of a hash of 64 bits of each. Values that `canonicalValue` makes
- * one text of have one hash. Most have that text already, so that neither an object nor a text is
- * made of them. `has_names`: the first line of the text has the names of the columns.
+ * Opens a sum over rows in any order, of a hash of 64 bits of each. Values with the same
+ * `canonicalValue` have the same hash. Most are already in that form, so neither an object nor a
+ * text is created for them. `has_names`: the first line of the text has the column names.
  */
 export function openRowSum(
   columns: Pick<Column, 'type'>[],
@@ -72,7 +72,7 @@ export function openRowSum(
         takeLines(chunk.subarray(0, end), begun);
         rest = Buffer.alloc(0);
       }
-      // A copy: the block that the chunk lies in is used again when it has passed.
+      // A copy: the block of the chunk is reused when it has passed.
       if (end < chunk.length) rest = Buffer.concat([rest, chunk.subarray(end)]);
     },
     add: (values: ValueRow) => {
@@ -84,7 +84,7 @@ export function openRowSum(
   };
 }
 
-/** The sum without some of its rows. */
+/** Returns the sum without some of its rows. */
 export function sumWithoutRows(
   sum: string,
   columns: Pick<Column, 'type'>[],
@@ -104,7 +104,7 @@ function hexOf(sums: Int32Array): string {
   return [...sums].map((sum) => (sum >>> 0).toString(16).padStart(8, '0')).join('');
 }
 
-/** Adds the field at `at` to its row, and gives the position of the tab or line end behind it. */
+/** Adds the field at `at` to its row, and returns the position of the following tab or line end. */
 function addField(
   row: Int32Array,
   lanes: Int32Array,
@@ -146,7 +146,7 @@ function hashBareInstant(lanes: Int32Array, bytes: Buffer, at: number): void {
 }
 
 function isEnd(byte: number | undefined): boolean {
-  // Beyond the bytes nothing more comes.
+  // Beyond the bytes, nothing follows.
   return byte === tab || byte === line_end || byte === undefined;
 }
 
@@ -178,7 +178,7 @@ function addText(row: Int32Array, lanes: Int32Array, type: ColumnType, text: str
   addValue(row, lanes);
 }
 
-/** Writes the text into `scratch`, with a line end behind it, and gives its length. */
+/** Writes the text into `scratch`, followed by a line end, and returns its length. */
 function written(text: string): number {
   const bytes_max = 3 * text.length + 1;
   if (bytes_max > scratch.length) {
@@ -190,7 +190,7 @@ function written(text: string): number {
   return end;
 }
 
-/** Does the field have the text that `canonicalValue` makes of it? True for nearly all. */
+/** Returns true if the field is already in the form of `canonicalValue`. True for almost all. */
 function isCanonical(type: ColumnType, bytes: Buffer, at: number, end: number): boolean {
   const first = bytes[at];
   const length = end - at;

@@ -10,10 +10,10 @@ import type { FoundColumn } from '../fitting.ts';
 import { hasInstants, hasOwn, keyColumn } from '../layout.ts';
 import { receiptsOf } from '../receipts.ts';
 
-/** Rows of no delivery that one look names; more are counted. */
+/** Most rows outside all deliveries that one look lists; more are counted. */
 const named_strangers_max = 100;
 
-/** The areas of deliveries, numbered in their order. */
+/** Returns the areas of deliveries, numbered in order. */
 export function numberedAreas(delivered: DeliveredSlices[], source: ContentSource): NumberedArea[] {
   return delivered.flatMap(({ delivery }, number) =>
     source.contents(delivery.delivery_id).selection.map((side) => ({
@@ -26,16 +26,16 @@ export function numberedAreas(delivered: DeliveredSlices[], source: ContentSourc
   );
 }
 
-/** The words of a dialect for areas. The dialect must have words for seals. */
+/** Returns a dialect's SQL for areas. The dialect must support seals. */
 export function areaWords({ quoted, sealing }: Dialect): AreaWords {
   const { instant } = sealing!;
   return { event: quoted('timestamp'), inserted: quoted('inserted_at'), instant };
 }
 
 /**
- * Has the server count and hash the rows of each delivery in one question: 50 bytes of an answer
- * for each, whatever its rows. Undefined where rows do not say their delivery. In a table of
- * several exports only rows of the project count, and another export may have more of them.
+ * Lets the server count and hash the rows of each delivery in one query: 50 bytes of an answer for
+ * each, whatever its rows. Undefined if rows do not identify their delivery. In a table of several
+ * exports, only rows of the project count, and another export may have more of them.
  */
 export async function sealTable(
   dialect: Dialect,
@@ -79,7 +79,7 @@ export async function sealTable(
   );
 }
 
-/** The types of the delivery's columns in the table, by name; undefined where one is gone. */
+/** Returns the types of the delivery's columns in the table, by name; undefined if one is gone. */
 function typesOf(
   columns: Delivery['columns'],
   found: FoundColumn[],
@@ -122,8 +122,8 @@ async function sumsOf(
 }
 
 /**
- * Names rows that lie in none of the areas: no delivery brought them. In a table of several exports
- * they may be of another one.
+ * Names rows outside all areas: no delivery wrote them. In a table of several exports, they may
+ * belong to another one.
  */
 export async function findStrangers(
   dialect: Dialect,
@@ -161,7 +161,7 @@ export async function findStrangers(
   if (named.length > named_strangers_max) {
     const [all] = await dialect.rows<{ c: unknown }>(`SELECT count(*) AS ${quoted('c')}\n${from}`);
     const more = Number(all?.c) - named_strangers_max;
-    const detail = `${counted(more, 'more row')} of no delivery.`;
+    const detail = `${counted(more, 'more row')} outside any delivery.`;
     differences.push({ kind: 'added', name, detail, rows: more });
   }
   return differences;

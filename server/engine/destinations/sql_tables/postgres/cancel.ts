@@ -4,8 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { Way } from '../way.ts';
 
 /**
- * The session whose statement is to end, as the server named it when it let us in, and the way to
- * it.
+ * The session whose statement must end, by the server's own identifiers, and the connection to it.
  */
 export type CancelledSession = {
   way: Way;
@@ -20,10 +19,10 @@ const ssl_request_code = 80_877_103;
 const cancel_request_code = 80_877_102;
 
 /**
- * Asks the server to end what the session is doing just now, by a connection of its own as
- * PostgreSQL's protocol wants it: a server that is at work does not look whether its client is
- * still there. Resolves when the server has taken note, which it says by closing the connection,
- * and after 2 seconds in any case; never rejects.
+ * Asks the server to end the session's current statement, over a separate connection as
+ * PostgreSQL's protocol requires: a busy server does not check whether its client is still
+ * connected. Resolves when the server has confirmed by closing the connection, and after 2 seconds
+ * in any case; never rejects.
  */
 export async function cancelStatement(session: CancelledSession): Promise<void> {
   const socket = session.way.newSocket().connect(session.port, session.way.host);

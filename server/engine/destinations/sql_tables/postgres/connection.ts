@@ -15,7 +15,7 @@ import type { SshAccess } from '../ssh/ssh_config.ts';
 import { openWay } from '../open_way.ts';
 import type { Way } from '../way.ts';
 
-/** The access to a server that speaks PostgreSQL's protocol. */
+/** The access to a server with PostgreSQL's protocol. */
 export type ServerAccess = {
   user: string;
   password: string;
@@ -26,47 +26,45 @@ export type ServerAccess = {
   require_tls?: boolean;
   /** Undefined: no tunnel. */
   ssh: SshAccess | undefined;
-  /** Statements that every session begins with. */
+  /** Statements at the start of every session. */
   session: string;
 };
 
 /**
- * One session on the user's server. Every call rejects at once when the connection is lost or the
- * signal that it was opened with is aborted; then the server is told to end the statement.
+ * One session on the user's server. Every call rejects at once if the connection is lost or its
+ * signal aborts; the server is then told to end the statement.
  */
 export type Connection = {
   rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Runs one statement and gives how many rows it touched. */
+  /** Runs one statement and returns the number of affected rows. */
   run(text: string): Promise<number>;
-  /** Ends the open transaction. Rejects with SQLSTATE 40000 where a COMMIT rolled it back. */
+  /** Ends the open transaction. Rejects with SQLSTATE 40000 if a COMMIT rolled it back. */
   end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>;
   /**
-   * Streams the bytes of `COPY ... FROM STDIN` and gives the number of rows that the server took.
+   * Streams the bytes of `COPY ... FROM STDIN` and returns the number of rows that the server
+   * accepted.
    */
   copy(statement: string, bytes: Readable): Promise<number>;
-  /** The bytes of `COPY ... TO STDOUT`, which are to be read to their end. */
+  /** The bytes of `COPY ... TO STDOUT`, which the caller must read to their end. */
   copyOut(statement: string): AsyncIterable<Buffer>;
-  /** Rows of a query in batches, in bounded memory; needs an open transaction. */
+  /** Yields rows of a query in batches, in bounded memory; needs an open transaction. */
   batches<Row extends pg.QueryResultRow>(text: string, size: number): AsyncIterable<Row[]>;
-  /**
-   * Ends the session, and a statement that the server is still at; what is not committed is rolled
-   * back.
-   */
+  /** Ends the session, and a running statement; uncommitted changes are rolled back. */
   close(): Promise<void>;
 };
 
 const connect_timeout_milliseconds = 30_000;
 /**
- * For everything up to the answer to the first statement; `pg` itself stops counting when the
- * server lets the user in.
+ * Covers everything up to the answer to the first statement; `pg`'s own time limit ends when the
+ * server admits the user.
  */
 const start_timeout_milliseconds = 60_000;
 const close_timeout_milliseconds = 5_000;
 
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
- * says otherwise; the address that was checked is the one that is used; the session speaks UTC and
- * UTF-8; it is open within 60 seconds or not at all; an aborted signal ends it at once.
+ * says otherwise; the connection uses exactly the checked address; the session uses UTC and UTF-8;
+ * it opens within 60 seconds or not at all; aborting the signal ends it at once.
  */
 export async function connect(
   access: ServerAccess,
@@ -93,8 +91,8 @@ export async function connect(
 }
 
 /**
- * A client and where its session is; how many statements it waits for, and the wait for their end
- * when it was broken off.
+ * A client and its session's place; the number of pending statements, and the wait for their end
+ * after it was broken off.
  */
 type Session = {
   client: pg.Client;
@@ -155,8 +153,8 @@ async function open(
 }
 
 /**
- * True when the answer to the question for TLS was none that PostgreSQL gives; it begins with E
- * where the server can open no session just now.
+ * Returns true if the answer to the request for TLS was not PostgreSQL's; it begins with E if the
+ * server can open no session for the moment.
  */
 function isRefusedAsOther(error: unknown, heard: Buffer): boolean {
   return (
@@ -177,7 +175,7 @@ function lossOf(client: pg.Client): Promise<never> {
 }
 
 /**
- * Ends the connection at once. A server that is at a statement would not notice before its end, and
+ * Ends the connection at once. A server with a running statement would only notice at its end, and
  * keep its locks until then.
  */
 function breakOff(session: Session): void {
@@ -201,8 +199,8 @@ function wire(client: pg.Client): { stream: Socket } {
 }
 
 /**
- * Gives chunks back when later ones come and nothing of what came before waits to be sent; the last
- * ones are garbage. To be called before anything else reads the bytes.
+ * Returns chunks to their pool when later ones come and all earlier bytes were sent; the last ones
+ * become garbage. Call it before anything else reads the bytes.
  */
 function giveBackWhenSent(bytes: Readable, isAllSent: () => boolean): void {
   let given: Buffer[] = [];

@@ -4,8 +4,8 @@ import type { Fault } from '../../../model/destination/faults.ts';
 import { server_faults } from '../server_faults.ts';
 
 /**
- * A server's own faults; they come before those of PostgreSQL: first by message, then by SQLSTATE
- * or its class.
+ * A server's own faults; they precede those of PostgreSQL: first by message, then by SQLSTATE or
+ * its class.
  */
 export type OwnFaults = {
   by_message: readonly [RegExp, Fault][];
@@ -25,7 +25,7 @@ function lacking(rights: string): Fault {
 
 /**
  * By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two
- * characters). `%` stands for what the server said.
+ * characters). `%` stands for the server's message.
  */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
@@ -37,7 +37,7 @@ const faults: Record<string, Fault> = {
   }),
   OTHER_SERVER: lasting(
     'not_postgres',
-    'What answers at this host and port is not PostgreSQL but %; check both.',
+    'The server at this host and port is not PostgreSQL but %; check both.',
   ),
   UNHEARD: passing(
     'connection_failed',
@@ -126,7 +126,7 @@ const faults: Record<string, Fault> = {
   XX: passing('server_fault', 'The server reported an internal fault (%).'),
 };
 
-/** Words that say more than the code beside which they stand. */
+/** Messages that say more than their code. */
 const by_words: [RegExp, Fault][] = [
   [
     /^permission denied for (?:table|relation|view) /,
@@ -202,7 +202,8 @@ const by_message: [RegExp, Fault][] = [
 const none: OwnFaults = { by_message: [], by_code: {} };
 
 /**
- * A fault of the server or the way to it as an error that says what to do; others stay as they are.
+ * Translates a fault of the server or its connection into an error that says what to do; others
+ * stay unchanged.
  */
 export function postgresError(error: unknown, own: OwnFaults = none): unknown {
   return explain(error, (known) => {
@@ -221,22 +222,21 @@ export function postgresError(error: unknown, own: OwnFaults = none): unknown {
 }
 
 /**
- * True of a CREATE TABLE IF NOT EXISTS that another session was faster with: the server then
- * reports a duplicate in its own catalogue.
+ * Returns true for a CREATE TABLE IF NOT EXISTS that another session completed first: the server
+ * then reports a duplicate in its own catalogue.
  */
 export function isThereAlready(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === '42P07' || code === '23505';
 }
 
-/** True where a row would be merged into one that the same statement has written. */
+/** Returns true if a row would be merged into one that the same statement has written. */
 export function isKeyTwice(error: unknown): boolean {
   return (error as { code?: unknown }).code === '21000';
 }
 
 /**
- * COPY names the column of a value that does not fit only beside its message. The value itself
- * stays out.
+ * COPY names the column of an unfit value only outside its message. The value itself is omitted.
  */
 function columnOf(error: Error): string {
   const { where } = error as { where?: unknown };
@@ -251,9 +251,7 @@ function saidFault(error: Error, table: readonly [RegExp, Fault][]): Fault | und
   return table.find(([pattern]) => pattern.test(error.message))?.[1];
 }
 
-/**
- * A DOMException's code is a number: 23, a time-out, must not pass for the class 23 of SQLSTATE.
- */
+/** A DOMException's code is a number: 23, a time-out, must not match the class 23 of SQLSTATE. */
 function codedFault(code: unknown, table: Readonly<Record<string, Fault>>): Fault | undefined {
   if (typeof code !== 'string') return undefined;
   return table[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? table[code.slice(0, 2)] : undefined);

@@ -9,8 +9,8 @@ import { rejectedTable } from './rejected_table.ts';
 import type { RejectedTable, Send } from './set_aside.ts';
 
 /**
- * A temporary table of the session that refuses each row that the target would refuse, so that
- * nothing is refused when its rows are shown.
+ * A temporary table of the session that refuses the same rows as the target, so that nothing is
+ * refused when its rows are shown.
  */
 export type ApartStage = {
   /** Its quoted name. */
@@ -20,31 +20,33 @@ export type ApartStage = {
 };
 
 /**
- * The rows of a delivery where transactions have no savepoints: each piece goes into a temporary
- * table by a transaction of its own, and what is refused waits in memory. Both come into the tables
- * by the transaction that writes the receipt.
+ * Separates a delivery's refused rows if transactions have no savepoints: each piece goes into a
+ * temporary table by its own transaction, and refused rows wait in memory. The transaction that
+ * writes the receipt moves both into the tables.
  */
 export type Apart = {
   /**
-   * Writes a slice: of a delivery that sets rows aside into the temporary table, of one that is
-   * there rows that are delivered again; any other slice goes to `staged`.
+   * Writes a slice: to the temporary table if the delivery sets rows aside, or rows to deliver
+   * again of an existing delivery; any other slice goes to `staged`.
    */
   write(
     slice: Slice,
     bytes: Readable,
     staged: (slice: Slice, bytes: Readable) => Promise<Json>,
   ): Promise<Json>;
-  /** Those rows of a slice that are set aside now. */
+  /** Returns the rows of a slice that are now set aside. */
   rejectedOf(number: number): RejectedRow[];
-  /** The table whose rows are to be shown, and their number; undefined where none came. */
+  /**
+   * Returns the table whose rows are to be shown, and their number; undefined if there are none.
+   */
   rows(): { table: string; records: number } | undefined;
   /** Adds and removes rejected rows in the open transaction. */
   show(): Promise<void>;
 };
 
 /**
- * Opens them. `prepare` prepares the tables for a delivery that is there already, `openStage`
- * creates the temporary table, empty.
+ * Opens the separation. `prepare` prepares the tables of an existing delivery, `openStage` creates
+ * the empty temporary table.
  */
 export function openApart(
   { dialect, delivery, standing }: { dialect: Dialect; delivery: Delivery; standing: Standing },
@@ -101,10 +103,10 @@ function openPending(
   };
 }
 
-/** The error of an attempt that finds rows shown by another one since it began. */
+/** Returns the error of an attempt if another one has shown rows since it began. */
 export function takenOver(): RetryableError {
   return new RetryableError(
     'conflict',
-    'Another attempt has shown rows of this delivery; it is looked at again.',
+    'Another attempt published rows of this delivery. Sluice checks it again.',
   );
 }

@@ -9,15 +9,13 @@ import { leaveAside } from '../staged_sink.ts';
 
 /** The rows of one attempt at a delivery that its table refuses, or has refused before. */
 export type Aside = {
-  /** Puts a slice straight into the table, without the rows that it refuses. */
+  /** Writes a slice directly to the table, without the rows that it refuses. */
   insert(slice: Slice, bytes: Readable): Promise<void>;
-  /**
-   * Reads the rows of a delivery that is there and leaves them, but for those that were set aside.
-   */
+  /** Reads the rows of an existing delivery and discards them, except those that were set aside. */
   readAgain(slice: Slice, bytes: Readable): Promise<void>;
   /** Removes rows with these keys that were set aside when the delivery was shown. */
   erase(keys: string[]): Promise<void>;
-  /** Those of a slice that are set aside now. */
+  /** Returns the rows of a slice that are now set aside. */
   rejectedOf(number: number): RejectedRow[];
 };
 
@@ -49,7 +47,7 @@ export function openAside(parting: Parting, prepare: () => Promise<void>): Aside
   };
 }
 
-/** Removes the rows that were erased from a delivery that is there, in the open transaction. */
+/** Removes the erased rows of an existing delivery, in the open transaction. */
 export async function eraseRows(
   { delivery, erase }: { delivery: Delivery; erase?(keys: string[]): Promise<void> },
   aside: Aside | undefined,

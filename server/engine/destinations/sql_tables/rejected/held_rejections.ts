@@ -8,21 +8,21 @@ import { erasedColumn } from '../layout.ts';
 import { insertPiece, piecesOf, rejectedRow, valuesOf } from './set_aside.ts';
 import type { HeldRejection, Parting } from './set_aside.ts';
 
-/** The rejected rows of a delivery that is there, found again among those of the source. */
+/** The rejected rows of an existing delivery, matched with those of the source. */
 export type HeldRejections = {
   /**
-   * Reads a slice to its end, and gives those of its rows that are set aside and stay so. Those
-   * that are to be delivered again are inserted first; what the table takes is set aside no more.
+   * Reads a slice to its end, and returns its rows that are set aside and stay so. Rows to deliver
+   * again are inserted first; accepted ones are no longer set aside.
    */
   sift(slice: Slice, bytes: Readable): Promise<RejectedRow[]>;
-  /** Removes those with these keys. */
+  /** Removes rows with these keys. */
   erase(keys: string[]): Promise<void>;
 };
 
-/** A line of the source, and what was set aside for it. */
+/** A line of the source, and its rejected row. */
 type Found = { line: Buffer; one: HeldRejection };
 
-/** Looks for the rejected rows of the delivery; undefined where it has none. */
+/** Finds the rejected rows of the delivery; undefined if it has none. */
 export async function openHeldRejections(parting: Parting): Promise<HeldRejections | undefined> {
   const { table, delivery } = parting;
   const { columns } = delivery;
@@ -72,7 +72,7 @@ export async function openHeldRejections(parting: Parting): Promise<HeldRejectio
   };
 }
 
-/** A text that rows with equal values have alone. */
+/** Returns a text that only rows with equal values share. */
 export function rowDigest(columns: Delivery['columns'], values: ValueRow): string {
   const digest = openRowDigest(columns);
   digest.add(values);

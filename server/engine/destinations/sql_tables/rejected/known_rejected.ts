@@ -7,15 +7,15 @@ import type { HeldRejection } from './set_aside.ts';
 
 /** The rejected rows beside a table, by delivery. */
 export type KnownRejected = {
-  /** As users know it. */
+  /** Its name for users. */
   name: string;
   list(delivery_id: string): Promise<HeldRejection[]>;
 };
 
 /**
- * The source without the rows that stand beside the table, each with its values as they were sent,
- * and the deliveries beside which not as many stand as their receipts say. Memory is that of the
- * rejected rows of one delivery.
+ * Returns the source without rejected rows, which match by their sent values, and the deliveries
+ * whose number of rejected rows differs from their receipts. Memory holds the rejected rows of one
+ * delivery.
  */
 export async function withoutRejected(
   delivered: DeliveredSlices[],

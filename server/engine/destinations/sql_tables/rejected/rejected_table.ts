@@ -8,7 +8,7 @@ import { rejectedName } from '../target.ts';
 import type { KnownRejected } from './known_rejected.ts';
 import type { HeldRejection, RejectedTable } from './set_aside.ts';
 
-/** One statement takes so many characters and rows, but one row in any case. */
+/** Most characters and rows of one statement, but always at least one row. */
 const statement_characters = 500_000;
 const statement_rows = 1_000;
 
@@ -24,7 +24,7 @@ const columns = [
   'rejected_at',
 ];
 
-/** Refuses a table of this name that was not made for rejected rows. */
+/** Refuses a table of this name that was not created for rejected rows. */
 export function requireRejectedTable(table: string, found: { name: string }[]): void {
   const names = new Set(found.map(({ name }) => name));
   if (columns.every((name) => names.has(name))) return;
@@ -35,7 +35,7 @@ export function requireRejectedTable(table: string, found: { name: string }[]): 
   );
 }
 
-/** The rejected rows beside the table of a session. */
+/** Returns the rejected rows beside the table of a session. */
 export function knownRejected(dialect: Dialect): KnownRejected | undefined {
   if (dialect.rejected === undefined) return undefined;
   return {
@@ -44,7 +44,7 @@ export function knownRejected(dialect: Dialect): KnownRejected | undefined {
   };
 }
 
-/** The rejected rows of a delivery; none where there is no such table. */
+/** Lists the rejected rows of a delivery; empty if no such table exists. */
 async function listRejected(dialect: Dialect, delivery_id: string): Promise<HeldRejection[]> {
   const { target, quoted, slot, rejected, text_bytes_max } = dialect;
   if (rejected === undefined) return [];
@@ -63,7 +63,7 @@ async function listRejected(dialect: Dialect, delivery_id: string): Promise<Held
   }));
 }
 
-/** The rejected rows of a delivery, in the open transaction. */
+/** Returns the rejected rows of a delivery, in the open transaction. */
 export function rejectedTable(dialect: Dialect, delivery: Delivery): RejectedTable {
   const { rows, quoted, slot, rejected } = dialect;
   const { delivery_id } = delivery;

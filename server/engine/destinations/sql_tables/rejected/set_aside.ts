@@ -9,30 +9,30 @@ import { fieldText } from '../tab_separated.ts';
 /** Bytes of rows that are tried together; at least one row. */
 const piece_bytes = 4 * 1024 * 1024;
 
-/** A row that was set aside, as the table of rejected rows has it. */
+/** A row that was set aside, as stored in the table of rejected rows. */
 export type HeldRejection = { number: number; code: string; reason: string; record: string };
 
 /**
  * The table of rejected rows beside the target, in the open transaction of the session that shows
- * the delivery. Whoever prepares the target for a delivery that sets rows aside creates it.
+ * the delivery. The preparation of the target creates it for a delivery that sets rows aside.
  */
 export type RejectedTable = {
-  /** Runs `work`, of which nothing stays when it throws. */
+  /** Runs `work`, whose changes are undone if it throws. */
   within<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Adds rows of a slice; they are numbered from `first` on. */
+  /** Adds rows of a slice, numbered from `first` on. */
   add(slice: number, first: number, rejected: RejectedRow[]): Promise<void>;
-  /** Those of the delivery; none where there is no such table. */
+  /** Lists the delivery's rows; empty if no such table exists. */
   list(): Promise<HeldRejection[]>;
-  /** Removes those of the delivery with these numbers. */
+  /** Removes the delivery's rows with these numbers. */
   remove(numbers: number[]): Promise<void>;
-  /** Gives an error of the other side in its words. */
+  /** Translates an error of the other side. */
   explained(error: unknown): unknown;
 };
 
-/** Inserts the lines of a piece from one place up to another; throws if one is refused. */
+/** Inserts the lines of a piece from one position up to another; throws if one is refused. */
 export type InsertPart = (from: number, to: number) => Promise<void>;
 
-/** Brings a piece of a slice to the server, and gives what inserts parts of it. */
+/** Sends a piece of a slice to the server, and returns the function that inserts parts of it. */
 export type Send = (number: number, lines: Buffer[]) => Promise<InsertPart>;
 
 /** Sends each part when it is inserted. */
@@ -45,8 +45,8 @@ export function sendByPart(insert: (slice: Slice, bytes: Readable) => Promise<vo
 export type Parting = { table: RejectedTable; send: Send; delivery: Delivery };
 
 /**
- * Inserts a slice piece by piece, and gives the rows that the server refused for what they are.
- * Throws `too_many_rejected` where they are more than the delivery may set aside beside `before`.
+ * Inserts a slice piece by piece, and returns the rows that the server refused for their content.
+ * Throws `too_many_rejected` if they exceed the delivery's limit together with `before`.
  */
 export async function insertApart(
   parting: Parting,
@@ -65,8 +65,8 @@ export async function insertApart(
 }
 
 /**
- * Inserts the lines of a piece, and gives those to `refuse` that the server refuses: a piece with
- * such a row is halved until the row stands alone, so the others go together.
+ * Inserts the lines of a piece, and passes the refused ones to `refuse`: a piece with such a row is
+ * halved until the row is alone, so the others are inserted together.
  */
 export async function insertPiece(
   { table, send }: Parting,
@@ -77,7 +77,7 @@ export async function insertPiece(
   const take = async (part: Buffer[], given?: InsertPart): Promise<void> => {
     let sent = given;
     const fault = await refusalOf(table, async () => {
-      // A piece of which a row cannot even be sent is halved too.
+      // A piece with a row that cannot even be sent is halved too.
       sent ??= await send(number, part);
       await sent(0, part.length);
     });
@@ -90,7 +90,7 @@ export async function insertPiece(
   await take(lines);
 }
 
-/** The error by which the server refuses rows for what they are; others are thrown. */
+/** Returns the error by which the server refuses rows for their content; throws others. */
 async function refusalOf(
   table: RejectedTable,
   work: () => Promise<void>,
@@ -105,23 +105,23 @@ async function refusalOf(
   }
 }
 
-/** The row of a line of tab-separated text, and why it was refused. */
+/** Returns the row of a line of tab-separated text, and why it was refused. */
 export function rejectedRow(line: Buffer, { code, message }: KnownError): RejectedRow {
   return { values: valuesOf(line), code, reason: message };
 }
 
-/** The values of such a line. */
+/** Returns the values of such a line. */
 export function valuesOf(line: Buffer): ValueRow {
   return line.toString('utf8').replace(/\n$/, '').split('\t').map(fieldText);
 }
 
-/** The lines of such text with their ends, byte by byte as they came, some at a time. */
+/** Yields the lines of such text with their ends, byte by byte unchanged, in batches. */
 export async function* piecesOf(bytes: Readable): AsyncGenerator<Buffer[]> {
   let begun: Buffer[] = [];
   let lines: Buffer[] = [];
   let held = 0;
   for await (const given of bytes as AsyncIterable<Buffer>) {
-    // A copy: the block that the chunk lies in may be used again when it has passed.
+    // A copy: the block of the chunk may be reused when it has passed.
     const chunk = Buffer.from(given);
     let from = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {

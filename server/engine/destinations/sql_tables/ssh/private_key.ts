@@ -7,15 +7,15 @@ import { readSealedKey } from './sealed_key.ts';
 import { sshPackage } from './ssh_package.ts';
 
 /**
- * Rounds of bcrypt by which a passphrase may be stretched. The key itself names the number, and a
- * round takes some 40 ms: `ssh-keygen` writes 16 or 24.
+ * Most bcrypt rounds that stretch a passphrase. The key itself contains the number, and a round
+ * takes some 40 ms: `ssh-keygen` writes 16 or 24.
  */
 const rounds_max = 128;
 const thread_memory_mb_max = 64;
 
 /** An encrypted key, and the passphrase to try. */
 export type KeyQuestion = { private_key: string; passphrase: string };
-/** The same key without encryption; undefined where the passphrase does not open it. */
+/** The same key without encryption; undefined if the passphrase does not open it. */
 export type KeyReply = { opened: string | undefined };
 
 const thread = openThread<KeyQuestion, KeyReply>(
@@ -24,8 +24,8 @@ const thread = openThread<KeyQuestion, KeyReply>(
 );
 
 /**
- * Violations of a key, except a wrong passphrase of an encrypted OpenSSH key: to try it takes a
- * second of processor time or more, so only `openPrivateKey` does.
+ * Checks a key, except for a wrong passphrase of an encrypted OpenSSH key: trying it takes a second
+ * of processor time or more, so only `openPrivateKey` does.
  */
 export function keyViolations(private_key: string, passphrase?: string): ConfigViolation[] {
   const unopened = sshPackage().utils.parseKey(private_key);
@@ -69,8 +69,8 @@ function sealedViolations(private_key: string): ConfigViolation[] {
 }
 
 /**
- * The key as the SSH package reads it at once: an encrypted OpenSSH key is opened by a thread.
- * Rejects where the passphrase does not open it, or where the key asks for too much work.
+ * Returns the key in a form that the SSH package reads at once: a thread opens an encrypted OpenSSH
+ * key. Rejects if the passphrase does not open it, or if the key needs too much work.
  */
 export async function openPrivateKey(private_key: string, passphrase?: string): Promise<string> {
   const sealed = readSealedKey(private_key);

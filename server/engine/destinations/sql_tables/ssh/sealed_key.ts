@@ -1,17 +1,19 @@
 import { createDecipheriv } from 'node:crypto';
 import { createRequire } from 'node:module';
 
-/** An encrypted private key in the format `openssh-key-v1`, as PROTOCOL.key of OpenSSH has it. */
+/**
+ * An encrypted private key in the format `openssh-key-v1`, as OpenSSH's PROTOCOL.key defines it.
+ */
 export type SealedKey = {
   cipher: { name: string; key_bytes: number };
   salt: Buffer;
   rounds: number;
-  /** The number of keys and the public ones, as they stand in the file. */
+  /** The number of keys and the public ones, as in the file. */
   public_part: Buffer;
   private_part: Buffer;
 };
 
-/** The package has no types; it fills `derived` and answers 0, or -1 for arguments it refuses. */
+/** The package has no types; it fills `derived` and returns 0, or -1 for invalid arguments. */
 type Stretch = (
   secret: Buffer,
   secret_bytes: number,
@@ -65,8 +67,8 @@ export function readSealedKey(private_key: string): SealedKey | undefined {
 }
 
 /**
- * The same key in the same format without encryption, or undefined where the passphrase is wrong.
- * Takes some 40 ms of processor time a round, and does not return before.
+ * Returns the same key in the same format without encryption, or undefined if the passphrase is
+ * wrong. Takes some 40 ms of processor time per round, and blocks meanwhile.
  */
 export function openSealedKey(sealed: SealedKey, passphrase: string): string | undefined {
   const { cipher, salt, rounds, public_part, private_part } = sealed;

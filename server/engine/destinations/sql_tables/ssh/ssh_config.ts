@@ -6,7 +6,7 @@ import { violation } from '../../../model/destination/violation.ts';
 import { hostViolations, nulViolations } from '../config_rules.ts';
 import { keyViolations } from './private_key.ts';
 
-/** A text that configs without a tunnel do not show. */
+/** A text that is hidden in configs without a tunnel. */
 const text = (maxLength: number, description?: string) =>
   Type.Optional(nullable(Type.String({ maxLength, ...described(description) })));
 
@@ -36,17 +36,20 @@ export const ssh_keys = {
   ),
 };
 
-/** Those of them that are secret. */
+/** The secret ones. */
 export const ssh_secrets = [
   'ssh_private_key',
   'ssh_private_key_passphrase',
   'ssh_password',
 ] as const;
 
-/** Those that say where secrets go, or as whom. */
+/** The keys that determine where secrets go, or as which user. */
 const ssh_where = ['ssh_host', 'ssh_port', 'ssh_user', 'ssh_host_key'] as const;
 
-/** Keys of a database behind TLS or a tunnel that say where its password goes, or as whom. */
+/**
+ * Keys of a database behind TLS or a tunnel that determine where its password goes, or as which
+ * user.
+ */
 export const database_where = [
   'host',
   'port',
@@ -62,10 +65,10 @@ export const database_secrets = ['password', ...ssh_secrets] as const;
 /** Keys that exports to such a database may share as a connection. */
 export const database_connection = ['database', ...database_where, ...database_secrets] as const;
 
-/** Those that say by which way only: another `ssh_host` may mean another database. */
+/** The keys that only change the route: another `ssh_host` may mean another database. */
 export const ssh_ways = ['ssh_port', 'ssh_user', 'ssh_host_key'] as const;
 
-/** Forms leave them out while there is no tunnel. */
+/** Forms hide them while there is no tunnel. */
 export const only_with_ssh = {
   keys: [
     'ssh_port',
@@ -79,7 +82,7 @@ export const only_with_ssh = {
   values: [],
 };
 
-/** The values of the keys, as far as a user has set them. */
+/** The values of the keys that a user has set. */
 export type SshConfig = { ssh_port?: number } & {
   [Key in Exclude<keyof typeof ssh_keys, 'ssh_port'>]?: string | null;
 };
@@ -95,7 +98,7 @@ export type SshAccess = {
   host_key: string | undefined;
 };
 
-/** The access that a config names, or undefined where it has no tunnel. */
+/** Returns the access of a config, or undefined without a tunnel. */
 export function sshAccessOf(config: SshConfig): SshAccess | undefined {
   const host = textOf(config.ssh_host);
   if (host === undefined) return undefined;
@@ -114,7 +117,7 @@ function textOf(value: string | null | undefined): string | undefined {
   return value === null || value === '' ? undefined : value;
 }
 
-/** Violations of rules that the schema cannot say; without a tunnel there are none. */
+/** Checks rules that the schema cannot express; without a tunnel there are none. */
 export function sshViolations(config: SshConfig): ConfigViolation[] {
   const access = sshAccessOf(config);
   if (access === undefined) return [];

@@ -19,7 +19,7 @@ const unspoken = passing(
 );
 const not_ssh = lasting(
   'ssh_refused',
-  'What answers at ssh_host and ssh_port does not speak SSH (%); check both.',
+  'The server at ssh_host and ssh_port does not speak SSH (%); check both.',
 );
 const no_common = lasting(
   'ssh_refused',
@@ -57,7 +57,7 @@ const by_code: Record<string, Fault> = {
   EPIPE: cut,
 };
 
-/** By the library's own word for where it happened. */
+/** By the library's own level of the fault. */
 const by_level: Record<string, (message: string) => Fault> = {
   'client-authentication': () => unauthorized,
   'client-timeout': (message) => (message.startsWith('Keepalive') ? cut : silent),
@@ -65,14 +65,14 @@ const by_level: Record<string, (message: string) => Fault> = {
   protocol: (message) => (message.includes('before handshake') ? unspoken : not_ssh),
 };
 
-/** The error of a fault of the SSH connection, as the library or the system tells it. */
+/** Returns the error of a fault of the SSH connection, from the library or the system. */
 export function sshError(error: Error & { level?: string }): Error {
   const { level = '', message } = error;
   const fault = by_level[level]?.(message) ?? by_code[codeOf(error) ?? ''] ?? unreachable;
   return faultError(fault, message, error);
 }
 
-/** The error of a connection to the database that the SSH server did not open. */
+/** Returns the error of a connection to the database that the SSH server did not open. */
 export function forwardError(error: Error & { reason?: unknown }): Error {
   const isForbidden = error.reason === 1 || /prohibited/i.test(error.message);
   const said = error.message.replace(/^\(SSH\) Channel open failure: */, '');
@@ -84,14 +84,14 @@ export function forwardError(error: Error & { reason?: unknown }): Error {
   return faultError(fault, said === '' ? 'it says no more' : said, error);
 }
 
-/** The error of a tunnel that broke while connections went through it. */
+/** Returns the error of a tunnel that broke while connections used it. */
 export function cutError(cause?: Error): Error {
   return faultError(cut, '', cause);
 }
 
 /**
- * The error of a server whose key is not the expected one. It says the key, so that a person can
- * compare and enter it: a first key is not believed by itself.
+ * Returns the error of a server with an unexpected key. It contains the key, so that a person can
+ * compare and enter it: a first key is never trusted automatically.
  */
 export function hostKeyError(fingerprint: string, expected: string | undefined): Error {
   const message =

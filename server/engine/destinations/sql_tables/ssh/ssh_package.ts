@@ -3,7 +3,7 @@ import type * as Ssh from 'ssh2';
 
 const require = createRequire(import.meta.url);
 
-/** The package, loaded when a tunnel is configured first. */
+/** Returns the package, loaded when the first tunnel is configured. */
 export function sshPackage(): typeof Ssh {
   return require('ssh2') as typeof Ssh;
 }

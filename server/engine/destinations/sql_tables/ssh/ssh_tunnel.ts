@@ -16,10 +16,10 @@ const keepalive_milliseconds = 10_000;
 const keepalives_missed_max = 3;
 
 /**
- * Signs in at the SSH server through the outbound guard, and gives the way from there to `host`,
- * which that server looks up. Guarantees: a server whose key is not the expected one is told
- * neither user nor password; when the tunnel breaks, every connection through it ends with that
- * error; an aborted signal ends the opening at once.
+ * Signs in at the SSH server through the outbound guard, and returns the connection from there to
+ * `host`, which that server resolves. Guarantees: a server with an unexpected key gets neither user
+ * nor password; if the tunnel breaks, every connection through it ends with that error; aborting
+ * the signal ends the opening at once.
  */
 export async function openTunnel(
   host: string,
@@ -111,7 +111,7 @@ function forwardTo(client: Client, host: string, port: number): Promise<Duplex> 
         else reject(forwardError(error));
       });
     } catch (error) {
-      // The library throws where the connection is gone.
+      // The library throws if the connection is gone.
       reject(cutError(error as Error));
     }
   });

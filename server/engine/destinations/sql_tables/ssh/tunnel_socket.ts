@@ -4,8 +4,8 @@ import { Duplex } from 'node:stream';
 export type Forward = (host: string, port: number) => Promise<Duplex>;
 
 /**
- * A connection through a tunnel, for clients of databases that want a socket of `node:net` which is
- * not connected yet. A write is done when the tunnel has copied its bytes.
+ * A connection through a tunnel, for database clients that need an unconnected socket of
+ * `node:net`. A write is done when the tunnel has copied its bytes.
  */
 export class TunnelSocket extends Duplex {
   private channel: Duplex | undefined;
@@ -16,7 +16,7 @@ export class TunnelSocket extends Duplex {
     this.forward = forward;
   }
 
-  /** As that of a socket. */
+  /** Works like a socket's. */
   connect(port: number, host: string): this {
     this.forward(host, port).then(
       (channel) => this.join(channel),
@@ -33,7 +33,7 @@ export class TunnelSocket extends Duplex {
     });
     channel.on('error', (error: Error) => this.destroy(error));
     channel.once('end', () => this.push(null));
-    // Later than what the tunnel itself has to say of its end.
+    // Later than the tunnel's own report of its end.
     channel.once('close', () => setImmediate(() => this.destroy()));
     this.emit('connect');
   }
@@ -54,11 +54,11 @@ export class TunnelSocket extends Duplex {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.channel?.destroy();
-    // TLS on top has to tell its own fault first.
+    // TLS on top must report its own fault first.
     setImmediate(done, error);
   }
 
-  /** The tunnel's own connection has these. */
+  /** The tunnel's own connection sets these. */
   setNoDelay(): this {
     return this;
   }

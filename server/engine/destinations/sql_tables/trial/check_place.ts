@@ -15,32 +15,34 @@ import { newColumns, requireTypedColumns } from '../typed_columns.ts';
 import { changedValues, testedLayout } from './sample_row.ts';
 import type { SampleRow } from './sample_row.ts';
 
-/** A connection test in one session, of which nothing stays. */
+/** A connection test in one session, which leaves nothing behind. */
 export type Trial<Session> = {
   /** The row that is written. */
   row: SampleRow;
   connect(): Promise<Session>;
-  /** Begins the test in a session; gives a sentence about it. */
+  /** Begins the test in a session; returns a sentence about it. */
   begin(session: Session): Promise<string>;
-  /** Looks at the table, or creates it where that is undone; gives a sentence about it. */
+  /** Checks the table, or creates it if that will be undone; returns a sentence about it. */
   look(session: Session): Promise<string>;
-  /** Writes the row as deliveries do; gives a sentence about where. */
+  /** Writes the row like a delivery; returns a sentence about its place. */
   write(session: Session): Promise<string>;
-  /** The texts of the rows that came back, or a sentence on why none were read. */
+  /** Returns the texts of the rows read back, or a sentence on why none were read. */
   read(session: Session): Promise<unknown[][] | string>;
   remove(session: Session): Promise<void>;
-  /** Steps of one kind of database, behind the step that they name. */
+  /** Steps of one kind of database, after the step that they name. */
   own?: { behind: string; name: string; run(session: Session): Promise<string> }[];
-  /** Removes what a failed step has left. */
+  /** Removes leftovers of a failed step. */
   tidyUp?(session: Session): Promise<void>;
-  /** The error for values that came back as others, which `changed` lists. */
+  /** Returns the error for values that were read back differently, which `changed` lists. */
   changedError?(changed: string): NonRetryableError;
 };
 
-/** The wording of errors: that of `explained`, or `refused` without one. */
+/** The wording of errors: that of `explained`, or `refused` without an error. */
 type Telling = { explained: (error: unknown) => unknown; refused: string };
 
-/** Does what a delivery of one row does, up to the values that come back, and tells each step. */
+/**
+ * Runs the steps of a delivery of one row, up to reading the values back, and reports each step.
+ */
 export async function checkPlace<Session extends Pick<Dialect, 'target' | 'close'>>(
   trial: Trial<Session>,
   { explained, refused }: Telling,
@@ -101,12 +103,12 @@ function requireSame<Session>(
   );
 }
 
-/** A name for a table of one test, which no other one has. */
+/** Returns a unique name for the table of one test. */
 export function scratchName(): string {
   return `sluice_check_${randomBytes(6).toString('hex')}`;
 }
 
-/** Looks at the table of the export, which is not created; `found` is undefined where it misses. */
+/** Checks the table of the export and does not create it; `found` is undefined if it is missing. */
 export async function lookAtTable(
   { target, findColumns, checkTable, typed }: Dialect,
   row: Pick<Layout, 'columns' | 'merge'>,
@@ -131,7 +133,7 @@ export async function lookAtTable(
   return { found, told: warning ?? `${target.name} can take the columns of the export.` };
 }
 
-/** The rows of a relation that has such columns, as texts. */
+/** Reads the rows of a relation with such columns, as texts. */
 export async function readTexts(
   dialect: Dialect,
   relation: string,
@@ -145,7 +147,7 @@ export async function readTexts(
   return rows.map((row) => columns.map((_, index) => row[`c${index}`]));
 }
 
-/** A delivery as a test makes it, which no other one is. */
+/** Returns a unique delivery for a test. */
 export function testedDelivery(row: Pick<Layout, 'columns' | 'merge'>): Delivery {
   const id = randomUUID();
   const [data_interval_start, data_interval_end] = ['2026-01-02T03:00:00Z', '2026-01-02T04:00:00Z'];

@@ -7,8 +7,8 @@ import type { Layout } from '../layout.ts';
 type Column = Layout['columns'][number];
 
 /**
- * A row such as an export brings, for connection tests: a value of its type in every column, in the
- * text that ClickHouse writes. Nothing in it needs an escape.
+ * A row like an export's, for connection tests: a value of its type in every column, in
+ * ClickHouse's text form. It needs no escapes.
  */
 export type SampleRow = { columns: Column[]; values: string[]; merge?: MergeKeys | null };
 
@@ -18,25 +18,25 @@ const texts: Readonly<Record<string, string>> = {
   site_url: 'https://example.com/',
 };
 
-/** A sample row whose keys no other row has, of an export that says or not how rows are merged. */
+/** Returns a sample row with unique keys, for an export with or without a rule for merging rows. */
 export function sampleRow(columns: Column[], merge?: MergeKeys | null): SampleRow {
   return { columns, values: columns.map(valueOf), ...(merge === undefined ? {} : { merge }) };
 }
 
-/** The sample as one line of tab-separated text. */
+/** Returns the sample as one line of tab-separated text. */
 export function sampleLine({ values }: SampleRow): string {
   return `${values.join('\t')}\n`;
 }
 
-/** Models with a version of their own. */
+/** Models with their own version. */
 const made_by: Readonly<Record<string, Layout['model']>> = {
   session_version: 'sessions',
   group_version: 'groups',
 };
 
 /**
- * The layout of a connection test, which is not told the model: its version names the model, as far
- * as the key goes (persons and their distinct ids have the same).
+ * Returns the layout of a connection test, which does not know the model: its version identifies
+ * the model, as far as the key needs it (persons and their distinct ids have the same).
  */
 export function testedLayout({ columns, merge }: Pick<Layout, 'columns' | 'merge'>): Layout {
   const [version] = versionColumns({ columns });
@@ -48,9 +48,9 @@ export function testedLayout({ columns, merge }: Pick<Layout, 'columns' | 'merge
 }
 
 /**
- * The columns of which another value came back than was written, each with both values, in words
- * for an error; undefined when there is none. `found` has the texts of
- * the columns in their order; what instants and numbers look like is the store's.
+ * Lists the columns whose value was read back differently, each with both values, in words for an
+ * error; undefined if there is none. `found` has the texts of the columns in order; the store
+ * decides the notation of instants and numbers.
  */
 export function changedValues(
   { columns, values }: SampleRow,
@@ -72,13 +72,13 @@ function valueOf(column: Column): string {
     case 'uuid':
       return randomUUID();
     case 'text':
-      // The name of a column that a query has made says nothing about its value.
+      // The name of a computed column tells nothing about its value.
       return (
         (column.is_calculated === true ? undefined : texts[column.name]) ??
         `sluice-check-${randomUUID()}`
       );
     case 'json':
-      // With a character that takes four bytes: some character sets have none of these.
+      // With a character of four bytes, which some character sets lack.
       return '{"of":"a connection test 🙂"}';
     case 'timestamp':
       return '2026-01-02T03:04:05.678901Z';
@@ -122,7 +122,9 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
 }
 
-/** JSON, or what is none as it is. A store may give a value back that it has parsed. */
+/**
+ * Returns the parsed JSON, or other text unchanged. A store may return a value that it has parsed.
+ */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -132,8 +134,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Date, time and fraction of an instant in UTC, in whatever way a store writes it; at the end of
- * the fraction zeros do not count.
+ * Returns date, time and fraction of an instant in UTC, in any notation of a store, without
+ * trailing zeros of the fraction.
  */
 function instantOf(text: string): string {
   return text

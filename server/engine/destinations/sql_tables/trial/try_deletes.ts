@@ -8,7 +8,7 @@ type Grant<Session> = (session: Session, table: string) => Promise<string> | str
 
 /**
  * Returns the step of a connection test that tries to delete rows, for an export that replaces its
- * table; no row is deleted. `table` is the quoted table that the test writes to, and `grant` the
+ * table; it deletes no row. `table` is the quoted table that the test writes to, and `grant` the
  * statement that gives the user the right.
  */
 export function tryDeletes<Session extends Dialect>(
@@ -29,7 +29,9 @@ export function tryDeletes<Session extends Dialect>(
   return [{ behind: 'Write a row', name: 'Delete rows', run }];
 }
 
-/** The step for the target itself, in a database whose users have rights by their own names. */
+/**
+ * Returns the step for the target itself, in a database whose users have rights by their own names.
+ */
 export function tryUserDeletes<Session extends Dialect>(deps: DestinationDeps, user: string) {
   return tryDeletes<Session>(deps, {
     table: ({ target }) => target.quoted,
@@ -37,7 +39,10 @@ export function tryUserDeletes<Session extends Dialect>(deps: DestinationDeps, u
   });
 }
 
-/** Does what a delivery that replaces needs a right for; a refusal says how to grant it. */
+/**
+ * Runs an operation for which a delivery that replaces needs a right; a refusal says how to grant
+ * it.
+ */
 export async function grantedOr(
   { explained }: Pick<Dialect, 'explained'>,
   grant: () => Promise<string> | string,

@@ -72,7 +72,7 @@ function whyNot(one: DeltaTable, { column }: LeftOut): string | undefined {
   const unfit = whyUnfit(schema);
   if (unfit !== undefined) return `${unfit} So the rows stay. Remove them with an engine.`;
   if (!schema.fields.some(({ name }) => name === column))
-    return `The table has no column "${column}" any more.`;
+    return `The table no longer has a column "${column}".`;
   return undefined;
 }
 

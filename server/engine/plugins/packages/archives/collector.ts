@@ -125,8 +125,8 @@ function checkSize(unpacked: number, packed: number | undefined, limits: Package
   ) {
     throw new PluginError(
       'too_large',
-      `The package unpacks to more than ${limits.ratio_max} times its packed size, which no ` +
-        'code does; leave out the files that are all the same byte.',
+      `The package unpacks to more than ${limits.ratio_max} times its packed size, which ` +
+        'code never does; leave out files of repeated bytes.',
     );
   }
 }

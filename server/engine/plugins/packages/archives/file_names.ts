@@ -19,9 +19,9 @@ export function isLeftOut(name: string): boolean {
 export function nameFault(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (!name.isWellFormed()) return 'is not valid text';
-  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) return 'has characters that cannot be seen';
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) return 'has invisible characters';
   if (Buffer.byteLength(name) > name_bytes_max) return `is longer than ${name_bytes_max} bytes`;
-  if (name.includes('\\')) return 'has a backslash; folders are parted by /';
+  if (name.includes('\\')) return 'has a backslash; separate folders by /';
   if (name.startsWith('/') || /^[A-Za-z]:/.test(name)) return 'is an absolute path';
   const parts = name.split('/');
   if (parts.includes('..')) return 'leads out of the package';

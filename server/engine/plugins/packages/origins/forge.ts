@@ -76,7 +76,8 @@ export function openForgeOrigin(
         );
       if (!ref_form.test(tag))
         throw invalidPackage(
-          'This tag is no name of a git tag, branch or commit. Take one that the repository has.',
+          'This is not the name of a git tag, branch or commit. Choose one that the ' +
+            'repository has.',
         );
       const files = await readArchive(await api.downloadArchive(tag, signal));
       return assemblePackage(takeFolder(files, place.folder, api.title), tag);
@@ -165,8 +166,8 @@ export function checkPlace(repository: string[], wanted: Wanted): void {
     );
   if (!isSafe(wanted))
     throw invalidPackage(
-      'What follows the repository in the address is no branch, tag, commit or folder. Copy ' +
-        'the address from the page of the one you mean.',
+      'The part after the repository in the address is not a branch, tag, commit or ' +
+        'folder. Copy the address from the page of the one you mean.',
     );
 }
 

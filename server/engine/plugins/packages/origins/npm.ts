@@ -33,8 +33,8 @@ export function readNpmAddress(address: string): NpmAddress {
     );
   if (wanted === '' || (semver.validRange(wanted) === null && !/^[A-Za-z][\w.-]*$/.test(wanted)))
     throw invalidPackage(
-      'What follows the @ is neither a version, nor a range of versions, nor a distribution ' +
-        'tag. Write for example name@1.2.3, name@^1.2 or name@latest.',
+      'The part after the @ is neither a version, nor a range of versions, nor a ' +
+        'distribution tag. Write for example name@1.2.3, name@^1.2 or name@latest.',
     );
   return { name, wanted };
 }

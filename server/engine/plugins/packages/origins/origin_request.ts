@@ -84,8 +84,8 @@ export async function requestJson(
 export function unreadable(origin: string, cause?: unknown): PluginError {
   return new PluginError(
     'unreachable',
-    `${origin} did not answer as it should. Try again later; if it stays so, the operator ` +
-      'should check the address that is set for it.',
+    `${origin} sent an unexpected answer. Try again later. If it happens again, the ` +
+      'operator should check its configured address.',
     { cause },
   );
 }

@@ -93,7 +93,7 @@ export async function sendWebhook(
 
 function failureOf(error: Error, needsHost: LoadedConfig['needsHost']): PluginCallError {
   if (error instanceof HostNotFound && !needsHost(error.hostname))
-    return fault(`${error.message} Only what the plugin was given names it.`, false);
+    return fault(`${error.message} Only data given to the plugin names it.`, false);
   if (error instanceof ProxyFault) return fault(error.message, error.code === 'proxy_failed');
   // undici throws a TypeError with a cause for the network, and without one for an invalid request.
   const isRefused =

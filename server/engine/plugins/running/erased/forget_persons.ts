@@ -30,7 +30,7 @@ export async function forgetPersons(delivery: Delivery): Promise<'worked' | 'idl
       const seconds = retrySeconds(running.retry_seconds, at.attempts + 1);
       const detail = log.mask(outcome.reason);
       await saveTool(running.db, { ...at, attempts: at.attempts + 1, detail }, seconds);
-      log.write('WARNING', `An erasure could not be told, and is tried again: ${detail}`);
+      log.write('WARNING', `The tool could not be told of an erasure. Sluice retries:  ${detail}`);
       return 'worked';
     }
     count(at, outcome, log.mask);
@@ -38,7 +38,7 @@ export async function forgetPersons(delivery: Delivery): Promise<'worked' | 'idl
   }
   if (at.done < at.ids.length && tool !== undefined) return 'worked';
   await endTool(running.db, at);
-  log.write('INFO', `An erasure was told: ${at.told} of ${at.ids.length} ids.`);
+  log.write('INFO', `The tool was told of an erasure: ${at.told} of ${at.ids.length} ids.`);
   return 'worked';
 }
 
@@ -75,7 +75,7 @@ async function outcomeOf(
   if (!plain_id.test(distinct_id))
     return failed(
       'refused',
-      'An id has characters that mean something else in an address. Delete this person there.',
+      'An id has characters with a special meaning in an address. Delete this person there.',
     );
   try {
     return await tool.forget(distinct_id, signal);

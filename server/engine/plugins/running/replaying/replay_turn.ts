@@ -113,7 +113,7 @@ function failedProgress(
   const failures = progress.handed > 0 ? 1 : replay.failures + 1;
   const detail = log.mask(describeFailure(error));
   if (!(error instanceof PluginError || error instanceof HoldError))
-    running.log.warn({ err: error, replay_id: replay.id }, 'a replay failed and is tried again');
+    running.log.warn({ err: error, replay_id: replay.id }, 'a replay failed; Sluice retries it');
   if (failures === 1) log.write('WARNING', `Sending again waits: ${detail}`);
   const asked = error instanceof ToolRetryError ? error.retry_seconds : undefined;
   const wait_seconds = asked ?? retrySeconds(running.retry_seconds, failures);
@@ -178,7 +178,7 @@ async function sendPart(
   isErased: () => Promise<boolean>,
 ): ReturnType<typeof runTurn> {
   if (tool.room.room < room_left_min) {
-    const error = new ToolRetryError('Many events already wait for another try.', undefined);
+    const error = new ToolRetryError('Many events already wait for a retry.', undefined);
     return { error, failure: undefined, works: false, count: 0, rest_seconds: undefined };
   }
   // An erased event is not sent, and a deleted mapping wants no event.

@@ -47,10 +47,7 @@ test('an event whose request gets no answer comes again, and no event is skipped
     (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
   );
   const lines = (await logLines(home, url)).join('\n');
-  assert.match(
-    lines,
-    /WARNING What failed is tried again .*: The request failed: \w+\. \(index\.ts:\d+:\d+\)/,
-  );
+  assert.match(lines, /WARNING Sluice retries .*: The request failed: \w+\. \(index\.ts:\d+:\d+\)/);
   assert.doesNotMatch(lines, /Set aside/);
 });
 
@@ -77,5 +74,5 @@ for (const [method, sent] of [
       return text.includes('There is no host stranger.nowhere.invalid.') ? text : undefined;
     });
     assert.match(lines, /Set aside the event/);
-    assert.doesNotMatch(lines, /tried again/);
+    assert.doesNotMatch(lines, /Sluice retries/);
   });

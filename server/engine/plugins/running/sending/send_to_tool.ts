@@ -17,7 +17,8 @@ import { openPersons } from './persons.ts';
 
 const save_ms = 250;
 /**
- * How long results are kept during an outage of the control store, so that nothing is sent again.
+ * Time for which results are kept during an outage of the control store, so that nothing is sent
+ * again.
  */
 const save_over_ms_max = 30_000;
 /** After this time, settings and code are checked again. */

@@ -52,8 +52,8 @@ export async function setAside(
   if (room.left <= 0) room.left = set_aside_max - (await countSetAside(db, config_id));
   if (room.left <= 0)
     throw new HoldError(
-      `${set_aside_max.toLocaleString('en')} events are set aside, and no further one fits. Send ` +
-        'them again or discard them. Until then events wait, and none is lost.',
+      `${set_aside_max.toLocaleString('en')} events are set aside, which is the limit. ` +
+        'Send them again or discard them. Until then events wait, and none is lost.',
     );
   room.left -= 1;
   // A config that was deleted meanwhile has no such events.

@@ -91,7 +91,7 @@ function noticesOf(row: Untold): Omit<Notice, 'run'>[] {
   if (was_disconnected && row.is_connected)
     notices.push({
       event: 'recovered',
-      detail: 'It is connected again. Events that waited are delivered now.',
+      detail: 'It is connected again. Sluice now delivers the events that waited.',
       facts: { ...facts, recovered_from: 'disconnected' },
     });
   if (!was_failing && isFailing(row))
@@ -105,21 +105,21 @@ function noticesOf(row: Untold): Omit<Notice, 'run'>[] {
   if (was_failing && !isFailing(row))
     notices.push({
       event: 'recovered',
-      detail: 'It takes events again. Those that waited are delivered now.',
+      detail: 'It accepts events again. Sluice now delivers those that waited.',
       facts: { ...facts, recovered_from: 'failing' },
     });
   if (!was_aside && set_aside > 0)
     notices.push({
       event: 'rejecting',
       detail:
-        `${counted(set_aside, 'event')} set aside, because the tool did not take them. Look at ` +
+        `${counted(set_aside, 'event')} set aside, because the tool refused them. Look at ` +
         'the reasons, then send them again or discard them.',
       facts,
     });
   if (was_aside && set_aside === 0)
     notices.push({
       event: 'recovered',
-      detail: 'No event is set aside any more.',
+      detail: 'No events are set aside now.',
       facts: { ...facts, recovered_from: 'rejecting' },
     });
   return notices;

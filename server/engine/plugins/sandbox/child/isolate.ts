@@ -260,7 +260,7 @@ function receiver({ isCalled, settle, allowance, present, ring, report }: Receiv
       typeof name !== 'string' ||
       typeof text !== 'string'
     )
-      return 'This cannot be sent.';
+      return 'This value cannot be sent.';
     if (text.length > text_length_max)
       return `More than ${text_length_max} characters were given or returned: do it in parts.`;
     if (kind === 'returned' || kind === 'thrown') {

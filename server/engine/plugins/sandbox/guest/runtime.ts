@@ -110,7 +110,7 @@ function describe(error: unknown): Record<string, unknown> {
   } catch {
     return {
       name: 'Error',
-      message: 'Something was thrown that cannot be described.',
+      message: 'The plugin threw something that cannot be described.',
       stack: '',
       is_retry: false,
     };

@@ -3,7 +3,7 @@ import type { CatalogConfig } from '../catalog_config.ts';
 import { requireSuccess } from '../request.ts';
 import type { Answer, Sendable } from '../request.ts';
 
-/** How requests are authenticated: by a fixed token, by one for client credentials, or not. */
+/** The authentication of requests: by a fixed token, by one for client credentials, or not. */
 export type SignIn = {
   /** True if another token can be requested. */
   renews: boolean;
