@@ -22,7 +22,7 @@ test('a run that may have left something behind says why it is still there', asy
   const run = (await claimRun(db, planned!.id, randomUUID()))!;
   await executeRun(engine, run, new AbortController().signal);
   const lines = await db.rows<{ message: string }>(
-    sql`SELECT message FROM batch_export_logs WHERE run_id = ${run.id} AND message LIKE '%remains%'`,
+    sql`SELECT message FROM batch_export_logs WHERE run_id = ${run.id} AND message LIKE '%remain%'`,
   );
   assert.deepEqual(
     lines.map(({ message }) => message),
