@@ -55,7 +55,7 @@ export const mcp_schema = {
     202: { description: 'A notification was taken; no body.', type: 'null' },
     400: {
       description:
-        'Invalid JSON, more than one message, or a message that the protocol does not ' + 'have.',
+        'Invalid JSON, more than one message, or a message that the protocol does not have.',
       content: { ...json, ...problem },
     },
     401: refused('No key, or an unknown, expired or revoked one; a session does not count.'),

@@ -89,9 +89,8 @@ async function readPart(part: Part): Promise<string> {
   try {
     return await part.read();
   } catch (error) {
-    return (
-      'This part is not available: ' + `${error instanceof Error ? error.message : String(error)}\n`
-    );
+    const said = error instanceof Error ? error.message : String(error);
+    return `This part is not available: ${said}\n`;
   }
 }
 
