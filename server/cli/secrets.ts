@@ -91,7 +91,7 @@ export async function rewrapAll(db: Database, secrets: Secrets): Promise<Rewrapp
 function endKept(folder: string): string {
   if (findFolderHolder(folder) !== process.pid)
     return (
-      'Running servers use the new secret key already. The former one stays in ' +
+      'Running servers already use the new secret key. The former one stays in ' +
       'secret_key.previous; once all of them were stopped and started again, that file can be ' +
       'deleted.'
     );

@@ -85,7 +85,7 @@ function whenRefused(warehouse: Warehouse): Planned {
     name: 'the password is wrong',
     user: 'refused',
     warehouse,
-    cause: /^The server refused user or password/,
+    cause: /^The server refused the user or the password/,
     break: () => setPassword('another-password'),
     repair: () => setPassword(password),
   };

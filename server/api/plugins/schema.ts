@@ -194,7 +194,9 @@ export const PluginDifferences = Type.Object(
       Type.Object({
         file: Type.String(),
         diff: nullable(
-          Type.String({ description: 'In the unified form; null: it is too long, or too other.' }),
+          Type.String({
+            description: 'A unified diff; null if it is too long, or the files differ too much.',
+          }),
         ),
       }),
       { description: 'The differences in each file that is added, removed or changed.' },

@@ -65,7 +65,7 @@ export function openMail(options: MailOptions): Mail {
   const from = readMailbox(options.from);
   if (from === undefined)
     throw new MailSettingError(
-      'The sender of mails must be one address, as sluice@example.com or Sluice ' +
+      'The sender of mails must be one address, such as sluice@example.com or Sluice ' +
         '<sluice@example.com>.',
     );
   return options.url === undefined

@@ -54,8 +54,8 @@ function splitField(text: string): string[] {
     );
   if (/PRIVATE KEY/i.test(text))
     throw new CertificateRefused(
-      'This is a private key. Paste the certificate only, and replace the key at the identity ' +
-        'provider: it should not have left it.',
+      'This is a private key. Paste only the certificate, and replace the key at the identity ' +
+        'provider: a private key must never leave it.',
     );
   const blocks = [...text.matchAll(pem_block)];
   if (blocks.length === 0) return [text];

@@ -74,7 +74,7 @@ function decodeBase64(encoded: string): Buffer {
   const bytes = Buffer.from(plain, 'base64');
   // Encoding again detects everything that Node's lenient decoder ignores.
   if (bytes.length === 0 || bytes.toString('base64') !== plain)
-    refuse('not_base64', 'The field SAMLResponse is not base64 as RFC 4648 has it.');
+    refuse('not_base64', 'The field SAMLResponse is not base64 as RFC 4648 defines it.');
   if (bytes.length > bytes_max)
     refuse('too_large', `The response has more than ${bytes_max} bytes.`);
   return bytes;
@@ -101,8 +101,8 @@ function checkMarkup(text: string): void {
   if (text.includes('<?'))
     refuse(
       'markup',
-      'The response has a processing instruction, or an XML declaration of something else ' +
-        'than XML 1.0 in UTF-8.',
+      'The response has a processing instruction, or an XML declaration of anything but XML 1.0 ' +
+        'in UTF-8.',
     );
 }
 

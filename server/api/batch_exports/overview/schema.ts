@@ -21,7 +21,7 @@ export const OverviewQuery = Type.Object({
   ...PageQuery.properties,
   health: Type.Optional(
     Type.Array(Type.Enum([...health_codes]), {
-      description: 'Only exports that are so; repeated or separated by commas.',
+      description: 'Only exports with this health; repeated or separated by commas.',
     }),
   ),
   search: Type.Optional(
@@ -57,7 +57,7 @@ const FailedInterval = Type.Object(
     data_interval_end: instant('End of that interval.'),
     finished_at: nullable(instant('When that run failed.')),
     latest_error: nullable(Type.String({ description: 'Why it failed.' })),
-    retry_run_id: nullable(uuid('The run that retries it now; null: none.')),
+    retry_run_id: nullable(uuid('The run that retries it now; null without one.')),
   },
   {
     description:

@@ -79,7 +79,7 @@ function keylessDifferences(
     ...expected.map((row) => ({
       kind: 'missing' as const,
       name,
-      detail: `A row that was delivered is not there: ${text(row)}.`,
+      detail: `A delivered row is missing: ${text(row)}.`,
     })),
     ...found.map((row) => ({
       kind: 'added' as const,

@@ -70,7 +70,7 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
       name: 'Find the host',
       run: async () => {
         await deps.outbound.resolveHost(new URL(config.url).hostname);
-        return 'The host has an address that may be reached.';
+        return 'The server may connect to the address of the host.';
       },
     },
     {

@@ -6,8 +6,8 @@ import { server_faults } from '../sql_tables/server_faults.ts';
 const { broken, cancelled, constraint, trigger, unreachable, unverified, value } = server_faults;
 const credentials = lasting(
   'authentication_failed',
-  'The server refused user or password (%). Check user and password, and from where ' +
-    'the user may come.',
+  'The server refused the user or the password (%). Check user and password, and from where the ' +
+    'user may come.',
 );
 const denied = lasting(
   'permission_denied',

@@ -118,7 +118,7 @@ async function takeLock(session: Session): Promise<boolean> {
   if (lock?.is_ours !== 1)
     throw new RetryableError(
       'locked',
-      'Another worker holds this delivery for more than a minute.',
+      'Another worker has held this delivery for more than a minute.',
     );
   return (await findReceipt(dialect, delivery.delivery_id)) !== undefined;
 }

@@ -117,7 +117,8 @@ export async function uploadWhole(
     if (!(await store.completeUpload(key, upload_id, parts, facts)))
       throw new RetryableError(
         'slice_lost',
-        `The store has lost the upload of ${key}; look whether a rule of the bucket ends uploads.`,
+        `The store has lost the upload of ${key}; check whether a lifecycle rule of the bucket ` +
+          'aborts uploads.',
       );
   };
   await orEndUpload(store, { key, upload_id }, send, log);

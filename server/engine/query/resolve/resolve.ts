@@ -155,7 +155,7 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
     if (whole >= 0n && whole <= uint64_max)
       return created(writer.parameter('UInt64', whole.toString()), 'unsigned', whole);
     throw new Fault(
-      'This whole number has more than 64 bits: write it as text, or with a decimal point.',
+      'This integer has more than 64 bits: write it as text, or with a decimal point.',
       node,
     );
   }

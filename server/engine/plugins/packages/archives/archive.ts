@@ -30,7 +30,7 @@ export async function readArchive(
   else
     throw invalidPackage(
       archive[0] === 0x3c
-        ? 'This is a page for browsers, no archive. Give the address of the download itself.'
+        ? 'This is a web page, not an archive. Give the address of the download itself.'
         : 'This is neither a zip archive nor a tar archive, plain or packed with gzip (tar.gz). ' +
             'Give the address of one of these.',
     );
