@@ -25,8 +25,8 @@ export type Mail = {
   is_configured: boolean;
   /**
    * Returns true if the relay has accepted the mail (its 250). Returns false if there is no relay,
-   * an address is invalid, or the relay refused, broke off or took longer than 15 seconds,
-   * including the wait for a free connection; the log has the cause. Never throws. After a timeout,
+   * an address is invalid, or the relay refused, broke off or took longer than 15 seconds. The time
+   * includes the wait for a free connection. The log has the cause. Never throws. After a timeout,
    * the mail may still arrive. `id` becomes the Message-ID: a repeated mail must use the same one.
    */
   send(message: MailMessage, id?: string): Promise<boolean>;

@@ -27,7 +27,7 @@ class CertificateRefused extends Error {}
 /**
  * Reads the certificates in a field: one or several PEM blocks, or one certificate as bare base64,
  * with or without line breaks. Guarantee of the result: 1 to 10 different X.509 certificates with
- * RSA keys of 2048 to 8192 bits, in the order of the field, each PEM created from the parsed
+ * RSA keys of 2048 to 8192 bits, in the order of the field. Each PEM is created from the parsed
  * certificate. Otherwise returns a sentence with the needed change, without any part of the field.
  */
 export function readCertificates(

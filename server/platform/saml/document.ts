@@ -28,10 +28,11 @@ const tag = /<\/?[^\s"'<>/](?:"[^"<]*"|'[^'<]*'|[^"'<>])*>/g;
 const reference = /&(?:(?:amp|lt|gt|quot|apos);|#(\d{1,7});|#x([0-9a-fA-F]{1,6});)?/g;
 
 /**
- * Returns the document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64
- * of well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or processing instruction, so it
- * is a tree of elements and text; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000
- * namespaces; namespace-well-formed, so the parser had nothing to repair. Throws `ResponseRefused`.
+ * Returns the document inside a `SAMLResponse` field. Guarantee: the text is at most 256 KiB of
+ * strict base64 of well-formed UTF-8. It has no DOCTYPE, entity, CDATA section, comment or
+ * processing instruction, so it is a tree of elements and text. It has at most 2,000 elements, 32
+ * deep, 5,000 attributes and 1,000 namespaces. Its namespaces are well-formed, so the parser had
+ * nothing to repair. Throws `ResponseRefused`.
  */
 export function readDocument(encoded: string): XmlDocument {
   const text = decodeText(decodeBase64(encoded))

@@ -149,7 +149,7 @@ export function tooOld(version: string, oldest: string): Error {
 
 /**
  * Returns the error for an answer of another program, such as a page of a proxy, or an unreadable
- * one; the client has its whole text as the message, which is not for users.
+ * one. The client has its whole text as the message, which is not for users.
  */
 export function answerError(answer: Error): Error {
   if (answer.message.startsWith('Timeout error'))

@@ -20,8 +20,8 @@ const shown_characters = 80;
 const paired_max = 32;
 
 /**
- * Lists the differences between the rows of one key: one for each column of each row with other
- * values, and one for rows that occur too often or not often enough.
+ * Lists the differences between the rows of one key. There is one for each column of each row with
+ * other values, and one for rows that occur too often or not often enough.
  */
 export function differencesOfKey(
   place: Place,

@@ -132,8 +132,8 @@ async function isThere(
 }
 
 /**
- * Judges the error of a COMMIT: after an error of the server, the session continues and holds the
- * named lock, so the receipt can be read back; a server that cut the session off has not answered.
+ * Judges the error of a COMMIT. After an error of the server, the session continues and holds the
+ * named lock, so the receipt can be read back. A server that cut the session off has not answered.
  */
 function answerOfCommit(error: unknown): CommitAnswer {
   const { code, sqlState } = error as { code?: unknown; sqlState?: unknown };

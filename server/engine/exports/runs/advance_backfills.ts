@@ -37,8 +37,8 @@ const failed_runs_max = 3;
 
 /**
  * Plans further runs of open backfills, closes finished ones, and returns the number of planned
- * runs. Guarantees: each data interval of a backfill is planned once, in order; few are open at a
- * time, so a long backfill needs no more memory; intervals without rows are completed during
+ * runs. Guarantees: each data interval of a backfill is planned once, in order. Few are open at a
+ * time, so a long backfill needs no more memory. Intervals without rows are completed during
  * planning, thousands in a second.
  */
 export async function advanceBackfills(engine: Engine): Promise<number> {
