@@ -120,11 +120,12 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
 const shared = new Map<boolean, { users: number; opening?: Promise<Opened> }>();
 
 /**
- * The server that test files of this process share, one after the other, each with organizations of
- * its own: for a file that needs no other clock, mail or setting, and looks at nothing that belongs
- * to all organizations. Called while the file is loaded, so that it is known who is still to come;
- * `opened` puts onto the server what the tests of the file need, since a hook of the file itself
- * may run before there is one. After each file is looked for what `close` of a harness looks for.
+ * The server that test files of this process share, one after the other, each with its own
+ * organizations. It is for files that need no other clock, mail or setting, and read nothing that
+ * belongs to all organizations. Called while the file is loaded, so that the files to come are
+ * known. `opened` puts onto the server what the tests of the file need, since a hook of the file
+ * itself may run before a server exists. After each file is looked for what `close` of a harness
+ * looks for.
  */
 export function shareHarness({
   clickhouse = true,

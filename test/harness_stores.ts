@@ -28,8 +28,8 @@ export type TestStores = StoreUrls & { close(): Promise<void> };
  * `SLUICE_TEST_CLICKHOUSE_URL` (set by scripts/check/check.ts so that a whole run shares two
  * servers, where the databases are copies of the migrated ones of `SLUICE_TEST_DATABASE_TEMPLATE`
  * and `SLUICE_TEST_CLICKHOUSE_TEMPLATE`), else embedded ones in a temporary folder. `own` is for
- * files whose queries run into limits of memory: the embedded engine goes on counting some of what
- * such a query had asked for, until other files have no memory left.
+ * files whose queries reach memory limits. The embedded engine continues to count some memory of
+ * such a query, until other files have none left.
  */
 export async function openTestStores(options: {
   clickhouse: boolean | 'own';

@@ -2,9 +2,10 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import { capture_size_bytes_max } from '../../server/api/capture/read/unpack.ts';
 
 /**
- * A body that nobody's SDK sends, and what it is answered. `records` says that it is a message to
- * OpenTelemetry alone, without events or with a record that is refused by itself, `told` that each
- * of its events is refused by itself: both are 200 where a protocol tells what became of each.
+ * A body that nobody's SDK sends, and what it is answered. `records` says that it is a message for
+ * OpenTelemetry only, without events or with a record that is refused on its own. `told` says that
+ * each of its events is refused on its own. Both get a 200 if the protocol reports the outcome of
+ * each event.
  */
 export type HostileBody = {
   says: string;

@@ -67,11 +67,11 @@ const targets: Victim[] = [
 ];
 
 /**
- * Kills a deployment's processes with -9 at random while events come in, exports run, and people
- * start backfills, cancel, retry and pause; lets everything settle; and compares every row of each
- * destination with the source, first what the schedules had to deliver by themselves, then, after a
- * backfill of what is missing, all; and looks for what was left behind. Rejects when something does
- * not come to its end.
+ * Kills a deployment's processes with -9 at random while events arrive, exports run, and people
+ * start backfills, cancel, retry and pause. Then it waits until everything has ended and compares
+ * every row of each destination with the source. It first compares what the schedules had to
+ * deliver on their own, then, after a backfill of the missing rows, everything. Finally it looks
+ * for leftovers. Rejects when something does not come to its end.
  */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   const deployment = await openDeployment(campaign.folder);

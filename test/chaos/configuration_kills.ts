@@ -17,9 +17,9 @@ const objects = 40;
 const victims = ['api', 'PostgreSQL'] as const;
 
 /**
- * Applies plans of forty objects, kills the API or PostgreSQL with -9 at a random instant of each
- * apply, and looks at what is there when all is up again: all of the plan, with an entry of the log
- * for each object, or nothing; and the next plan says which.
+ * Applies plans of forty objects, and kills the API or PostgreSQL with -9 at a random instant of
+ * each apply. Once all is up again, the stores have all of the plan, with an entry of the log for
+ * each object, or nothing. The next plan says which.
  */
 export async function runConfigurationKills(wanted: {
   folder: string;

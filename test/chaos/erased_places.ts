@@ -81,7 +81,7 @@ function objectsAt({ s3_config }: Deployment, root: string): ErasedPlace {
     name: 'objects',
     model: 'events',
     destination: { type: 'S3', config: { ...s3_config, prefix: 'erased' } },
-    // Before the bytes of an object stands what the store knows of it.
+    // The store's facts about an object precede its bytes.
     read: (needle) => readLines(root, needle, (path) => path.includes('.jsonl'), 1),
   };
 }

@@ -1,7 +1,7 @@
-// A store that speaks S3 as a process of its own that may be killed at any moment: as S3 does, it
-// shows an object whole or not at all, and keeps what it has acknowledged. Arguments: folder, port.
-// It knows one bucket, whatever its name, and no signatures. Says `ready` on standard output, and
-// ends with its parent.
+// A store that speaks S3, as a process of its own that may be killed at any moment. Like S3, it
+// shows an object as a whole or not at all, and keeps what it has acknowledged. Arguments: folder,
+// port. It knows one bucket, whatever its name, and no signatures. Says `ready` on standard output,
+// and ends with its parent.
 import { createHash, randomUUID } from 'node:crypto';
 import {
   existsSync,

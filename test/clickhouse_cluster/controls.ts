@@ -95,9 +95,9 @@ export type Control = { name: ControlName; protection: string; seed: number; fou
 const cuts_default = 6;
 
 /**
- * Takes one protection after the other away from the cluster for a while, and says for each what
- * was lost, doubled or changed meanwhile, or why the server does not start; nothing where `found`
- * is empty.
+ * Removes one protection after the other from the cluster for a while. It says for each what was
+ * lost, doubled or changed meanwhile, or why the server does not start. An empty `found` means
+ * nothing.
  */
 export async function runControls(
   campaign: Campaign,

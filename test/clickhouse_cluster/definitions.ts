@@ -133,7 +133,7 @@ async function changeSource(
     await apply(cluster, replica, log, entry);
     entry.state = 'agreed';
   } catch (error) {
-    // One that was cut off goes on by itself; what is refused is refused for all.
+    // A statement that was cut off continues on its own; a refused one is refused for all replicas.
     entry.state = error instanceof NoAnswer ? 'agreed' : 'void';
     throw error;
   } finally {

@@ -53,9 +53,9 @@ export type Affliction = {
 };
 
 /**
- * Does so many kills and, at the same time, so many cuts, each one after the other in an order by
- * the seed, and each once the work has gone on after the one before. Returns when everything is
- * given back; `done` counts them as they come.
+ * Does so many kills and, at the same time, so many cuts, in an order by the seed. Each one comes
+ * after the work has continued after the previous one. Returns when everything is given back;
+ * `done` counts them as they come.
  */
 export async function afflict(
   deployment: ClusterDeployment,

@@ -133,7 +133,7 @@ async function storeRows(replica: Replica, log: TableLog, entry: Entry): Promise
     await replica.ask(entry);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    // The engine was killed: what it has now is what it has stored.
+    // The engine was killed, so it now only has what it has stored.
     const now = await countPatiently(replica, log.name);
     replica.rows.set(log.name, now);
     if (now === before) throw error;

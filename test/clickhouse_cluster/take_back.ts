@@ -7,8 +7,8 @@ import type { Cluster } from './replication.ts';
 const unfinished = 'SELECT table, mutation_id, command FROM system.mutations WHERE NOT is_done';
 
 /**
- * Takes mutations back that are not done, those of the replica for which the condition holds, on
- * all replicas: a mutation lies in the table's log, so none begins with it any more.
+ * Kills unfinished mutations of the replica for which the condition holds, on all replicas. A
+ * mutation is in the table's log, so no replica starts with it any more.
  */
 export async function takeBack(
   cluster: Cluster,

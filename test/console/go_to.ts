@@ -18,7 +18,7 @@ export async function goTo(page: Page, path: string): Promise<void> {
     await page.goto(path);
     return;
   }
-  // Compared there: what is shown is long, and looked at often.
+  // Compared there, because the page is long and is read often.
   const shown = "document.querySelector('main')?.innerHTML ?? ''";
   await page.evaluate(`window.shown_before = ${shown};
     history.pushState(null, '', ${JSON.stringify(path)});

@@ -11,8 +11,8 @@ import { openSignedIn, openVisitor } from './visitor.ts';
 import type { LeftBrowsers, Visitor } from './visitor.ts';
 
 /**
- * Browsers that test files of this process have left, and where: the next file, which finds its
- * server there, needs no process of their own and reads no script anew.
+ * Browsers that test files of this process have left, and their addresses. The next file, which has
+ * its server at the same address, needs no new process and reads no script again.
  */
 const left: LeftBrowsers = [];
 let left_at: string | undefined;

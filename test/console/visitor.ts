@@ -23,12 +23,15 @@ const looks = [
 /** The window widths that `npm test` looks at: the first two. */
 type Look = 'narrow' | 'wide';
 
-/** The window of a visitor; `checkEverywhere` ends with it, so that nothing is laid out anew. */
+/**
+ * The window of a visitor; `checkEverywhere` ends with it, so that the layout is not computed
+ * again.
+ */
 const usual_window = { width: 1280, height: 800 };
 
 /**
- * Points of a picture for each one of CSS, where nobody looks at it: the layout is the same with
- * few of them, and drawing is a tenth of what a page costs.
+ * Device pixels for each CSS pixel, where nobody looks at the picture. The layout is the same with
+ * few of them, and drawing is a tenth of the cost of a page.
  */
 const few_points = 0.25;
 
@@ -53,8 +56,8 @@ export type Visitor = {
 };
 
 /**
- * Browsers that visitors have left, cleared, each with an empty page: the next one needs no process
- * of their own, and reads no script anew.
+ * Browsers that visitors have left, cleared, each with an empty page. The next visitor needs no new
+ * process and reads no script again.
  */
 export type LeftBrowsers = BrowserContext[];
 
@@ -135,19 +138,18 @@ const heard = [
 ] as const;
 
 /**
- * Makes an empty page of one that shows the address: what the tab kept, its history, its routes,
- * what listens to it, its window and its theme are as in a new one. But it has the scripts of the
- * console at hand: a new page takes each of them from the cache of the browser, unpacks it and
- * compiles it, half of what it costs to open one. Gives undefined for a page that shows something
- * else, or is closed.
+ * Empties a page that shows the address: the storage of its tab, its history, routes, listeners,
+ * window and theme are as in a new one. It still has the scripts of the console. A new page takes
+ * each script from the cache of the browser, unpacks it and compiles it: half of the cost of a new
+ * page. Gives undefined for a page that shows something else, or is closed.
  */
 async function emptyPage(page: Page, address: string): Promise<Page | undefined> {
   if (page.isClosed() || new URL(page.url()).origin !== new URL(address).origin) return undefined;
   for (const event of heard) page.removeAllListeners(event);
   forgetRequests(page);
   await page.unrouteAll();
-  // Sent there by the page itself, an empty document is of its origin and comes to its storage;
-  // what stood there is gone then and cannot write once more what is cleared.
+  // If the page itself opens the empty document, the document has its origin and its storage. The
+  // former content is then gone and cannot write again what is cleared.
   await page.evaluate("setTimeout(() => location.replace('about:blank'))");
   await page.waitForURL('about:blank');
   await page.evaluate("sessionStorage.clear(); window.name = ''");
@@ -234,12 +236,12 @@ function looksInTurn(name: string): Look[] {
 }
 
 /**
- * `checkPage` in both themes and in a narrow and a usual window, each once; with all pairs of them
- * where the tests go deep, and where SLUICE_SCREENSHOTS names a folder, which gets a screenshot of
- * each pair as `<name>_<theme>_<width>.png`. Else the rules of axe-core are asked in those of
- * `asked`: one for what a route shows (`routes.test.ts`), one in one of three runs for the states
- * of it, and none for a state of which that shows the like.
- * In the second theme the same markup can only break a rule of colours, and is asked no other.
+ * Runs `checkPage` in both themes and in a narrow and a usual window, each once. It runs all pairs
+ * of them if the tests go deep, or if SLUICE_SCREENSHOTS names a folder. The folder gets a
+ * screenshot of each pair as `<name>_<theme>_<width>.png`. Otherwise axe-core only runs in the ones
+ * of `asked`: one for a route's page (`routes.test.ts`), one in one of three runs for its states,
+ * and none for a state that looks like another. In the second theme the same markup can only break
+ * a rule of colours, and is asked no other.
  */
 export async function checkEverywhere(
   page: Page,

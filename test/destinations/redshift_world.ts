@@ -71,7 +71,7 @@ export class RedshiftWorld {
     };
   }
 
-  /** Opens the bucket, and gives what a config says of it. */
+  /** Opens the bucket, and returns its part of a config. */
   private async openBucket(): Promise<Partial<RedshiftConfig>> {
     const { openS3Server } = await import('../servers/object_stores/s3_server.ts');
     this.bucket = await openS3Server([bucket_name]);

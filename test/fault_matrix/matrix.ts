@@ -33,9 +33,9 @@ export type Scene = {
   visible(): Promise<number>;
   /** Called when the run is planned, before the attempt. */
   strike?(run: { id: string; batch_export_id: string }): Promise<void>;
-  /** Goes on beside the attempt; what it resolves to stops the attempt. */
+  /** Runs beside the attempt; its result stops the attempt. */
   meanwhile?(): Promise<StopReason | void>;
-  /** Takes the fault away; left out, it is over by itself, or nothing can mend it. */
+  /** Ends the fault. Absent if the fault ends on its own, or nothing can mend it. */
   lift?(run: { id: string; batch_export_id: string }): Promise<void>;
   /** Is there a way to deliver afterwards? */
   is_lasting?: true;

@@ -30,8 +30,8 @@ const removal_us = 1_000;
 
 /**
  * Plays the history of a project into both stores and compares the table of the destination with a
- * recomputation: after each delivery every group that changed is as all its calls say, and at the
- * end so is every group. Retention removes calls by the condition of the product, and changes none.
+ * recomputation. After each delivery, every changed group equals the sum of its calls; at the end,
+ * every group does. Retention removes calls by the condition of the product, and changes none.
  */
 export async function checkProject(
   place: Place,

@@ -35,9 +35,8 @@ const missing_id = unknown.organization;
 
 /**
  * Asks every route as everybody and gives the statuses. Changes are only validated, with an empty
- * body, so that one route takes nothing away from the next; ids beyond the organization or project
- * are unknown ones, so what is allowed answers 404 there, 400 where a body is needed, and 2xx
- * elsewhere.
+ * body, so that no route affects the next one. Ids below the organization or project are unknown.
+ * So an allowed request answers 404 there, 400 where a body is needed, and 2xx elsewhere.
  */
 export async function accessTable(
   harness: Harness,

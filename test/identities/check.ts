@@ -22,9 +22,9 @@ const watermarks = 3;
 export type Checked = { events: number; batches: number; kills: number; watermarks: number };
 
 /**
- * Plays the sequences of one project into the store, with kills, and compares with the model: every
- * event once and with the person that it had then; and at several watermarks the deliveries of the
- * three models up to there, joined in a warehouse. Throws with what differs.
+ * Plays the sequences of one project into the store, with kills, and compares with the model. Every
+ * event is there once and with the person that it had then. At several watermarks, the deliveries
+ * of the three models up to there match too, joined in a warehouse. Throws with what differs.
  */
 export async function checkProject(
   place: Place,

@@ -19,7 +19,7 @@ export class People {
   readonly #persons = new Map<string, PersonOfModel>();
   readonly #seen = new Set<string>();
 
-  /** Does what the event says; gives the name of its person, undefined for an event seen before. */
+  /** Applies the event and returns the name of its person, undefined for an event seen before. */
   take({ uuid, event, distinct_id, properties }: SentEvent): string | undefined {
     if (this.#seen.has(uuid)) return undefined;
     this.#seen.add(uuid);

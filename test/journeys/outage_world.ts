@@ -13,7 +13,7 @@ export type Outage = {
   break(): Promise<unknown>;
   repair(): Promise<unknown>;
   export_id: string;
-  /** Sluice goes on by itself, and only says so. */
+  /** Sluice continues on its own, and only says so. */
   is_silent?: boolean;
 };
 

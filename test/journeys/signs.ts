@@ -71,7 +71,9 @@ const plain = (text: string) => text.replaceAll(/[“”`]/g, '').toLowerCase();
 const said = (places: (keyof Signs)[], text: string) =>
   places.map((place) => [place, text] as const);
 
-/** Lists what the places say otherwise than the API: state, cause, since when, and rows waiting. */
+/**
+ * Lists what the places say differently from the API: state, cause, since when, and rows waiting.
+ */
 export function disagreements(told: Told, signs: Signs): string[] {
   const { state, slot } = words[told.code] ?? { state: told.code, slot: told.code };
   const clock = told.since?.slice(11, 16) ?? '';

@@ -23,7 +23,7 @@ export type Walked = {
  */
 export type Walker = {
   page: Page;
-  /** Clicks what is called so: a button, a link, a tab, or what is located. */
+  /** Clicks the button, link or tab with this name, or the located element. */
   press(what: string | RegExp | Locator): Promise<void>;
   /** Clicks into a field and types: one click and one group of keys. */
   type(label: string | RegExp | Locator, text: string): Promise<void>;

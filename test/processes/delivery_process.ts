@@ -1,9 +1,8 @@
 // A process that delivers slices and stops for ever in one place, to be killed there; several
 // deliveries one after the other, each of which stops in its own. The first line of its input is
-// JSON of a list of `DeliveryOrders`. It says on standard output what it has noted of each slice, a
-// line of JSON each, and `reached` when a delivery is there. With `committing` it says so and goes
-// on at once, so that the kill falls anywhere in the commit: the last of them. It ends with its
-// parent.
+// JSON of a list of `DeliveryOrders`. It writes its note of each slice to standard output, a line
+// of JSON each, and `reached` once a delivery is there. With `committing` it says so and continues
+// at once, so that the kill hits any point of the commit. It ends with its parent.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -85,8 +85,8 @@ export async function writeSlice(sink: Sink, number: number, text: string): Prom
 }
 
 /**
- * Does what the engine's next attempt does: goes on unless the delivery is there, and commits.
- * Gives whether it was there, and the numbers of the slices that it wrote.
+ * Works like the engine's next attempt: continues unless the delivery is there, and commits. Gives
+ * whether it was there, and the numbers of the slices that it wrote.
  */
 async function goOn(
   definition: DestinationDefinition,

@@ -40,8 +40,8 @@ export function serverEnvironment(
   const cache = process.env['NODE_COMPILE_CACHE'];
   return {
     ...inherited,
-    // V8 takes compiled code only where its options are those of when it was compiled, and a server
-    // sets some: it would write all entries of the tests anew, and they its own.
+    // V8 only accepts compiled code if its options are the same as at compilation, and a server
+    // sets some. It would overwrite all entries of the tests, and the tests its own.
     ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: join(cache, 'servers') }),
     // As `npm start` has it.
     MALLOC_ARENA_MAX: '1',

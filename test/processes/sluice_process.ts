@@ -52,9 +52,9 @@ export type Sluice = {
 };
 
 /**
- * One process that runs command lines one after the other, in the order in which they are asked
- * for: for what commands say and answer, where it is not the point how a process starts, reads its
- * input or ends. It loads them once, at the first.
+ * One process that runs command lines in the order of the requests. It is for tests of the output
+ * and the exit of commands, and not of how a process starts, reads its input or ends. It loads them
+ * once, at the first.
  */
 export function openSluice(): Sluice {
   let child: ChildProcess | undefined;

@@ -8,7 +8,7 @@ import type { FuzzedDocument } from '../fuzz/operations.ts';
 import type { TestOrganization } from '../harness.ts';
 import type { StoryWorld } from './world.ts';
 
-/** A call that a generated client is to make: of what, with what, and what is answered. */
+/** A call of a generated client: its operation, its input, and the answer. */
 export type ContractCall = {
   id: string;
   tag: string;

@@ -14,8 +14,8 @@ const characters_max = 200;
 const answer_characters_max = 12_000;
 
 /**
- * Texts by the name of the field that they stand in: each is what a stranger would look for if they
- * took the examples for real.
+ * Texts by the name of their field. Each is what a stranger would look for if they took the
+ * examples for real.
  */
 const shown_instead: Record<string, string> = {
   password: 'correct horse battery staple',

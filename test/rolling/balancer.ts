@@ -10,8 +10,8 @@ export type Answered = { status: number; body: Record<string, unknown> };
  */
 export type Balancer = {
   /**
-   * Asks until there is an answer that is neither 5xx nor 429, for half a minute at most; every try
-   * that was not is counted by what it met. Rejects with the last fault.
+   * Asks for half a minute at most, until an answer is neither 5xx nor 429. It counts every other
+   * try by its result. Rejects with the last fault.
    */
   ask(method: string, path: string, body?: unknown): Promise<Answered>;
   /**

@@ -69,8 +69,8 @@ export function isSeamless({ failed, wrong, ingestion, destinations }: RollingOu
 }
 
 /**
- * Runs two API processes and two workers of an older commit, replaces one after another by this
- * checkout's while requests and events come in and exports run, and compares every row afterwards.
+ * Runs two API processes and two workers of an older commit. It replaces one after another by this
+ * checkout's while requests and events arrive and exports run, and compares every row afterwards.
  */
 export async function runRolling(rolling: Rolling): Promise<RollingOutcome> {
   const closing: (() => Promise<unknown>)[] = [];
@@ -149,7 +149,7 @@ async function replaceEach(
     say(`${name} is of this release; it took ${stops[name]} ms to stop; ${told(balancer)}`);
     await pause((side_by_side_seconds * 1000) / names.length);
   }
-  // Once more, now from this release to itself: what it does when it is told to stop.
+  // Once more, now from this release to itself: it tests a stop on request.
   for (const name of names) {
     stops[`${name} again`] = await crew.stopOne(name);
     await crew.start(name, main, environment);

@@ -4,8 +4,9 @@ import { buffer } from 'node:stream/consumers';
 import { listenLocally } from '../servers/loopback.ts';
 
 /**
- * The faults of a request: the connection is cut before it is passed on, in the middle of its body,
- * or after it was answered; it waits; it is answered 503; it is passed on twice; or none.
+ * The faults of a request. The connection is cut before the request is passed on, in the middle of
+ * its body, or after the answer. Otherwise the request waits, is answered with 503, is passed on
+ * twice, or has no fault.
  */
 export const faults = [
   'cut before',

@@ -19,7 +19,7 @@ const too_large = gzipSync(Buffer.alloc(capture_size_bytes_max + 1, ' '));
 
 /**
  * Lets a client send every kind of event, meet a revoked key, a body that is too large and a busy
- * server. Gives what was not as docs/sdks.md says: nothing when all is right.
+ * server. Returns the differences from docs/sdks.md; none if all is right.
  */
 export async function judgeLanguage(
   harness: Harness,

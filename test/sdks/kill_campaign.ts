@@ -40,9 +40,9 @@ const [sending_ms_min, sending_ms_max] = [500, 3_000];
 const senders_each = 4;
 
 /**
- * Kills server, PostgreSQL and ClickHouse with -9, one at a time and at random, while several of
- * each client send one event after the other; then compares what the clients believe with what is
- * stored.
+ * Kills server, PostgreSQL and ClickHouse with -9, one at a time and at random, while several
+ * instances of each client send one event after the other. Then it compares what the clients
+ * believe with what is stored.
  */
 export async function runKills(campaign: Campaign): Promise<Record<string, ClientOutcome>> {
   const closing: (() => Promise<unknown>)[] = [];

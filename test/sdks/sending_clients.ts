@@ -11,8 +11,8 @@ import { PostHog } from 'posthog-node';
 import { PostHog as PostHog4 } from 'posthog-node-4';
 
 /**
- * A client that sends events one by one, each with a text `sent` of its own: resolves with true
- * when the client says that the event was delivered, with false when it gave up.
+ * A client that sends events one by one, each with a text `sent` of its own. It resolves with true
+ * when the client reports that the event was delivered, with false when it gave up.
  */
 export type SendOne = (sent: string) => Promise<boolean>;
 /** A client of a package as it is, opened on a server. */
@@ -26,8 +26,8 @@ const wait_ms_max = 10_000;
 type Callback = (error?: unknown) => void;
 
 /**
- * A client that tells of each event by its text, once it was delivered or given up; what it never
- * tells of is given up after a while, and what it tells then is of no consequence.
+ * A client that reports each event by its text, once the event was delivered or given up. An event
+ * without a report is given up after a while, and a later report has no effect.
  */
 function toldOf(open: (tell: Tell) => Sender): SendOne {
   const waiting = new Map<string, (is_delivered: boolean) => void>();

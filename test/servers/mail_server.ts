@@ -45,8 +45,8 @@ export type MailServer = {
   /** Returns how many connections are open. */
   connections(): number;
   /**
-   * From the next connection or mail on this happens, until it is set to undefined; `reply` is what
-   * the relay says to it.
+   * Fault from the next connection or mail on, until it is set to undefined. `reply` is the answer
+   * of the relay.
    */
   setFault(fault: MailFault | undefined, reply?: string): void;
   /** The latest mail to an address; waits for the first one. */

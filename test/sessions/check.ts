@@ -23,8 +23,8 @@ const removal_us = 1_000;
 
 /**
  * Plays the history of a project into both stores and compares the table of the destination with a
- * recomputation: after each delivery every session that changed is as all its events say, and at
- * the end so is every session that lost nothing to retention since. Deliveries come late and twice.
+ * recomputation. After each delivery, every changed session matches its events. At the end, every
+ * session does that has lost nothing to retention since. Deliveries come late and twice.
  */
 export async function checkProject(
   place: Place,

@@ -121,7 +121,7 @@ function assertShown({ destination, source }: World, runs: Run[]): void {
   }
 }
 
-/** Where no process was disturbed, a run is in doubt only for what the destination did. */
+/** If no process was disturbed, only the destination can make a run uncertain. */
 function assertDoubts({ destination }: World, runs: Run[]): void {
   const held = new Map([...destination.places.values()].flatMap((place) => [...place]));
   for (const { is_marked, delivery_id } of runs.filter((run) => !isCompleted(run)))

@@ -160,8 +160,8 @@ const stopped = fc
   ]);
 
 /**
- * A worker dies with a run, of which a person wants the end while others look for the dead;
- * `isForgotten`: they had forgotten the worker before it took the run.
+ * A worker dies with a run that a person cancels while others look for dead workers. `isForgotten`:
+ * they had forgotten the worker before it claimed the run.
  */
 const gone = fc
   .record({ names: pair, isForgotten: fc.boolean() })
@@ -187,8 +187,8 @@ const gone = fc
   ]);
 
 /**
- * The answer to a claim is lost, so that a worker holds runs that it does not know of, or that to
- * the end of a run, which the worker then ends once more.
+ * The answer to a claim is lost, so that a worker holds runs that it does not know. Or the answer
+ * to the end of a run is lost, and the worker ends the run again.
  */
 const unheard = fc
   .record({ process: name, what: fc.constantFrom(marks.claimed, marks.ended) })

@@ -66,8 +66,8 @@ export class Turns {
   }
 
   /**
-   * Lets actors take turns until nobody who is awake has any left: `start` begins what they do, and
-   * `begun` has it, with that of earlier plays which is not over.
+   * Lets actors take turns until nobody who is awake has any left. `start` begins their work.
+   * `begun` collects it, together with work of earlier plays that is not over.
    */
   async play(begun: Map<Actor, Promise<unknown>>, start: () => void): Promise<void> {
     this.is_on = true;

@@ -18,9 +18,9 @@ export type Answered = {
 };
 
 /**
- * Creates the check of answers against an OpenAPI document: the operation must declare the status
- * and the media type, and JSON must have the declared shape, with not one field more and every
- * instant with six digits. The check gives what is wrong with an answer. A path or method that the
+ * Creates the check of answers against an OpenAPI document. The operation must declare the status
+ * and the media type. JSON must have the declared shape, with no additional field, and six digits
+ * in every instant. The check gives what is wrong with an answer. A path or method that the
  * document does not have may only be 404, or 413 for what is not read at all.
  */
 export function openAnswerCheck(document: Document): (answer: Answered) => string[] {
@@ -77,7 +77,7 @@ let whole: ReturnType<typeof openAnswerCheck> | undefined;
 
 /**
  * The document of the whole application, which the first process of a run leaves to the others in
- * the file of `SLUICE_TEST_DOCUMENT`: to create it takes half a second in each.
+ * the file of `SLUICE_TEST_DOCUMENT`. Its creation takes half a second in each.
  */
 function wholeDocument(app: FastifyInstance): Document {
   const path = process.env['SLUICE_TEST_DOCUMENT'];

@@ -36,8 +36,9 @@ export type PlantedSecrets = {
   log: Logger;
   see(sent: unknown, answered: unknown, cookies: string[]): void;
   /**
-   * Fails when one of them stands in a row of the database, or in a line of the log, that was
-   * written since the last search. Those of that time are still looked for: a line may come late.
+   * Fails if one of them is in a row of the database, or in a line of the log, that was written
+   * since the last search. The search continues for the ones of that time, because a line may come
+   * late.
    */
   search(db: Database): Promise<void>;
 };

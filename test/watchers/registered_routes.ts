@@ -3,8 +3,8 @@ import type { Scope } from '../../server/platform/http/caller/scopes.ts';
 import { documentedRoute } from '../../server/platform/http/responses.ts';
 
 /**
- * A route as the app has it: `scope` is `public` for those without a key and `any` for those that
- * ask for no scope, `session` says that a key is refused, `path` names its parameters as `:name`.
+ * A route as the app has it. `scope` is `public` for a route without a key and `any` for one that
+ * requires no scope. `session` says that a key is refused. `path` names its parameters as `:name`.
  */
 export type RegisteredRoute = {
   method: string;

@@ -25,8 +25,8 @@ export type QueryHarness = {
   folder: string;
   insert(home: TestOrganization, events: TestEvent[], persons?: TestPerson[]): Promise<void>;
   /**
-   * Creates an export whose scheduled runs are the first three hours of 2026, or as many as `hours`
-   * says, with what is asked of it.
+   * Creates an export with this query, whose scheduled runs are the first three hours of 2026, or
+   * as many as `hours` says.
    */
   scheduled(
     home: TestOrganization,

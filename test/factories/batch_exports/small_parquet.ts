@@ -19,7 +19,7 @@ export type Said = {
 
 /**
  * A Parquet file with one page of one nullable text column `text`, written by hand so that it can
- * say what no writer says. `body` is the page: its levels and its values.
+ * contain what no writer writes. `body` is the page: its levels and its values.
  */
 export function smallParquet(body: Buffer, rows: number, said: Said = {}): Buffer {
   const page = struct(

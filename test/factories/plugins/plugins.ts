@@ -73,9 +73,9 @@ export function collectionUrl(
 const known = new Map<string, PreparedPlugin>();
 
 /**
- * A plugin of kind `source` with the files, as if they had been sent: what an install makes of them
- * is made here, once in a process for files that differ in the plugin's name alone. The activity
- * does not tell of it.
+ * A plugin of kind `source` with the files, as if they had been sent. It is built here as an
+ * install would build it, once in a process for files that only differ in the plugin's name. The
+ * activity does not tell of it.
  */
 export async function writtenPlugin(
   harness: Harness,

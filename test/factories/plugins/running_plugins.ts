@@ -14,7 +14,7 @@ export type PluginTarget = {
   /** The bodies that were answered with 200, in order. */
   taken: any[];
   /**
-   * Says what a request is answered with: a status, or undefined for 200. Called in the order of
+   * Returns the answer to a request: a status, or undefined for 200. Called in the order of
    * arrival.
    */
   answer: (body: any, path: string) => number | undefined;

@@ -28,8 +28,8 @@ export type ClickHouseProxy = {
 };
 
 /**
- * The fault of the first statement that matches, after one that matches `follows`: the server gets
- * it or not (`reaches`), and the client gets an error of the server, nothing, or the end of its
+ * The fault of the first statement that matches, after one that matches `follows`. `reaches` says
+ * whether the server gets it. The client gets an error of the server, nothing, or the end of its
  * connection. `away`: later statements are cut too.
  */
 export type ClickHouseFault = {

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * The fault of the next COMMIT of a transaction that has written a receipt: the server gets it or
- * not (`reaches`; if not, it rolls back), and the client gets an error, nothing, or the end of its
- * connection. `away`: no new connection is accepted afterwards, until the fault is lifted.
+ * The fault of the next COMMIT of a transaction that has written a receipt. `reaches` says whether
+ * the server gets it; if not, the server rolls back. The client gets an error, nothing, or the end
+ * of its connection. `away`: no new connection is accepted afterwards, until the fault is lifted.
  */
 export type CommitFault<Refusal> = {
   reaches: boolean;

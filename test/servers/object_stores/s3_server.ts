@@ -32,11 +32,11 @@ const access_key = 'AKIATHATONLYTESTSHAVE';
 const secret_key = 'a-secret-that-only-tests-have';
 
 /**
- * Starts `s3rver` behind a front that adds what it lacks: it checks signatures (s3rver takes any
- * secret), and it knows ListMultipartUploads, ListParts, AbortMultipartUpload and the error of an
- * upload that is gone, all over s3rver's own folder of uploads. The bucket `locked` takes bytes
- * with their MD5 alone, as AWS does where there is Object Lock. The bucket `overwrites` ignores
- * If-None-Match, as some stores do.
+ * Starts `s3rver` behind a front that adds missing parts. The front checks signatures (s3rver
+ * accepts any secret), and knows ListMultipartUploads, ListParts, AbortMultipartUpload and the
+ * error of a missing upload. All work on s3rver's own folder of uploads. The bucket `locked` takes
+ * bytes with their MD5 alone, as AWS does where there is Object Lock. The bucket `overwrites`
+ * ignores If-None-Match, as some stores do.
  */
 export async function openS3Server(
   buckets: string[],
