@@ -103,7 +103,7 @@ const public_url = 'http://127.0.0.1:8000';
 /**
  * Opens a server on real stores for one test file, which closes it. `deps` replaces parts (clock,
  * config) before the app is built; with `clickhouse: false` the file does without the analytics
- * store. The test file keeps what it gets until its process ends; so a closed one lets go of its
+ * store. The test file keeps its harness until its process ends. So a closed one releases its
  * server, which is 19 MB.
  */
 export async function openHarness(options: HarnessOptions = {}): Promise<Harness> {
@@ -250,7 +250,7 @@ type Opened = Pick<Harness, 'deps' | 'app' | 'stores' | 'hiddenRoutes'> & {
   faultsOf: () => string[];
   planted: PlantedSecrets;
   recorded: RecordedChanges;
-  /** Fails when what was asked since the last time left a secret, or no entry of a change. */
+  /** Fails if a request since the last check left a secret, or a change left no entry. */
   lookBack(): Promise<void>;
   close(): Promise<void>;
 };

@@ -23,7 +23,7 @@ function packedOften(): Buffer {
   return often;
 }
 
-/** Those that cost nothing, for every path. */
+/** The bodies that cost nothing, for every path. */
 export const cheap_bodies: readonly HostileBody[] = [
   { says: 'nothing', body: '', wanted: 400 },
   { says: 'half a character', body: Buffer.from([0x7b, 0x22, 0xc3]), wanted: 400 },
@@ -63,7 +63,10 @@ export const cheap_bodies: readonly HostileBody[] = [
   { says: 'broken protobuf', body: Buffer.alloc(2_000, 0xff), headers: protobuf, wanted: 400 },
 ];
 
-/** Those that are long or become so, for one path of each protocol: all its paths read alike. */
+/**
+ * The bodies that are long or become long, for one path of each protocol, because all its paths
+ * read alike.
+ */
 export const heavy_bodies: readonly HostileBody[] = [
   { says: 'a million brackets', body: deep, wanted: 400 },
   {

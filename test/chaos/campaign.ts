@@ -53,9 +53,7 @@ export type Outcome = {
 
 const late_ms_max = 3_600_000;
 const kill_pause_ms = [300, 3_000] as const;
-/**
- * A worker dies most often: it is what a run is in the hands of. Stores take longer to come back.
- */
+/** A worker dies most often, because it carries out the runs. Stores take longer to come back. */
 const targets: Victim[] = [
   ...victims,
   'worker 1',

@@ -7,7 +7,7 @@ import { openRandom } from './random.ts';
 /** The result of the kills; `faults` name each apply that was neither complete nor absent. */
 export type KillsOutcome = {
   kills: Record<string, number>;
-  /** The number of applies that were complete afterwards, and of those that left nothing. */
+  /** The number of applies that were complete afterwards, and of applies that left nothing. */
   all: number;
   nothing: number;
   faults: string[];

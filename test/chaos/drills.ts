@@ -37,7 +37,7 @@ export type DrillOutcome = {
   /** Events that were answered for, that the backup has, and that the server has at the end. */
   sent: number;
   restored: number;
-  /** Clients whose request was under way at the kill; they send it again. */
+  /** Clients whose request was in progress at the kill; they send it again. */
   in_flight: number;
   stored: number;
   /** Counts by destination: rows, rows reported as lost, and rows that are there twice. */
@@ -196,7 +196,7 @@ function sentBy(clients: Traffic[]): string[] {
 }
 
 /**
- * Kills while a client asks, and tells all of them to end with what they are at: that is sent
+ * Kills while a client asks, and tells all clients to end with their current request, which is sent
  * again. If a client sends a delivered and lost event again, it is a new event, which is delivered.
  * An event in progress now is delivered nowhere.
  */

@@ -169,7 +169,7 @@ function tableInClickHouse({ clickhouse }: Deployment, address: string, url: str
   };
 }
 
-/** All files below a folder; one that goes meanwhile is left out. */
+/** All files below a folder, except files that disappear meanwhile. */
 async function listFiles(root: string): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries

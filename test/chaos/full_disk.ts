@@ -91,7 +91,7 @@ async function play(
   say(`lines of the log at level error: ${(output().match(/"level":50/g) ?? []).length}`);
 }
 
-/** Somebody else takes the rest of the disk, while requests go on; gives the changes by status. */
+/** Fills the rest of the disk while requests continue, and returns the changes by status. */
 async function withoutRoom(
   address: string,
   folder: string,
@@ -163,7 +163,7 @@ async function sendEvents(address: string, uuids: string[], bytes: number): Prom
   }
 }
 
-/** A backfill delivers everything; its lines are what the store has. */
+/** A backfill delivers everything, and its lines are the content of the store. */
 async function compare(
   address: string,
   folder: string,

@@ -62,8 +62,8 @@ export function startOperations(
 }
 
 /**
- * Moves the end of the export's interval to now: what was inserted so far is the next scheduled
- * run's.
+ * Moves the end of the export's interval to now, so that the next scheduled run has the rows
+ * inserted so far.
  */
 export async function comeDue({ db }: Pick<Site, 'db'>, exportId: string): Promise<void> {
   await db.run(sql`

@@ -32,7 +32,7 @@ type Answer = { status: number; headers?: Record<string, string>; body?: string 
 /** The facts in front of the bytes of an object, as one line of JSON. */
 type Facts = Record<string, string>;
 
-/** Whoever looks finds all of it or nothing. */
+/** A reader finds all of it or nothing. */
 function writeWhole(path: string, content: Buffer): void {
   const temporary = join(fresh, randomUUID());
   writeFileSync(temporary, content);

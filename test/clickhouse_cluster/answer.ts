@@ -25,7 +25,7 @@ export type Answer = { headers: Record<string, unknown>; body: Readable | string
 
 const nothing: Answer = { headers: {}, body: '' };
 const sync_seconds_default = 300;
-/** Statements of the stand-in are longer than what was asked. */
+/** Statements of the stand-in are longer than the original ones. */
 const long_enough: [string, string] = ['max_query_size', '268435456'];
 
 /**

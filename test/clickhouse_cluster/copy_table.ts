@@ -4,7 +4,7 @@ import { applyChange, countRows } from './replication.ts';
 import type { Cluster } from './replication.ts';
 
 const agree_ms_max = 10_000;
-/** A copy is one block: an engine that is killed meanwhile has all of it or nothing. */
+/** A copy is one block, so an engine that is killed meanwhile has all of it or nothing. */
 const whole: [string, string][] = [
   ['max_insert_block_size', '1000000000'],
   ['min_insert_block_size_rows', '1000000000'],

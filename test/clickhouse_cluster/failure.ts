@@ -11,7 +11,7 @@ export class Failure extends Error {
   }
 }
 
-/** The replica is away, or went away in the middle: whoever asked gets no answer. */
+/** The replica is away, or left in the middle, so the caller gets no answer. */
 export class NoAnswer extends Error {
   constructor(reason: string) {
     super(reason);

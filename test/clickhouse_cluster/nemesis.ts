@@ -54,8 +54,8 @@ export type Affliction = {
 
 /**
  * Does so many kills and, at the same time, so many cuts, in an order by the seed. Each one comes
- * after the work has continued after the previous one. Returns when everything is given back;
- * `done` counts them as they come.
+ * after the work has continued after the previous one. Returns once everything is restored; `done`
+ * counts the faults as they come.
  */
 export async function afflict(
   deployment: ClusterDeployment,
@@ -138,7 +138,7 @@ async function cut(
       break;
     case 'replica is lost with its disk':
       await cluster.replace(replica);
-      // A majority bears the loss of one; the next one comes when there are all again.
+      // A majority survives the loss of one; the next loss comes once all are back.
       await cluster.caughtUp(replica);
   }
   return kind;

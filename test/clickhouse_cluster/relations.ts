@@ -23,8 +23,8 @@ const not_of_engine =
   "WHERE database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')";
 
 /**
- * The text that an engine of the stand-in can answer as the cluster would. It replaces tables and
- * functions that a single engine answers differently by the cluster's knowledge of itself.
+ * The text that an engine of the stand-in can answer as the cluster would. Tables and functions
+ * that a single engine answers differently are replaced with the cluster's own facts.
  */
 export async function asOfCluster(asked: Asked, text: string, settings: [string, string][]) {
   if (!all_replicas.test(text)) return [{ ...asked, text: asOfReplica(asked, text) }];

@@ -38,7 +38,7 @@ export type Replica = {
   tables: Map<string, TableLog>;
   /** Rows of each table, as far as they are known. */
   rows: Map<string, number>;
-  /** Tables that it has created anew, of which others have rows. */
+  /** Tables that it has created again, of which others have rows. */
   to_copy: Set<TableLog>;
   processes: Set<Process>;
   /** Lets one thing at a time be written to a table. */

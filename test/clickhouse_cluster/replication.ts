@@ -92,8 +92,8 @@ export function hasOpenChange(log: TableLog, replica: number, before: number): b
 }
 
 /**
- * Does at the replica what the entry says, exactly once, also when its engine is killed meanwhile.
- * Throws what the engine says against it, and `NoAnswer` when it was not done.
+ * Carries out the entry at the replica, exactly once, even if its engine is killed meanwhile.
+ * Throws the error of the engine, and `NoAnswer` if the entry was not carried out.
  */
 export async function apply(
   cluster: Cluster,

@@ -7,7 +7,7 @@ import type { Cluster } from './replication.ts';
 const unfinished = 'SELECT table, mutation_id, command FROM system.mutations WHERE NOT is_done';
 
 /**
- * Kills unfinished mutations of the replica for which the condition holds, on all replicas. A
+ * Cancels unfinished mutations of the replica for which the condition holds, on all replicas. A
  * mutation is in the table's log, so no replica starts with it any more.
  */
 export async function takeBack(
@@ -30,7 +30,7 @@ export async function takeBack(
   cluster.changes.tell();
 }
 
-/** In line with what the replica does of the log, so that nothing is begun meanwhile. */
+/** Runs in turn with the replica's work on the log, so that nothing begins meanwhile. */
 async function takeBackAt(
   replica: Replica,
   table: string,

@@ -21,7 +21,7 @@ type ServerOptions = NonNullable<Parameters<typeof openPageServer>[1]>;
 
 /** The console of one test file: a server with a mail relay, and a browser. */
 export type Console = {
-  /** Why the tests with a browser are left out here; false: they are not. */
+  /** The reason why tests with a browser are skipped here; false: they run. */
   skip: string | false;
   clock: TestClock;
   /** There from the first hook on, as the harness is. */

@@ -11,8 +11,8 @@ const controls = [
 ].join(', ');
 
 /**
- * Fails where a button or a field has a height of its own, or stands higher or lower than another
- * in its row.
+ * Fails if a button or a field has a height of its own, or a different vertical position than
+ * another one in its row.
  */
 export async function checkScale(page: Page): Promise<void> {
   const faults = await page.evaluate<string[]>(`(() => {
@@ -48,8 +48,8 @@ export async function checkScale(page: Page): Promise<void> {
 }
 
 /**
- * Fails where a cell of a drawn list breaks its words into letters, covers another one or stands
- * out of its row, at any of three widths of the window.
+ * Fails if a cell of a drawn list breaks its words into letters, covers another one or leaves its
+ * row, at any of three widths of the window.
  */
 export async function checkColumns(page: Page): Promise<void> {
   const before = page.viewportSize()!;

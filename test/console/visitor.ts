@@ -47,7 +47,7 @@ export type Visitor = {
    * another site.
    */
   complaints: string[];
-  /** Forgets who is signed in and what was kept, for the next test of a file with one visitor. */
+  /** Forgets the sign-in and the stored state, for the next test of a file with one visitor. */
   forget(): Promise<void>;
   /** Gives it back. */
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export type LeftBrowsers = BrowserContext[];
 
 /**
  * Opens a browser without cookies at the server's address: one that was left there, or a new one.
- * It is given back when it is left.
+ * It is returned on leaving.
  */
 export async function openVisitor(
   browser: Browser,

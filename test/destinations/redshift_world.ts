@@ -29,7 +29,7 @@ import type { Mistake } from './wrong_configs.ts';
 
 const bucket_name = 'loads';
 
-/** A delivery of events with a uuid alone, or what the changes make of it. */
+/** A delivery of events that only have a uuid, with these changes. */
 export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
   freshDelivery({ columns: uuid_only, ...changes });
 

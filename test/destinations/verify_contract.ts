@@ -51,8 +51,8 @@ export async function verifyBoth(
 }
 
 /**
- * Registers the tests of what `verify` finds, of one delivery to which one thing after the other
- * happens: each time it tells what is new.
+ * Registers the tests of the findings of `verify`. One delivery is changed step by step, and each
+ * time `verify` reports the new finding.
  */
 export function testVerify(contract: Contract): void {
   const { under } = contract;

@@ -118,8 +118,8 @@ export class Matrix {
   }
 
   /**
-   * Lets the fault happen to a fresh export and checks that the run ends as the case says, and
-   * everything that must hold whatever the fault.
+   * Lets the fault happen to a fresh export. Checks that the run ends as the case says, and checks
+   * everything that must hold for any fault.
    */
   async happen({ destination, fault, code, ending, prepare }: FaultCase): Promise<void> {
     const name = `${destination}, ${fault}`;

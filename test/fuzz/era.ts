@@ -13,7 +13,7 @@ const ids_max = 40;
  */
 export type Era = {
   home: TestOrganization;
-  /** Headers of those who ask: the owner by key, a member by key, the owner by session. */
+  /** Headers of the callers: the owner by key, a member by key, the owner by session. */
   credentials: Record<string, string>[];
   /** Ids by the segment of the path that they stand behind, such as `batch_exports`. */
   ids: Map<string, string[]>;

@@ -7,8 +7,8 @@ import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 /** Somebody who asks: no credentials, a key or a session's cookie. */
 type Asker = { key?: string; headers?: Record<string, string> };
 /**
- * One route with the status that each asker got, and what somebody of another organization was told
- * of this one, and of one that there is not.
+ * One route with the status of each caller, and the answers to somebody of another organization
+ * about this organization and about an unknown one.
  */
 export type AccessRow = {
   route: RegisteredRoute;

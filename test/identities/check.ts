@@ -94,7 +94,7 @@ export class Model {
   }
 }
 
-/** Compares what the deliveries say with the model. */
+/** Compares the deliveries with the model. */
 export function compare(model: Model, warehouse: Warehouse): void {
   const events = warehouse.rows('events');
   assert.deepEqual(

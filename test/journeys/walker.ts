@@ -32,7 +32,7 @@ export type Walker = {
   /** Opens a select field and chooses: one click and one choice. */
   choose(label: string | RegExp | Locator, option: string): Promise<void>;
   key(name: string): Promise<void>;
-  /** Waits for the text, and keeps it as what the screen says at this moment. */
+  /** Waits for the text, and records it as the text of the screen at this moment. */
   see(what: string | RegExp | Locator): Promise<string>;
   shot(name: string): Promise<void>;
   /** Keeps what was compared beside the screen. */

@@ -41,7 +41,7 @@ export type World = {
 const owner = 'owner@example.com';
 const password = 'correct horse battery staple';
 
-/** Starts everything; what was started is ended again when something does not start. */
+/** Starts everything; if a part does not start, it ends the others. */
 export async function openWorld(folder: string, shots: string | undefined): Promise<World> {
   const closing: (() => Promise<unknown>)[] = [];
   const opened = async <Part extends { close(): Promise<unknown> }>(part: Promise<Part>) => {

@@ -14,7 +14,7 @@ export type Visit = {
   ask: Ask;
 };
 
-/** The end of a sign-in: its answer shows who is signed in. */
+/** The end of a sign-in; its answer names the signed-in person. */
 const account = '/api/users/@me/';
 const refused_title = 'You are not signed in';
 /** The page of Keycloak for a person or request that it does not let in. */

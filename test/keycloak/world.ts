@@ -47,7 +47,7 @@ export type World = {
 /** This server as a client of the realm. */
 export const openid_client = { id: 'sluice', secret: 'the secret of an OpenID client' };
 
-/** Starts everything; what was started is ended again when something does not start. */
+/** Starts everything; if a part does not start, it ends the others. */
 export async function openWorld(home: string, folder: string): Promise<World> {
   const keycloak_port = await findFreePort();
   const port = await findFreePort();

@@ -28,7 +28,7 @@ export function plantedEnvironment(fault: PlantedFault): {
   };
 }
 
-/** Gives the source with the fault in it; throws where it does not say `was` exactly once. */
+/** Returns the source with the fault in it; throws unless it has `was` exactly once. */
 export function plantIn(source: string, { path, was, is }: PlantedFault): string {
   const [before, after, ...others] = source.split(was);
   if (after === undefined || others.length > 0)

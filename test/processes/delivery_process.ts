@@ -1,8 +1,9 @@
-// A process that delivers slices and stops for ever in one place, to be killed there; several
-// deliveries one after the other, each of which stops in its own. The first line of its input is
-// JSON of a list of `DeliveryOrders`. It writes its note of each slice to standard output, a line
-// of JSON each, and `reached` once a delivery is there. With `committing` it says so and continues
-// at once, so that the kill hits any point of the commit. It ends with its parent.
+// A process that delivers slices and stops forever in one place, where the test kills it. It makes
+// several deliveries one after the other, each with its own place to stop. The first line of its
+// input is JSON of a list of `DeliveryOrders`. It writes its note of each slice to standard output,
+// a line of JSON each, and `reached` once a delivery is there. With `committing`, in the last one,
+// it says so and continues at once, so that the kill hits any point of the commit. It ends with its
+// parent.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';

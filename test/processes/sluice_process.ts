@@ -15,7 +15,7 @@ export function leastEnvironment(): Record<string, string> {
   const { PATH = '', NODE_COMPILE_CACHE = '', NODE_OPTIONS = '', PLANTED_FAULT } = process.env;
   const planted: Record<string, string> =
     PLANTED_FAULT === undefined ? {} : { NODE_OPTIONS, PLANTED_FAULT };
-  // The profiles of whoever runs the tests have no say.
+  // The profiles of the person who runs the tests have no effect.
   return { PATH, NODE_COMPILE_CACHE, XDG_CONFIG_HOME: '/nowhere', ...planted };
 }
 

@@ -61,7 +61,9 @@ export async function contractCalls(
 }
 
 type Ids = {
-  /** By collection: what is there, what each DELETE takes away, and what update_source/ writes. */
+  /**
+   * For each collection: its objects, the effect of each DELETE, and the body of update_source/.
+   */
   kept: Record<string, string>;
   taken: (method: string, path: string) => string | undefined;
   bodies: Record<string, JsonObject>;

@@ -25,8 +25,8 @@ export function listExampled(document: object): (Operation & { tag: string })[] 
 }
 
 /**
- * Finds what is wrong with examples: by operation a sentence each, for one that lacks, that does
- * not fit its schemas, or that is of no operation.
+ * Finds faults of examples, with a sentence each by operation. An example is missing, does not fit
+ * its schemas, or belongs to no operation.
  */
 export function findFaults(
   document: object,

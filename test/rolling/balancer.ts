@@ -5,8 +5,8 @@ import { Agent, request } from 'undici';
 export type Answered = { status: number; body: Record<string, unknown> };
 
 /**
- * A balancer in front of several API processes: it asks each twice a second whether it is ready,
- * and sends requests in turn to those that were.
+ * A balancer in front of several API processes. It asks each twice a second whether it is ready,
+ * and sends requests to the ready ones in turn.
  */
 export type Balancer = {
   /**
@@ -15,7 +15,7 @@ export type Balancer = {
    */
   ask(method: string, path: string, body?: unknown): Promise<Answered>;
   /**
-   * The same with a body that is text already, for the status alone: what comes is not looked at.
+   * The same with a body that is text already, for the status only; it does not read the answer.
    */
   send(method: string, path: string, text?: string): Promise<number>;
   /** Tries that failed, by what they met: the code of an error, or a status. */

@@ -38,8 +38,8 @@ const delay_ms = 300;
 const without_events = /^\/(flags|decide|s|v1\/m)\b/;
 
 /**
- * Opens a proxy on the server. `next` says what happens to the next request with events, which is
- * nearly every POST; nothing happens to others, and what nobody waits for (a beacon) is delayed.
+ * Opens a proxy on the server. `next` is the fault of the next request with events, which is nearly
+ * every POST. Other requests have no fault. A request that nobody waits for (a beacon) is delayed.
  * `instead` is passed on in the place of every body with events.
  */
 export async function openFaultProxy(

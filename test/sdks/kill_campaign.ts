@@ -29,7 +29,7 @@ export type Campaign = {
   folder: string;
   kills: number;
   seed: number;
-  /** Ends it early; what was sent by then is compared. */
+  /** Ends it early; it compares the events sent by then. */
   signal?: AbortSignal;
   say: (line: string) => void;
 };

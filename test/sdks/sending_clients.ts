@@ -54,7 +54,7 @@ const calledBack = (send: Sender): SendOne => toldOf(() => send);
 
 type PostHogClient = Pick<PostHog, 'capture' | 'on'>;
 
-/** It keeps what it could not send for the next time, and says which events it sent. */
+/** It keeps unsent events for the next time, and reports the sent ones. */
 function posthogSender(client: PostHogClient): SendOne {
   return toldOf((tell) => {
     client.on('flush', (sent: { properties: { sent: string } }[]) => {

@@ -9,8 +9,8 @@ import { eventually } from '../eventually.ts';
 import { certificate, certificate_key } from './certificate.ts';
 
 /**
- * A mail as the relay took it: the envelope, the message as it came (decoded as UTF-8), and what a
- * mail program reads in it.
+ * A mail as the relay accepted it: the envelope, the message as it arrived (decoded as UTF-8), and
+ * the parts that a mail program shows.
  */
 export type ReceivedMail = {
   from: string;

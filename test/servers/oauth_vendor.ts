@@ -10,7 +10,7 @@ export const vendor_client = { id: 'acme-app', secret: 'secret-of-the-acme-app' 
 /** The vendor of a tool: an OAuth server on 127.0.0.1, and the API that takes its tokens. */
 export type OauthVendorServer = {
   url: string;
-  /** Seconds for which an access token is good; undefined: the answer does not say. */
+  /** Seconds for which an access token is valid; undefined: the answer does not name them. */
   expires_in: number | undefined;
   /** Answers of the token address from now on, instead of the right ones. */
   token_answer: ((grant: string) => { status: number; body: object } | undefined) | undefined;

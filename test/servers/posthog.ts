@@ -12,9 +12,10 @@ export type PosthogEvent = {
 };
 
 /**
- * A stand-in for PostHog's API, made from its public reference: organizations, projects, members,
- * batch exports, lists that Sluice has no place for, and the two queries of a move. It answers one
- * key only. `fail_pages` is the number of pages of events after which it ends a connection.
+ * A stand-in for PostHog's API, made from its public reference. It has organizations, projects,
+ * members, batch exports, lists that Sluice has no place for, and the two queries of a move. It
+ * answers one key only. `fail_pages` is the number of pages of events after which it ends a
+ * connection.
  */
 export async function openPosthogServer(
   key: string,

@@ -34,7 +34,7 @@ export type Coming = {
   until?: Mark;
 };
 
-/** Whoever takes steps: a process, or a request of a person. */
+/** An actor that takes steps: a process, or a request of a person. */
 export type Actor = {
   name: string;
   is_dead: boolean;

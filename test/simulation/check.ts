@@ -79,8 +79,8 @@ function pairsOf({ rounds }: History): string[] {
 }
 
 /**
- * Chooses seeds one after the other: that out of some whose history has most of what was seldom
- * seen, of the scenes and of the pairs.
+ * Chooses seeds one after the other. Of several, it takes the one whose history has most of the
+ * rarely seen scenes and pairs.
  */
 export function openSeeds(first: number, seen: Set<string>): { next(): number } {
   const random = openRandom(first, 11);

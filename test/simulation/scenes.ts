@@ -225,7 +225,7 @@ const empties = fc
     wait(1, work(one, ['empty']), work(other, ['claim'])),
   ]);
 
-/** A run ends in doubt; then it is retried, moved away from, or a backfill asks for its rows. */
+/** A run ends uncertain. Then it is retried, moved away from, or a backfill asks for its rows. */
 const doubt = fc
   .record({
     process: name,

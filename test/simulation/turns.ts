@@ -83,7 +83,7 @@ export class Turns {
 
   /**
    * Refuses the steps of the living that still wait, and all that come, so that they hold no lock.
-   * The dead hear nothing of it: the loops of a process would try again for ever.
+   * Dead actors get no error, because the loops of a process would retry forever.
    */
   end(): void {
     this.is_over = true;

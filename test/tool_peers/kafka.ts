@@ -33,7 +33,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Says why there is no Kafka on this machine; undefined where there can be one. */
+/** Returns the reason why this machine has no Kafka; undefined if it can have one. */
 export async function whyNoKafka(): Promise<string | undefined> {
   for (const program of ['java', 'mvn'])
     if ((await run(program, ['--version']).catch(() => undefined)) === undefined)

@@ -21,7 +21,7 @@ export type Sent = {
   model: 'events' | 'groups';
   properties: { property: string; type: PropertyType }[];
   documents: string[];
-  /** The properties of each document that no column takes; left out: they are not known. */
+  /** The properties of each document that no column takes; absent: they are unknown. */
   unfit?: string[][];
 };
 

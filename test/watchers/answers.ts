@@ -164,7 +164,7 @@ export function watchAnswers(
   };
 }
 
-/** The record alone: with `validate_only` it has beside it what was ignored of the request. */
+/** Only the record: with `validate_only`, the ignored fields of the request are beside it. */
 function withoutWarnings(text: string): string {
   if (!text.includes('"warnings":')) return text;
   const { warnings: _told, ...record } = JSON.parse(text) as Json;
@@ -177,8 +177,8 @@ const instant_name = /(_at|_start|_end|_until|^timestamp|^at)$/;
 const any_instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
 /**
- * The instants in another spelling, wherever they stand: by the names of our fields, since a text
- * of a person may look like anything. Requests in the document may be spelled as people do.
+ * The instants in another spelling, at any depth. They are found by the names of our fields, since
+ * a text of a person may look like anything. Requests in the document may be spelled as people do.
  */
 function oddInstants(value: unknown, name = ''): string[] {
   if (name === 'requestBody') return [];

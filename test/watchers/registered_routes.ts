@@ -16,7 +16,7 @@ export type RegisteredRoute = {
   no_store: boolean;
   /** Closed to a session that reaches a part of what the account has. */
   own_account: boolean;
-  /** Undefined: as `within` says. */
+  /** Undefined: the value of `within`. */
   service_keys: boolean | undefined;
   within: 'organization' | 'project' | undefined;
   level: number;
@@ -29,8 +29,8 @@ export type RegisteredRoute = {
 };
 
 /**
- * Collects the routes of an app that is built but not ready yet; without those that only answer
- * 405, 308 and OPTIONS, and without HEAD. Complete once the app is ready.
+ * Collects the routes of an app that is built but not ready yet. It omits HEAD and routes that only
+ * answer 405, 308 and OPTIONS. Complete once the app is ready.
  */
 export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
   const routes: RouteOptions[] = [];

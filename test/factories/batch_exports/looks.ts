@@ -8,8 +8,8 @@ const never = new AbortController().signal;
 
 /**
  * Looks at all deliveries of an export as the schedule does, but without its pauses. The budget is
- * so many milliseconds; null: the export's own, which may be none. With `is_forced` false only a
- * look that is due begins.
+ * so many milliseconds; null: the export's own, and without one it does nothing. With `is_forced`
+ * false only a look that is due begins.
  */
 export async function lookAt(
   { db, engine }: Pick<Deps, 'db' | 'engine'>,

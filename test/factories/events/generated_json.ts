@@ -15,7 +15,7 @@ const digits = (draw: Draw, count: number, set = '0123456789') =>
 const hex = (draw: Draw, count: number) => digits(draw, count, '0123456789abcdef');
 
 /**
- * A text that stands in no number's place and looks like one: hashes, ids, versions, dates, lists,
+ * A text in another place than a number's that looks like one: hashes, ids, versions, dates, lists,
  * exponents that nothing could hold.
  */
 function textLikeNumber(draw: Draw): string {

@@ -16,9 +16,7 @@ export type ClickHouseProxy = {
   url: string;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
-  /**
-   * From now on no answer comes through, as when the server hangs; what is sent to it still does.
-   */
+  /** From now on no answer arrives, as if the server hung; requests still reach it. */
   hold(): void;
   /** Called with the text of each statement before it is passed on, which waits for the promise. */
   watch(before: ((statement: string) => Promise<void> | void) | undefined): void;

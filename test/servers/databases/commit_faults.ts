@@ -15,7 +15,7 @@ export type CommitFault<Refusal> = {
 export type CommitFaults<Refusal> = {
   /** Is anybody let in? */
   isAway(): boolean;
-  /** Takes over the next COMMIT; undefined lifts what was asked for. */
+  /** Sets the fault of the next COMMIT; undefined clears it. */
   strike(fault: CommitFault<Refusal> | undefined): void;
   /**
    * Joins two ends of a connection, and carries the fault out where the COMMIT comes by. `seen`

@@ -16,10 +16,7 @@ export type PostgresProxy = {
   port: number;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
-  /**
-   * From now on no answer of the server comes through, as when it hangs; what is sent to it still
-   * does.
-   */
+  /** From now on no answer of the server arrives, as if it hung; requests still reach it. */
   hold(): void;
   commits: CommitFaults<PostgresRefusal>;
   close(): Promise<void>;

@@ -32,8 +32,8 @@ type Azurite = {
 };
 
 /**
- * Azurite without its command line, which loads what it needs for databases too: in a process of
- * its own it took twice the processor time to start.
+ * Azurite without its command line, which also loads the code for databases. In a process of its
+ * own it took twice the processor time to start.
  */
 function loadAzurite(): Azurite {
   const require = createRequire(import.meta.url);

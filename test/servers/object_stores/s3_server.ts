@@ -188,8 +188,8 @@ function signatureProblem(request: http.IncomingMessage): string | undefined {
 }
 
 /**
- * s3rver checks a signature of its own known secret: it is left out, so that it takes the request
- * as an anonymous one.
+ * Removed: s3rver checks a signature against its own known secret. Without it, s3rver accepts the
+ * request as an anonymous one.
  */
 function forward(request: http.IncomingMessage, response: http.ServerResponse, port: number): void {
   const { authorization: _authorization, ...headers } = request.headers;

@@ -52,8 +52,8 @@ const wire_types: Record<number, AnsweredColumn['type']> = {
 };
 
 /**
- * The one format that the stand-in reads, which is the one of PostgreSQL's COPY with `FORMAT csv`:
- * an empty field without quotes is null, quotes are doubled.
+ * The only format of the stand-in: PostgreSQL's COPY with `FORMAT csv`. An empty field without
+ * quotes is null, and quotes are doubled.
  */
 const file_format =
   `(TYPE = CSV COMPRESSION = GZIP RECORD_DELIMITER = '\\n' FIELD_DELIMITER = ',' ` +
