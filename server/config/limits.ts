@@ -21,8 +21,8 @@ export const limit_settings = {
     'SLUICE_PAUSE_AFTER_FAILURES',
     '10',
     whole(0, 1_000),
-    'After how many failed runs in a row an export is paused, with the reason in ' +
-      '`pause_reason`; 0 is never.',
+    'After how many failed runs in a row Sluice pauses an export, with the reason in ' +
+      '`pause_reason`; 0: never.',
   ),
   worker_runs_max: setting(
     'SLUICE_WORKER_RUNS_MAX',

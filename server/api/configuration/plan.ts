@@ -108,7 +108,7 @@ function refuseSecretsOfAgent(request: FastifyRequest, { objects }: Configuratio
         code: 'invalid_input',
         detail:
           'An agent cannot set secrets: write {"keep": true}, and let a person enter the secret ' +
-          'in the console. Replace a secret that an agent has read.',
+          'in the console. Replace every secret that was written here.',
       })),
     );
 }

@@ -25,7 +25,7 @@ export const Organization = Type.Object(
     id: uuid(),
     name: Type.String({ description: 'Name for people, 1 to 64 characters.' }),
     slug: Type.String({
-      description: 'Made from the first name; unique, and unchanged by renaming.',
+      description: 'Made from the first name; unique. Renaming does not change it.',
     }),
     created_at: instant('When the organization was created.'),
     updated_at: instant('Time of the last change of one of its own fields.'),

@@ -54,7 +54,7 @@ export async function unpackBody(
     if (text === undefined) return inner;
     inner = text;
   }
-  throw unparsable('The body is packed too many times.');
+  throw unparsable('The body is compressed too many times.');
 }
 
 async function unpacked(

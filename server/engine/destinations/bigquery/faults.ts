@@ -108,12 +108,11 @@ const by_reason: Record<string, Fault> = {
   insufficientPermissions: denied,
   accessNotConfigured: lasting(
     'permission_denied',
-    'The BigQuery API is not switched on in the project; switch it on there.',
+    'The BigQuery API is not enabled in the project; enable it there.',
   ),
   billingNotEnabled: lasting(
     'permission_denied',
-    'The project has no billing, and without it BigQuery runs no transactions; switch billing ' +
-      'on there.',
+    'The project has no billing, which transactions of BigQuery need; enable billing there.',
   ),
   billingTierLimitExceeded: lasting(
     'permission_denied',

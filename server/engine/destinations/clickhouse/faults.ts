@@ -153,7 +153,7 @@ export function tooOld(version: string, oldest: string): Error {
  */
 export function answerError(answer: Error): Error {
   if (answer.message.startsWith('Timeout error'))
-    return faultError(passing('timed_out', 'The server said nothing for an hour.'), '', answer);
+    return faultError(passing('timed_out', 'The server sent nothing for an hour.'), '', answer);
   if (answer instanceof SyntaxError || answer.message.includes('is for clickhouse-client'))
     return faultError(not_clickhouse, answer.message, answer);
   // Releases before 21.x send no error type, so the client does not recognize the error.

@@ -6,7 +6,7 @@ import { parseJson } from '../../../platform/json/parse_json.ts';
 
 const credentials = lasting(
   'authentication_failed',
-  'Google refused the service account; check that service_account_json is whole, that its key ' +
+  'Google refused the service account; check that service_account_json is complete, that its key ' +
     'was not deleted or disabled, and that the clock of this server is right.',
 );
 const denied = lasting(

@@ -30,8 +30,8 @@ const limited = passing(
 );
 const not_given = lasting(
   'table_unsuitable',
-  'The table requires a column that the export does not have (%). Give it a default, let ' +
-    'it be null, or export to another table.',
+  'The table requires a column that the export does not have (%). Give it a default, make it ' +
+    'nullable, or export to another table.',
 );
 const characters = ofRow(
   'value_refused',

@@ -190,7 +190,7 @@ function credentialViolations(config: SnowflakeConfig): ConfigViolation[] {
   return [
     violation(
       'private_key',
-      'The private key is not a whole RSA key in PEM, or the passphrase does not open it.',
+      'The private key is not a complete RSA key in PEM, or the passphrase does not decrypt it.',
     ),
   ];
 }

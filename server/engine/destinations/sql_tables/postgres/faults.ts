@@ -180,8 +180,8 @@ const by_words: [RegExp, Fault][] = [
     /^row is too big/,
     ofRow(
       'limit_exceeded',
-      'A row is larger than the server allows (%). Leave the large events out with ' +
-        'exclude_events, or export to files.',
+      'A row is larger than the server allows (%). Exclude the large events with exclude_events, ' +
+        'or export to files.',
     ),
   ],
 ];

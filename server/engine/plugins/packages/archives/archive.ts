@@ -31,8 +31,8 @@ export async function readArchive(
     throw invalidPackage(
       archive[0] === 0x3c
         ? 'This is a web page, not an archive. Give the address of the download itself.'
-        : 'This is neither a zip archive nor a tar archive, plain or packed with gzip (tar.gz). ' +
-            'Give the address of one of these.',
+        : 'This is neither a zip archive nor a tar archive, plain or compressed with gzip ' +
+            '(tar.gz). Give the address of one of these.',
     );
   return collector.finish();
 }
