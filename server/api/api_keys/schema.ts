@@ -46,7 +46,7 @@ const record = {
           Type.String({
             description:
               'The host of the document that describes the client; null: it registered itself, ' +
-              'so nothing proves who it is.',
+              'without proof of its identity.',
           }),
         ),
         returns_to: Type.String({
@@ -137,7 +137,7 @@ export const AgentRequest = Type.Object(asked);
 /** The request of an assistant, before the person decides. */
 export const AgentPreview = Type.Object(
   {
-    name: Type.String({ description: 'What the client calls itself; nothing proves it.' }),
+    name: Type.String({ description: 'Name that the client gives itself, without proof.' }),
     client_host: nullable(Type.String()),
     returns_to: Type.String({ description: 'Address to which the browser is sent afterwards.' }),
     is_local: Type.Boolean({ description: "Whether that is a program on the person's computer." }),

@@ -113,7 +113,7 @@ export const ShownInvite = Type.Object(
     organization_name: Type.String(),
     invited_by: nullable(
       Type.String({
-        description: 'Name or address of who invites; null when the account is gone.',
+        description: 'Name or address of the inviting person; null if the account is gone.',
       }),
     ),
     target_email: Type.String(),

@@ -58,8 +58,8 @@ export const NoticeDeliveryRecord = Type.Object(
     ...fields,
     body: Type.String({
       description:
-        'What the target is sent, to the byte, with ******** in place of a secret; a mail says ' +
-        'the same in words.',
+        'The exact body for the target, with ******** in place of a secret; a mail says the same ' +
+        'in words.',
     }),
     tries: Type.Array(Type.Object({ number: Type.Integer(), ...tried }), {
       description: 'Every attempt, oldest first.',

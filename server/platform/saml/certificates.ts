@@ -61,7 +61,7 @@ function splitField(text: string): string[] {
   if (blocks.length === 0) return [text];
   if (blocks.length > certificates_max)
     throw new CertificateRefused(
-      `There are more than ${certificates_max} certificates. Remove those that are no longer used.`,
+      `There are more than ${certificates_max} certificates. Remove the unused ones.`,
     );
   if (text.replaceAll(pem_block, '').trim() !== '')
     throw new CertificateRefused(

@@ -106,8 +106,8 @@ const Health = Type.Object({
       },
       {
         description:
-          'Rows that were delivered before a change of destination, model or query, or that were ' +
-          'in a table that is gone, and that nothing has delivered again; null without any.',
+          'Rows delivered before a change of destination, model or query, or into a table that ' +
+          'is gone, and not delivered again since; null if there are none.',
       },
     ),
   ),

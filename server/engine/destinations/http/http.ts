@@ -40,7 +40,7 @@ export const http: DestinationDefinition<typeof http_config> = {
   column_set: 'files',
   shows_as_written: true,
   not_verifiable:
-    'This destination cannot show again what it took, so nothing can be compared. The receipts ' +
+    'This destination cannot return delivered rows, so Sluice cannot compare them. The receipts ' +
     'prove what was handed over.',
   validate: httpViolations,
   encoding: () => ({ format: 'JSONLines', compression: null }),

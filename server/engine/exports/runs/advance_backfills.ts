@@ -24,8 +24,8 @@ const refill_runs_max = 4;
  */
 const spans_per_step_max = starts_max;
 const running_detail =
-  'In progress: its runs are planned in order, those with rows a few at a time; those without ' +
-  'rows complete at once.';
+  'In progress: its runs are planned in order, a few with rows at a time. Runs without rows ' +
+  'complete at once.';
 /** After this time, other backfills get their turn. */
 const turn_ms_max = 1_000;
 /** Number of backfills in one turn. */
