@@ -45,7 +45,7 @@ test('a failed test stands at the secret that it names, else at its first key', 
         duration_ms: 1,
       })),
     })?.key;
-  const refused = 'The server refused the user or the password. Check the user and the password.';
+  const refused = 'The server refused the user or the password. Check user and password.';
   assert.equal(fault('Postgres', [refused]), 'password');
   assert.equal(
     fault('Postgres', ['The server offers no TLS: set require_tls to false.']),

@@ -51,7 +51,7 @@ const faults: Record<string, Fault> = {
   ),
   '28P01': lasting(
     'authentication_failed',
-    'The server refused the user or the password. Check the user and the password.',
+    'The server refused the user or the password. Check user and password.',
   ),
   '28000': lasting(
     'authentication_failed',
