@@ -114,7 +114,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
 }
 
 /**
- * True when nothing was lost, doubled or changed, on the way in and on the way out, and nothing was
+ * True if nothing was lost, doubled or changed, on the way in and on the way out, and nothing was
  * left behind.
  */
 export function isFaultless({ ingestion, destinations, leftovers }: Outcome): boolean {

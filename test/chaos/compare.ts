@@ -114,9 +114,9 @@ export async function compareRows(
 }
 
 /**
- * In the order in which their selections were taken for good: by the run that completed or, where
- * that went on with a commit of unknown end, the one that began the commit. Ids are created under
- * the lock of the export, and grow with time.
+ * In the order in which their selections became final. The completed run decides, or, if it
+ * continued a commit of unknown end, the run that began the commit. Ids are created under the lock
+ * of the export, and grow with time.
  */
 async function listHeld(
   db: Database,

@@ -42,7 +42,7 @@ export type DrillWorld = Places & {
   close(): Promise<void>;
 };
 
-/** A command under way. */
+/** A command in progress. */
 export type Command = { child: ChildProcess; ended: Promise<{ code: number | null; out: string }> };
 
 /** Opens the world in a folder; the server is not started yet. */

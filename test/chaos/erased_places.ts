@@ -9,7 +9,7 @@ import { openMariaDb } from '../servers/databases/mariadb_server.ts';
 import type { MariaDbServer } from '../servers/databases/mariadb_server.ts';
 import type { Deployment } from './deployment.ts';
 
-/** Rows of a place, by a sum of their hashes that knows no order; `named` are those with a text. */
+/** Rows of a place, by a sum of their hashes in any order; `named` are the ones with a text. */
 export type PlaceContents = { rows: number; others: string; named: number };
 
 /** A place that is exported to: how it is reached, and what lies there. */

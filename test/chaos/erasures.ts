@@ -147,7 +147,7 @@ function compare(
   });
 }
 
-/** Asks for an erasure, kills while it is under way, and waits for its certificate. */
+/** Asks for an erasure, kills while it is in progress, and waits for its certificate. */
 async function eraseOne(
   deployment: Deployment,
   { events, persons, erasures, kills, say }: ErasuresWanted,

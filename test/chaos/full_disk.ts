@@ -22,9 +22,9 @@ const bytes_per_event = 16 * 1024;
 type Wanted = { mebibytes: number; floor: string; say: (line: string) => void };
 
 /**
- * Fills a file system under a server, and says what happened. Rejects if an event with a 200 is not
- * stored exactly once, an acknowledged change is missing, or the server does not continue on its
- * own.
+ * Fills a file system under a server, and reports the effects. Rejects if an event with a 200 is
+ * not stored exactly once, an acknowledged change is missing, or the server does not continue on
+ * its own.
  */
 export async function runFullDisk({ mebibytes, floor, say }: Wanted): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-full-disk-'));

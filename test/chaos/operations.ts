@@ -10,7 +10,7 @@ export type Operated = Pick<Site, 'db' | 'call' | 'up'>;
 export type Operations = {
   /** Returns how often each action was answered with success. */
   counts(): Record<string, number>;
-  /** Resolves when the one under way is over. */
+  /** Resolves when the one in progress is over. */
   stop(): Promise<void>;
 };
 

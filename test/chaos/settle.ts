@@ -26,7 +26,7 @@ export async function settle(deployment: Operated, exportIds: string[]): Promise
   throw new Error(`After ${rounds_max} rounds of retries some runs still do not complete.`);
 }
 
-/** Delivers what is missing of a range of event time (milliseconds), and waits for it. */
+/** Delivers the missing rows of a range of event time (milliseconds), and waits for it. */
 export async function backfillMissing(
   deployment: Operated,
   exportIds: string[],

@@ -97,7 +97,10 @@ async function insertSelected(
   return nothing;
 }
 
-/** Waits until the replica has what was agreed on before the call; without a table, definitions. */
+/**
+ * Waits until the replica has the entries agreed on before the call; without a table, the
+ * definitions.
+ */
 async function syncReplica(
   cluster: Cluster,
   replica: Replica,

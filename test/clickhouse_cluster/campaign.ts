@@ -15,8 +15,8 @@ import { no_trouble } from './settings.ts';
 import type { ClusterSettings, Trouble, Weakness } from './settings.ts';
 
 /**
- * The size of a campaign. `folder` is empty and only its own. `weaknesses` take protections of the
- * cluster away during the faults; `trouble` adds faults to those of a campaign.
+ * The size of a campaign. `folder` is empty and only its own. `weaknesses` remove protections of
+ * the cluster during the faults; `trouble` adds faults to the campaign's own.
  */
 export type Campaign = {
   folder: string;

@@ -51,7 +51,8 @@ const plans = {
   'no waiting for others': {
     protection: 'waiting for what others have (8, 9)',
     seed: 35,
-    // Whoever stays with one replica finds there what they wrote: it is left again and again.
+    // A reader that stays with one replica finds its own writes there. Refusals make it leave the
+    // replica again and again.
     kinds: ['replica refuses'],
     cuts: 10,
     trouble: { fetch_ms_max: 50, straggle_ms: 5_000 },

@@ -13,9 +13,9 @@ const whole: [string, string][] = [
 ];
 
 /**
- * Brings a table that a replica has recreated to the state of the replica that has most of it, as a
- * replica fetches parts and not every past insert. If no replica has any, nothing is copied. May be
- * repeated when it fails.
+ * Brings a table that a replica has recreated to the state of the replica that has most of it. A
+ * replica too fetches parts and not every past insert. If no replica has any, nothing is copied.
+ * May be repeated when it fails.
  */
 export async function copyTable(cluster: Cluster, replica: Replica, log: TableLog): Promise<void> {
   const held = (one: Replica) => log.entries.filter(({ holders }) => holders.has(one.index)).length;

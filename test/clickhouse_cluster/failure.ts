@@ -1,4 +1,4 @@
-/** An error in ClickHouse's words, as a client of its HTTP interface is told it. */
+/** An error in ClickHouse's words, as a client of its HTTP interface gets it. */
 export class Failure extends Error {
   readonly code: number;
   readonly status: number;

@@ -136,7 +136,7 @@ function begin(
   });
 }
 
-/** Has the source store the block; what it could not store was never agreed on. */
+/** Lets the source store the block; a block that it could not store was never agreed on. */
 async function commit(
   cluster: Cluster,
   replica: Replica,

@@ -46,7 +46,7 @@ export type Affliction = {
   seed: number;
   /** Cuts of no other kinds than these. */
   kinds?: readonly Cut[] | undefined;
-  /** Returns how much of the work is done: each kill and each cut falls into some of it. */
+  /** Returns the share of the work that is done, so that each kill and each cut hits some work. */
   progress(): number;
   /** Told of each, as it begins and when it is over. */
   note(line: string): void;

@@ -52,7 +52,7 @@ export async function asOfCluster(asked: Asked, text: string, settings: [string,
   return [{ ...asked, text: hosted }];
 }
 
-/** The relation of which all replicas are asked: the second group, behind the cluster's name. */
+/** The relation that all replicas answer: the second group, after the cluster's name. */
 function relationIn(found: string[]): string {
   return found[2]!.replace(/^currentDatabase\(\)\s*,\s*/, '').replace(/\s*,\s*/, '.');
 }

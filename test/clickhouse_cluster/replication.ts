@@ -31,7 +31,7 @@ export function joinCluster(settings: ClusterSettings, keeper: Keeper, replicas:
   return { settings, keeper, replicas, changes: openChanges(), is_closed: false } as Cluster;
 }
 
-/** Brings a table that a replica has created anew to where another one is. */
+/** Brings a table that a replica has recreated to the state of another replica. */
 export type Copy = (cluster: Cluster, replica: Replica, log: TableLog) => Promise<void>;
 
 /** Has a replica follow the logs until the cluster is closed. */
@@ -74,7 +74,7 @@ function mayApply(cluster: Cluster, replica: Replica, log: TableLog, entry: Entr
   if (is_source) return true;
   const now = performance.now();
   if (now < (entry.due[replica.index] ?? 0) || now < replica.fetches_from) return false;
-  // A change is in the log itself; rows are fetched from somebody who has them.
+  // A change is in the log itself; rows are fetched from a replica that has them.
   if (entry.kind === 'change') return true;
   return [...entry.holders].some((holder) => replicas[holder]?.state === 'up');
 }

@@ -58,7 +58,7 @@ function mutationsIn(lines: string) {
   });
 }
 
-/** Without what the engine spells its own way, and without its table. */
+/** Without the parts that the engine spells its own way, and without its table. */
 function plainOf(command: string): string {
   return command
     .replace(/^\s*ALTER\s+TABLE\s+\S+\s+/i, '')

@@ -24,7 +24,7 @@ export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   assert.fail(`Tab does not come to ${String(name)}, but to: ${passed.join(' | ')}`);
 }
 
-/** Presses what is called so, by Tab and Enter alone. */
+/** Presses the element with this name, using only Tab and Enter. */
 export async function pressByKey(page: Page, name: string | RegExp): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press('Enter');

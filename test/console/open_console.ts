@@ -28,8 +28,8 @@ export type Console = {
   readonly server: PageServer;
   readonly harness: Harness;
   /**
-   * A browser in which nobody is signed in, or the person who is given. The tests of the file have
-   * it one after the other, cleared each time.
+   * A browser without a sign-in, or with the sign-in of the given person. The tests of the file
+   * have it one after the other, cleared each time.
    */
   visit(user?: { id: number }): Promise<Visitor>;
 };

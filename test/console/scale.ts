@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 
-/** Heights of what is pressed or filled in, as `console/shell/scale.css` has them. */
+/** Heights of buttons and fields, as in `console/shell/scale.css`. */
 const heights = [28, 32];
 const controls = [
   '.mantine-Button-root',
@@ -55,7 +55,7 @@ export async function checkColumns(page: Page): Promise<void> {
   const before = page.viewportSize()!;
   for (const width of [1440, 1024, 390]) {
     await page.setViewportSize({ width, height: before.height });
-    // Rows are measured anew in the frame after a change of the width.
+    // Rows are measured again in the frame after a change of the width.
     const faults = await page.evaluate<string[]>(`new Promise((done) =>
       requestAnimationFrame(() => requestAnimationFrame(() => done(
         [...document.querySelectorAll('main [role=row]')].flatMap((row) => {

@@ -10,8 +10,8 @@ import type { PageServer } from './page_server.ts';
 
 const wait_ms_max = 60_000;
 /**
- * The themes, with the narrowest window that has to do and a usual one: each of them once, then the
- * other pairs.
+ * The themes, with the narrowest supported window and a usual one. Each comes once, then the other
+ * pairs.
  */
 const looks = [
   ['light', 320],
@@ -62,7 +62,7 @@ export type Visitor = {
 export type LeftBrowsers = BrowserContext[];
 
 /**
- * Opens a browser without cookies at the server's address: one that was left there, or a new one.
+ * Opens a browser without cookies at the server's address. It reuses a browser that was left there.
  * It is returned on leaving.
  */
 export async function openVisitor(
@@ -109,8 +109,8 @@ export async function openVisitor(
 }
 
 /**
- * Closes the pages of a browser and takes away what they left behind at the address: cookies,
- * storage, permissions. It has an empty page then: the one that is given, or a new one.
+ * Closes the pages of a browser and deletes their cookies, storage and permissions at the address.
+ * It has an empty page then: the one that is given, or a new one.
  */
 export async function clearBrowser(
   context: BrowserContext,
@@ -196,8 +196,8 @@ export async function untilInPage(page: Page, expression: string): Promise<void>
 const rules_of_colours = ['color-contrast', 'link-in-text-block'];
 
 /**
- * Waits for the page, and fails when it breaks a rule of axe-core as it stands, is wider than its
- * window, or has not one `h1` and one `main`. `rules` are those that are asked, by default all.
+ * Waits for the page. Fails if it breaks a rule of axe-core, is wider than its window, or does not
+ * have exactly one `h1` and one `main`. `rules` are the ones to check, by default all.
  */
 export async function checkPage(page: Page, rules?: string[]): Promise<void> {
   await page.locator('h1').first().waitFor();

@@ -18,8 +18,8 @@ import { testValues } from './values_contract.ts';
  * Registers the tests that every destination must pass. ClickHouse itself writes the slices, in the
  * destination's own encoding. A destination that shows slices as they are written is not tested for
  * commits, removals and second readings. For a receiver that knows the keys of its requests, a
- * repeat must double nothing. Returns the world of the tests, for more of them: a process can have
- * but one.
+ * repeat must double nothing. Returns the world of the tests, for additional tests: a process can
+ * only have one.
  */
 export function testDestination(under: DestinationUnderTest): Contract {
   const contract = new Contract(under);

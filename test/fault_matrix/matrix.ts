@@ -128,7 +128,7 @@ export class Matrix {
       destination: { type: destination, config: scene.config },
       ...scene.body,
     });
-    // The first interval alone: nothing else is to be planned for each export.
+    // Only the first interval, so that nothing else is planned for each export.
     await this.db.run(
       sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${created.id}`,
     );

@@ -7,7 +7,7 @@ type Faulty = {
   failNext(pattern: RegExp, status: number, code: string): void;
   holdNext(pattern: RegExp): void;
 };
-/** A store under test: what it is asked, and places in it. */
+/** A store under test: its requests, and places in it. */
 export type Store = {
   destination: string;
   server: Faulty;

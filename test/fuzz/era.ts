@@ -77,7 +77,7 @@ export async function openEra(harness: Harness): Promise<Era> {
   };
 }
 
-/** Names of files that the server has: a script of site apps, and what the console loads. */
+/** Names of files of the server: a script of site apps, and the files that the console loads. */
 async function findFiles(harness: Harness, home: TestOrganization): Promise<[string, unknown][]> {
   const site_apps = `/api/projects/${home.project.id}/site_apps/`;
   const { body } = await home.ask('GET', site_apps);

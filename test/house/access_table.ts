@@ -90,8 +90,8 @@ export async function accessTable(
 }
 
 /**
- * The status that decisions and route list ask for; undefined where what is allowed may answer as
- * it must.
+ * The status that decisions and the route list require; undefined if an allowed request may have
+ * any answer.
  */
 export function wantedStatus(
   { route }: AccessRow,

@@ -44,7 +44,7 @@ export async function checkProject(
   const warehouse = new Warehouse();
   const model = new Model(team_id, events);
   let from = 0;
-  // A watermark is before a batch; the last one is behind all of them.
+  // A watermark is before a batch; the last one is after all batches.
   for (const end of [...new Set(ends), instants.at(-1)! + 1]) {
     for (const name of warehouse_models)
       warehouse.load(name, await delivered(place.clickhouse, name, team_id, from, end));

@@ -13,7 +13,7 @@ export type SentEvent = {
 export const nobody = ['null', 'Guest', '0', '"undefined"'];
 
 const events_per_sequence_max = 16;
-// A forced merge begins a batch of its own: with more of them no batch would hold much.
+// A forced merge begins a batch of its own; with more of them, batches would be small.
 const kinds = [
   ...Array(15).fill('seen'),
   ...Array(9).fill('$set'),

@@ -75,7 +75,7 @@ export const outages: Journey = {
   },
 };
 
-/** Counts the table itself: all rows once, and of the dropped one those since. */
+/** Counts the table itself: all rows once, and for the dropped table the rows since. */
 async function compareTable(
   { name, table, warehouse, is_silent }: Outage,
   note: (text: string) => void,

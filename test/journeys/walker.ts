@@ -18,8 +18,8 @@ export type Walked = {
 };
 
 /**
- * A person at a browser, who counts what they do. The counted ways are `press`, `type`, `choose`
- * and `key`; what the page is only asked for costs nothing.
+ * A person at a browser, who counts what they do. Counted steps are `press`, `type`, `choose` and
+ * `key`; reads of the page cost nothing.
  */
 export type Walker = {
   page: Page;
@@ -65,7 +65,7 @@ export async function walk(
   return walked;
 }
 
-/** Keeps what the browser complains of; a refusal of the API is no fault of the page. */
+/** Keeps the errors of the browser; a refusal of the API is no fault of the page. */
 function hear(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {

@@ -34,7 +34,7 @@ export async function openDirectory(
 }
 
 /**
- * Makes the directory what the realm is: people of the domain, and groups. Rejects with what the
+ * Makes the directory equal to the realm: people of the domain, and groups. Rejects with what the
  * client library complains about.
  */
 async function mirror(asked: {

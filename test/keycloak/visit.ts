@@ -6,7 +6,7 @@ import type { Ask, World } from './world.ts';
 
 /** The place that a browser has come to. */
 export type Visit = {
-  /** `account`: signed in here; `refused`: our page says no; `keycloak`: Keycloak says no. */
+  /** `account`: signed in here. `refused`: our page refuses. `keycloak`: Keycloak refuses. */
   end: 'account' | 'refused' | 'page' | 'keycloak';
   /** The last page. */
   text: string;

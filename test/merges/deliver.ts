@@ -113,7 +113,7 @@ export async function deliver(
   if (accident !== 'none' && accident !== 'killed') played[accident] += 1;
 }
 
-/** One worker's attempt; one that breaks leaves what it has staged. */
+/** One worker's attempt; a broken attempt leaves its staged rows. */
 async function attemptAt(
   { definition, config, deps, encode }: MergePlace,
   { delivery, slices }: Sending,

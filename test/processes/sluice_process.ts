@@ -10,7 +10,7 @@ export type Said = { code: number | null; out: string; err: string };
 /** A command line for a process that runs several of them. */
 export type CommandLine = { words: string[]; environment: Record<string, string> };
 
-/** The least environment of a process that a test starts: so it compiles nothing anew. */
+/** The minimal environment of a process that a test starts, so that it compiles nothing again. */
 export function leastEnvironment(): Record<string, string> {
   const { PATH = '', NODE_COMPILE_CACHE = '', NODE_OPTIONS = '', PLANTED_FAULT } = process.env;
   const planted: Record<string, string> =

@@ -10,7 +10,7 @@ const day_ms = 86_400_000;
 const objects_max = 1;
 const values_max = 12;
 const characters_max = 200;
-/** Most characters of an answer; of a longer one the inner objects are left out. */
+/** Most characters of an answer; a longer one loses its inner objects. */
 const answer_characters_max = 12_000;
 
 /**

@@ -135,7 +135,9 @@ async function roll(rolling: Rolling, keep: Keep): Promise<RollingOutcome> {
   };
 }
 
-/** Replaces each process by one of this checkout, then each once more; says how long each took. */
+/**
+ * Replaces each process by one of this checkout, then each once more, and reports the time of each.
+ */
 async function replaceEach(
   { say, side_by_side_seconds }: Rolling,
   crew: Crew,
@@ -245,7 +247,7 @@ async function countRuns({ db }: Site): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ by, runs }) => [by, runs]));
 }
 
-/** As if a later release had taken something away that this one needs: it must not start. */
+/** Simulates a later release that removed something this one needs: it must not start. */
 async function refuse({ db }: Site, environment: Record<string, string>): Promise<string> {
   await db.run(sql`INSERT INTO migrations (name, sha256, release, oldest_release)
     VALUES ('9999_contract.sql', ${randomUUID()}, '99.1.0', '99.0.0')`);

@@ -64,7 +64,7 @@ export async function sendThroughFaults(
     );
   const arrived = async () => {
     const deadline = performance.now() + 60_000;
-    // Clients wait for seconds: asked by each of them, the store would do little else.
+    // Clients wait for seconds. If each of them asked the store, the store would do little else.
     while ((await stored()).length < wanted.length) {
       if (performance.now() > deadline) return false;
       await pause(200);

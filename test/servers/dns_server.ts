@@ -60,8 +60,8 @@ type Meet = (
 ) => void;
 
 /**
- * Opens the server; `tcp: false` leaves the TCP port closed, `silent: true` meets every name that
- * was never set with silence.
+ * Opens the server. `tcp: false` leaves the TCP port closed; with `silent: true`, it does not
+ * answer for a name that was never set.
  */
 export async function openDnsServer(
   options: { tcp?: boolean; silent?: boolean } = {},

@@ -74,7 +74,7 @@ export async function openFaultyServer(handle: Handler, refuse: Refusal): Promis
   };
 }
 
-/** Has `wait` begin, and stops it once its request has come and is held; it must reject. */
+/** Starts `wait`, and stops it once its request has arrived and is held; it must reject. */
 export async function stopWhileHeld(
   server: Pick<FaultyServer, 'holdNext' | 'requests'>,
   pattern: RegExp,

@@ -114,7 +114,7 @@ async function receive(request: IncomingMessage): Promise<Received> {
   };
 }
 
-/** The rows of a body, each as it was written: numbers must not pass through JavaScript. */
+/** The rows of a body, each as it was written, because numbers must not pass through JavaScript. */
 function linesOf(headers: IncomingHttpHeaders, body: string): string[] {
   if (headers['content-type'] === 'application/x-ndjson') return body.split('\n').slice(0, -1);
   JSON.parse(body);

@@ -35,7 +35,7 @@ export type Held = {
   is_doubtful: boolean;
 };
 
-/** A place of the destination: what it shows of each delivery. */
+/** A place of the destination, with the visible rows of each delivery. */
 export type Place = Map<string, Held>;
 
 /** The destination of a simulation: its places, and how it is about to answer. */

@@ -149,8 +149,8 @@ function assertDisjoint(runs: Run[]): void {
 }
 
 /**
- * A delivery is in doubt in its latest run, if at all; it completes once; and a backfill plans each
- * interval once.
+ * Only the latest run of a delivery may be uncertain. A delivery completes once. A backfill plans
+ * each interval once.
  */
 function assertDeliveries(runs: Run[]): void {
   for (const own of Map.groupBy(runs, ({ delivery_id }) => delivery_id).values()) {

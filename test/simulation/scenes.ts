@@ -357,7 +357,7 @@ const outdated = fc
     wait(1, work(process)),
   ]);
 
-/** A backfill and a run of the schedule share rows; then one of them ends. */
+/** A backfill and a scheduled run share rows; then one of them ends. */
 const overlap = fc
   .record({
     names: pair,
@@ -404,7 +404,7 @@ const lookAhead = fc
     wait(1, { do: 'wake', process: one }, work(other)),
   ]);
 
-/** Two processes plan a long backfill; by then one of them is in its middle. */
+/** Two processes plan a long backfill; one of them is already in the middle. */
 const twoAhead = fc
   .record({ names: pair, mode: fc.constantFrom('missing' as const, 'all' as const) })
   .map(({ names: [one, other], mode }): Round[] => [

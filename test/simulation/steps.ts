@@ -43,7 +43,7 @@ function lengthOf({ simulator, length }: World, pass: Round['pass']): number {
   return length - ((simulator.time.now() - first_monday) % length) + pass.beyond * 1000;
 }
 
-/** Begins what somebody does; those who are busy or asleep do nothing else. */
+/** Begins the work of an actor; busy or sleeping actors do nothing else. */
 function begin(world: World, one: Act): void {
   world.turns.trace.push(JSON.stringify(one));
   if (one.do === 'show late') return showLate(world.destination);
@@ -141,7 +141,7 @@ async function stopInTheMiddle(world: World, name: string, actor: Actor): Promis
   world.is_struck = true;
 }
 
-/** Asks the API to change the export; what it refuses with 409 stays undone. */
+/** Asks the API to change the export; a change refused with 409 is not made. */
 export async function post(world: World, path: string, body: object = {}): Promise<void> {
   // Nothing to pick.
   if (path.includes('/undefined/')) return;

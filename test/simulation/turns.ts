@@ -27,8 +27,8 @@ const speeds = [1, 1, 1, 8];
 
 /**
  * Gives actors their turns, one step at a time, in the order of the seed. A step is a statement or
- * a call of the destination. PostgreSQL says which actors wait for a lock; the others do not wait
- * for them.
+ * a call of the destination. PostgreSQL reports which actors wait for a lock; the others do not
+ * wait for these.
  */
 export class Turns {
   /** A line for each step that happened. */
@@ -260,7 +260,10 @@ const requests = /^Immediate$|Req|ConnectWrap|WriteWrap|ShutdownWrap|Job|Work/;
 /** Needs of the turns: `blocked` counts sessions that wait for a lock, `onStep` lets time pass. */
 type Surroundings = { blocked(): Promise<number>; onStep(): Promise<void> };
 
-/** Whoever came first may be chance; by name, and each one's own in their order, it is none. */
+/**
+ * The order of arrival may be chance. Sorted by name, and each actor's own in their order, it is
+ * not.
+ */
 function inOrder(one: Waiting, other: Waiting): number {
   const [left, right] = [one, other].map(({ actor, label }) => `${actor.name} ${label}`) as [
     string,

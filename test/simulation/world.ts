@@ -52,7 +52,7 @@ export type World = {
   path: string;
   export_id: string;
   destination_type: string;
-  /** Milliseconds: what was inserted since is the schedule's. */
+  /** Milliseconds; the schedule delivers the rows inserted since. */
   created_at: number;
   /** Length of an interval in milliseconds. */
   length: number;

@@ -24,7 +24,7 @@ export type Kafka = {
   close(): Promise<void>;
 };
 
-/** A free port; another process may take it meanwhile, which the program then says. */
+/** A free port; if another process takes it meanwhile, the program reports that. */
 export async function freePort(): Promise<number> {
   const server = await listen(createServer());
   const { port } = server.address() as AddressInfo;

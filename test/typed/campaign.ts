@@ -45,9 +45,9 @@ export function makeConflicts(
 }
 
 /**
- * Sends events to each place, or to files of one format, and compares columns and rest with what
- * was sent, value for value. Half of the columns come into the schema after the first run. Gives
- * the number of values that were compared.
+ * Sends events to each place, or to files of one format. Compares columns and rest with the sent
+ * events, value for value. Half of the columns come into the schema after the first run. Gives the
+ * number of values that were compared.
  */
 export async function playTyped(
   sent: Sent,

@@ -21,7 +21,7 @@ export type Answered = {
  * Creates the check of answers against an OpenAPI document. The operation must declare the status
  * and the media type. JSON must have the declared shape, with no additional field, and six digits
  * in every instant. The check gives what is wrong with an answer. A path or method that the
- * document does not have may only be 404, or 413 for what is not read at all.
+ * document does not have may only be 404, or 413 for an unread body.
  */
 export function openAnswerCheck(document: Document): (answer: Answered) => string[] {
   const ajv = new Ajv({ strict: false, allErrors: true });

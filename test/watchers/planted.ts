@@ -96,7 +96,7 @@ function* parts(places: Place[]): Generator<Place[]> {
 }
 
 function searchPart(places: Place[], secrets: string[]): void {
-  // All at once first: a place is looked for where there is something to find.
+  // Searches all places at once first; only a hit needs the search by place.
   const whole = places.map(({ text }) => text).join('\n');
   const found = secrets.filter((secret) => whole.includes(secret));
   if (found.length === 0 && !forms.test(whole)) return;

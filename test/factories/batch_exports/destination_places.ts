@@ -5,8 +5,8 @@ import { own_keys } from '../people/rsa_keys.ts';
 type Config = Record<string, unknown>;
 
 /**
- * A stored config with every secret that fits into one, and what a change of each key of its type
- * is tried with.
+ * A stored config with every secret that it can have, and a test value for a change of each key of
+ * its type.
  */
 export type PlacesCase = {
   type: string;

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { Header } from 'tar';
 
-/** One entry of a tar archive; `size` is what its header says when that is not the truth. */
+/** One entry of a tar archive; `size` is the size in its header if that is wrong. */
 export type TarEntry = {
   name: string;
   content?: string | Buffer;

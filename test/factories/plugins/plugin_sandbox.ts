@@ -57,8 +57,8 @@ export const plain_manifest: PluginManifest = {
 };
 
 /**
- * The server part of a package; index.ts where only a text is given. For code of our own the
- * compiler works in this process: the two processes in which others' is kept cost 0.1 s each time.
+ * The server part of a package; index.ts where only a text is given. For our own code, the compiler
+ * works in this process. The two processes that confine foreign code cost 0.1 s each time.
  */
 export async function compileServer(source: string | PluginFiles): Promise<string> {
   // It stops the compiler once, for all that compile beside it.

@@ -200,7 +200,7 @@ const raise = (text: string) =>
 const copy_pattern =
   /^COPY (?<table>\w+) \((?<columns>.+)\) FROM 's3:\/\/(?<bucket>[^/']+)\/(?<manifest>[^']+)' (?:IAM_ROLE '(?<role>[^']+)'|ACCESS_KEY_ID '(?<key>[^']*)' SECRET_ACCESS_KEY '(?<secret>[^']*)') REGION '(?<region>[^']+)' MANIFEST FORMAT AS CSV GZIP NULL AS '(?<null>[^']+)' TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF$/;
 
-/** Clients of the bucket, one for each pair of keys: to create one takes as long as a load. */
+/** Clients of the bucket, one for each pair of keys: a new one takes as long as a load. */
 class Clients {
   private readonly store: S3Server | undefined;
   private readonly known = new Map<string, S3Client>();

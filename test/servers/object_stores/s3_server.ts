@@ -116,8 +116,8 @@ function isWithoutDigest(request: http.IncomingMessage, bucket: string): boolean
 }
 
 /**
- * Has an object the name of a request that wants none there? The first request of a name that is
- * under way has it already: `names` are of those.
+ * Has an object the name of a request that wants none there? The first request of a name that is in
+ * progress has it already: `names` are of those.
  */
 function isTaken(
   directory: string,

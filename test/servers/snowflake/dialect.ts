@@ -58,8 +58,7 @@ export async function installDialect(client: Client): Promise<void> {
 const name = '"(?:[^"]|"")+"';
 
 /**
- * The forms of statements that the stand-in knows, and their translation; everything else is an
- * error of syntax.
+ * The statements that the stand-in knows, and their translation; every other one is a syntax error.
  */
 const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
   [

@@ -17,7 +17,7 @@ export type SnowflakeAccount = {
 /** A column of an answer, with its type as the wire has it. */
 type AnsweredColumn = { name: string; type: 'text' | 'fixed' | 'real' | 'boolean' };
 
-/** An answer: rows of texts, or where the client is to bring a file to. */
+/** An answer: rows of texts, or the place to which the client must upload a file. */
 export type SnowflakeAnswer =
   | { columns: AnsweredColumn[]; rows: (string | null)[][] }
   | { transfer: Record<string, unknown> };
