@@ -52,7 +52,7 @@ type Asking = {
 export type Member = Caller & Asking;
 /** An organization of one test with its project, and a caller in it. */
 export type TestOrganization = OwnOrganization & Asking;
-/** A server on real stores, and what a test needs to talk to it. */
+/** A server on real stores, and the helpers that a test needs to use it. */
 export type Harness = {
   deps: Deps;
   app: FastifyInstance;
@@ -102,9 +102,9 @@ const public_url = 'http://127.0.0.1:8000';
 
 /**
  * Opens a server on real stores for one test file, which closes it. `deps` replaces parts (clock,
- * config) before the app is built; with `clickhouse: false` the file does without the analytics
- * store. The test file keeps its harness until its process ends. So a closed one releases its
- * server, which is 19 MB.
+ * config) before the app is built. With `clickhouse: false` the file has no analytics store. The
+ * test file keeps its harness until its process ends. So a closed one releases its server, which is
+ * 19 MB.
  */
 export async function openHarness(options: HarnessOptions = {}): Promise<Harness> {
   let opened: Opened | undefined = await openServer(options);

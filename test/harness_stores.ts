@@ -14,7 +14,7 @@ import type { Database } from '../server/platform/postgres/database.ts';
 import { migratePostgres } from '../server/platform/postgres/migrate.ts';
 
 const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
-/** An address without a listener, for test files that say they do without ClickHouse. */
+/** An address without a listener, for test files that declare that they need no ClickHouse. */
 const no_clickhouse_url = 'http://127.0.0.1:9/none';
 
 /** The URLs of both stores of a server. */
@@ -102,8 +102,8 @@ export async function migrateAsStarted(db: Database): Promise<void> {
 const servers = new Map<string, pg.Pool>();
 
 /**
- * The connection of this process that creates and drops databases. It holds no process up, and is
- * opened anew where its server has ended it.
+ * The connection of this process that creates and drops databases. It keeps no process alive, and
+ * is opened again if its server has ended it.
  */
 function serverAt(connectionString: string): pg.Pool {
   let server = servers.get(connectionString);

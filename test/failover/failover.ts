@@ -44,7 +44,7 @@ export type FailoverOutcome = {
   longest_s: number;
   ingestion: Pick<Comparison, 'lost' | 'doubled' | 'changed'>;
   exports: Record<string, Comparison>;
-  /** Each thing that is not as it was answered. */
+  /** Each difference from an answer. */
   faults: string[];
 };
 

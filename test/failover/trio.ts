@@ -27,7 +27,7 @@ export type Trio = {
 const let_go_ms = 2_000;
 
 /**
- * Somebody takes the commits back that wait on the old primary: each is answered with a warning,
+ * An operator cancels the commits that wait on the old primary. Each is answered with a warning,
  * and is there, and nowhere else.
  */
 async function letGo(old: PostgresServer): Promise<void> {

@@ -52,7 +52,7 @@ export const records = 3;
 
 /**
  * Creates a case in which the first attempt waits for a silent destination only a second. The
- * scene's `strike` says what hangs.
+ * scene's `strike` names the part that hangs.
  */
 export function impatient(destination: string, prepare: () => Promise<Scene>): FaultCase {
   const impatiently = async (): Promise<Scene> => {

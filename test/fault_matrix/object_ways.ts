@@ -87,7 +87,7 @@ export function silent({ destination, server, place }: Store, request: RegExp): 
 }
 
 /**
- * Creates a case in which the written parts are still removed, as soon as the store is back:
+ * Creates a case in which the written parts are still removed, as soon as the store is back.
  * `visible` also counts uploads that nobody has ended.
  */
 export function awayWhenCancelled(

@@ -15,7 +15,7 @@ export type Era = {
   home: TestOrganization;
   /** Headers of the callers: the owner by key, a member by key, the owner by session. */
   credentials: Record<string, string>[];
-  /** Ids by the segment of the path that they stand behind, such as `batch_exports`. */
+  /** Ids by the path segment before them, such as `batch_exports`. */
   ids: Map<string, string[]>;
   /** The messages of SDK clients under the project's write key. */
   cases: ReturnType<typeof casesWith>;

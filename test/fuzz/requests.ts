@@ -68,7 +68,7 @@ export type Asked = {
 
 /**
  * Creates the request of a number: the operation, then a path, a query, headers and a body, each
- * right or wrong as the numbers fall.
+ * valid or invalid at random.
  */
 export function createRequest(
   random: Random,

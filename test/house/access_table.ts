@@ -121,7 +121,10 @@ export function wantedStatus(
   return namesMore(route) ? 404 : undefined;
 }
 
-/** May a service key call the route, which needs none of the scopes that only people have? */
+/**
+ * True if a service key may call the route, because it needs none of the scopes that only people
+ * have.
+ */
 function isForServiceKeys({ within, scope, service_keys }: RegisteredRoute): boolean {
   const is_grantable = scope === 'any' || (service_scopes as string[]).includes(scope);
   return is_grantable && (service_keys ?? within !== undefined);

@@ -11,7 +11,7 @@ const python = join(peers, 'venv/bin/python');
 const jars = join(peers, 'jars');
 const run = promisify(execFile);
 
-/** Why a test has to be skipped: a module of Python that is not there; false if all are. */
+/** The reason to skip a test: a missing module of Python; false if all are there. */
 export function without(...modules: string[]): string | false {
   const missing = modules.find(
     (module) => !existsSync(python) || spawnSync(python, ['-c', `import ${module}`]).status !== 0,

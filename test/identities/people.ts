@@ -6,7 +6,7 @@ export type PersonOfModel = {
   name: string;
   ids: Set<string>;
   is_identified: boolean;
-  /** Has anything been said of them, so that they have a row? */
+  /** True if anything is known of them, so that they have a row. */
   is_known: boolean;
   properties: Map<string, unknown>;
 };

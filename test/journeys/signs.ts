@@ -79,7 +79,7 @@ export function disagreements(told: Told, signs: Signs): string[] {
   const clock = told.since?.slice(11, 16) ?? '';
   const rows = `${(told.rows_waiting ?? 0).toLocaleString('en')} rows`;
   const [cause = ''] = /^[^.]+\./.exec(told.cause ?? '') ?? [];
-  // Attempts that Sluice repeats by itself cause no notice.
+  // Attempts that Sluice repeats on its own cause no notice.
   const noticed: (keyof Signs)[] = told.code === 'failing' ? ['notice'] : [];
   const wanted = [
     ...said(['list', 'head', ...noticed], state),

@@ -35,14 +35,14 @@ export type Walker = {
   /** Waits for the text, and records it as the text of the screen at this moment. */
   see(what: string | RegExp | Locator): Promise<string>;
   shot(name: string): Promise<void>;
-  /** Keeps what was compared beside the screen. */
+  /** Keeps the compared value beside the screen. */
   note(text: string): void;
 };
 
 /** A browser and a folder for its pictures. */
 export type WalkerHome = { context: BrowserContext; address: string; shots: string | undefined };
 
-/** Walks a journey in a page of its own, and gives what it cost. */
+/** Walks a journey in a page of its own, and returns its number of steps. */
 export async function walk(
   { context, address, shots }: WalkerHome,
   name: string,

@@ -21,14 +21,14 @@ export type Ask = (
   body?: unknown,
 ) => Promise<Record<string, any>>;
 
-/** A server of this checkout, a Keycloak, and what stands around them. */
+/** A server of this checkout, a Keycloak, and the servers around them. */
 export type World = {
   /** The server's public URL: another site than Keycloak's, as browsers see it. */
   address: string;
   keycloak: Keycloak;
   /** The realm that the operator has set as the server's OpenID Connect provider. */
   realm: Realm;
-  /** A realm of which nobody here knows anything. */
+  /** A realm that nobody here knows. */
   stranger: Realm;
   dns: DnsServer;
   mail: MailServer;

@@ -31,8 +31,8 @@ type Scene = { store: MergeStore; round: Round; random: Random; where: string; p
 
 /**
  * Plays histories into tables of a store, each round into two tables in two orders and with
- * different accidents, and some once more by another key. Each table must be as the model says, and
- * both the same. Gives what was played.
+ * different accidents, and some once more by another key. Each table must equal the model, and both
+ * must be the same. Returns the played history.
  */
 export async function playHistories(
   store: MergeStore,

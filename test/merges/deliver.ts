@@ -24,7 +24,7 @@ export type Played = {
   kills: number;
   killed: number;
   broken: number;
-  /** Commits that were made and not answered, and those that never arrived. */
+  /** Commits that were made without an answer, and commits that never arrived. */
   unheard: number;
   unsent: number;
   repeated: number;

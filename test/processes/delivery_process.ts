@@ -31,7 +31,7 @@ if (definition?.type !== type) throw new Error(`There is no destination ${type}.
 const deps = destinationDeps();
 tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
 
-/** Delivers, and says by `isThere` that it is in its place. */
+/** Delivers, and `isThere` reports that it is in its place. */
 async function deliver(orders: DeliveryOrders, isThere: () => void): Promise<void> {
   const reached = async (place: DeliveryOrders['place']): Promise<void> => {
     if (place !== orders.place) return;

@@ -1,7 +1,7 @@
-// A process that takes the events of random sequences, to be killed in the middle of it. Arguments:
-// PostgreSQL URL, ClickHouse URL, team id, number of the first batch, seed, project, sequences. For
-// each stored batch, standard output has a line with its number; the process ends with the last
-// batch.
+// A process that ingests the events of random sequences. The test kills it in the middle.
+// Arguments: PostgreSQL URL, ClickHouse URL, team id, number of the first batch, seed, project,
+// sequences. For each stored batch, standard output has a line with its number; the process ends
+// with the last batch.
 import { writeSync } from 'node:fs';
 import { openIngestion } from '../../server/engine/ingest/batcher.ts';
 import { parseEvent } from '../../server/engine/ingest/parse/parse.ts';

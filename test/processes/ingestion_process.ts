@@ -1,4 +1,4 @@
-// A process that takes events as fast as it can, to be killed in the middle of it. Arguments:
+// A process that ingests events as fast as it can. The test kills it in the middle. Arguments:
 // PostgreSQL URL, ClickHouse URL, team id, number of the first batch. Event i of batch n has a uuid
 // that only depends on n and i. For each stored batch, standard output has a line with its number.
 import { writeSync } from 'node:fs';

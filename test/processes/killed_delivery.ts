@@ -14,8 +14,8 @@ import type {
 } from '../../server/engine/model/destination/destination.ts';
 
 /**
- * The place where a delivery is killed: in the middle of the second slice or another one, before
- * the commit, somewhere in it, or after it and before anybody knows.
+ * The place where a delivery is killed. It is in the middle of the second slice or another one,
+ * before the commit, somewhere in it, or after it and before anybody knows.
  */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
 
@@ -126,7 +126,7 @@ async function goOn(
   }
 }
 
-/** Goes on without the knowledge of any slice. Gives whether the delivery was there. */
+/** Continues without knowledge of any slice. Gives whether the delivery was there. */
 export async function deliverAgain(
   definition: DestinationDefinition,
   orders: DeliveryOrders,

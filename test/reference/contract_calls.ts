@@ -27,8 +27,8 @@ const contract = JSON.parse(
 
 /**
  * The calls of all endpoints of the contract in an organization of their own, in which everything
- * that they name is there: none needs what another one answered. Bodies are those of the examples,
- * but where an organization needs names of its own.
+ * that they name is there: none needs what another one answered. Bodies are the ones of the
+ * examples, unless an organization needs names of its own.
  */
 export async function contractCalls(
   world: StoryWorld,

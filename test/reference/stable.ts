@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../server/platform/http/openapi/json.t
 import type { Example } from '../../server/platform/http/openapi/reference.ts';
 import type { Recorded } from './recorder.ts';
 
-/** When all that a story does is told to have happened. */
+/** The instant at which everything in a story happens. */
 const told_ms = Date.parse('2026-03-02T09:00:00Z');
 const day_ms = 86_400_000;
 /** Most objects, and most other values, that a list of an answer shows. */

@@ -92,7 +92,7 @@ export async function openBalancer(addresses: string[], key: string): Promise<Ba
   };
 }
 
-/** Asks each address whether it is ready, and gives those that were, in turn. */
+/** Asks each address whether it is ready, and returns the ready ones in turn. */
 function watchReady(addresses: string[], dispatcher: Agent) {
   const ready = new Set<string>();
   let turn = 0;

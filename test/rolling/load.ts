@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rowDigest } from '../chaos/row_digest.ts';
 import type { Balancer } from './balancer.ts';
 
-/** Requests that come at a rate, whatever becomes of them. */
+/** Requests at a fixed rate, whatever their outcome. */
 export type Load = {
   /** The digest of each event that was answered for, by uuid. */
   digests(): Map<string, string>;

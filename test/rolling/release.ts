@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The program of a release, and what it calls itself. */
+/** The program of a release, and its version. */
 export type Release = { program: string; commit: string };
 
 /**

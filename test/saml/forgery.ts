@@ -18,7 +18,7 @@ export type SignInUnderWay = {
   provider: Provider;
   service: Service;
   expectations: Expectations;
-  /** The facts of the genuine response, and those that the forger wants. */
+  /** The facts of the genuine response, and the facts that the forger wants. */
   facts: ResponseFacts;
   evil: ResponseFacts;
   /** The genuine signed assertion alone, in its response, and in a response that is signed too. */

@@ -29,7 +29,7 @@ export type FaultProxy = {
   /** The status of each answer to one that was passed on, and what its client had sent. */
   answered: number[];
   sent: string[];
-  /** Waits for what is on its way to the server, and ends. */
+  /** Waits for requests in transit to the server, and ends. */
   close(): Promise<void>;
 };
 
@@ -82,7 +82,7 @@ export async function openFaultProxy(
 
 type Exchange = { request: http.IncomingMessage; response: http.ServerResponse; body: Buffer };
 
-/** A page that sends a beacon goes away and never learns what became of it. */
+/** A page that sends a beacon closes and never learns the outcome. */
 function isBeacon({ headers }: http.IncomingMessage): boolean {
   return headers['sec-fetch-mode'] === 'no-cors';
 }

@@ -54,7 +54,7 @@ export async function judgeLanguage(
   ];
 }
 
-/** A refusal is told to the program once, and its request is not repeated for minutes. */
+/** The program gets a refusal once, and the client does not repeat the request for minutes. */
 function refusedWrongly(
   { protocol, requests_refused }: LanguageClient,
   status: number,

@@ -17,7 +17,7 @@ const victims = ['server', 'PostgreSQL', 'ClickHouse'] as const;
 
 /** The fate of the events of one client. */
 export type ClientOutcome = {
-  /** Events that the client said were delivered, and those that it gave up. */
+  /** Events that the client reported as delivered, and events that it gave up. */
   believed: number;
   given_up: number;
   /** Events that it believed delivered: not stored, and stored more than once. */

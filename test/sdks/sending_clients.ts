@@ -18,7 +18,7 @@ export type SendOne = (sent: string) => Promise<boolean>;
 /** A client of a package as it is, opened on a server. */
 export type SendingClient = { name: string; open(address: string, key: string): SendOne };
 
-/** Clients try again after this, where they let a program say so. */
+/** Clients retry after this time, if they let a program set it. */
 const retry_ms = 200;
 /** The longest wait for a client that does not say when it is done. */
 const wait_ms_max = 10_000;
@@ -60,7 +60,7 @@ function posthogSender(client: PostHogClient): SendOne {
     client.on('flush', (sent: { properties: { sent: string } }[]) => {
       for (const { properties } of sent) tell(properties.sent);
     });
-    // One of its wire versions says that a batch is flushed, after it said that it gave it up.
+    // One of its wire versions reports a batch as flushed after it reported that it gave it up.
     client.on('error', (error: unknown) => tell(undefined, error));
     return (sent) => {
       const uuid = randomUUID();

@@ -25,7 +25,7 @@ export type HttpReceiver = {
    * connection, `take and cut` does so after it has taken the rows.
    */
   plan(...answers: Answer[]): void;
-  /** Called when a request has come in whole, before anything becomes of it. */
+  /** Called after a request has arrived completely, before it is handled. */
   onRequest(listener: () => void): void;
   close(): Promise<void>;
 };

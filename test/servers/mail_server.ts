@@ -61,8 +61,8 @@ type MailServerOptions = {
 };
 
 /**
- * Starts a relay: without TLS and open to anyone unless told otherwise; its certificate is
- * self-signed, for the name localhost.
+ * Starts a relay, by default without TLS and open to anyone. Its certificate is self-signed, for
+ * the name localhost.
  */
 export async function openMailServer({
   tls = 'none',

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { LocalServer } from './loopback.ts';
 import { listenLocally } from './loopback.ts';
 
-/** An event as the stand-in has it. */
+/** An event of the stand-in. */
 export type PosthogEvent = {
   uuid: string;
   event: string;

@@ -77,7 +77,7 @@ export async function checkProject(
   return checked;
 }
 
-/** The events of a project in memory, and what was last delivered of each session. */
+/** The events of a project in memory, and the last delivered state of each session. */
 class PlainProject {
   now = 0;
   readonly #events = new Map<string, SessionEvent[]>();

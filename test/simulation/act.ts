@@ -15,7 +15,7 @@ export type Act =
   | { do: 'work'; process: string; duties: readonly Duty[] }
   | { do: 'restart'; process: string }
   | { do: 'wake'; process: string }
-  /** It is told to stop while its runs hang. */
+  /** It must stop while its runs hang. */
   | { do: 'stop'; process: string }
   | { do: 'insert'; age: number; count: number }
   | {

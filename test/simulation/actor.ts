@@ -23,8 +23,8 @@ export function passedBy(mark: Mark, label: string): Mark | undefined {
 
 /**
  * A disturbance after so many more steps, counted from the step at the mark `after` (or the `nth`
- * there). With 0 steps it hits that step itself. One who fell asleep or lingers goes on as soon as
- * anybody else takes the step at the mark `until`.
+ * there). With 0 steps it hits that step itself. A sleeping or lingering actor continues as soon as
+ * another one takes the step at the mark `until`.
  */
 export type Coming = {
   kind: Blow;

@@ -21,7 +21,7 @@ export function historyOf(seed: number): History {
 
 /**
  * Plays the history of a seed. Rejects with the seed, the end of the trace and the shortest history
- * with a fault that is found within a minute; `is_quick` does not look for a shorter one.
+ * with a fault that is found within a minute. `is_quick` does not search for a shorter one.
  */
 export async function check(
   simulator: Simulator,

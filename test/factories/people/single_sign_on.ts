@@ -143,8 +143,8 @@ export function openNavigator(harness: Harness): Navigator {
 }
 
 /**
- * Begins a SAML sign-in and gives what the provider reads in it. Fails when the browser is not sent
- * to a provider.
+ * Begins a SAML sign-in and returns what the provider reads in it. Fails when the browser is not
+ * sent to a provider.
  */
 export async function beginSaml(
   browser: Navigator,

@@ -57,7 +57,7 @@ export function packFiles(files: Record<string, string | Buffer>, folder = 'pack
   );
 }
 
-/** A zip archive with a directory at its end that says `count` entries. */
+/** A zip archive with a directory at its end that claims `count` entries. */
 export function createZip(entries: ZipEntry[], count = entries.length): Buffer {
   const parts: Buffer[] = [];
   const starts: number[] = [];

@@ -35,7 +35,7 @@ export type TestSandbox = {
   sandbox: Sandbox;
   /** Compiles index.ts, or several files, and loads it. */
   load(source: string | PluginFiles, options?: Partial<PluginInstance>): Promise<TestPlugin>;
-  /** Loads what the compiler would give. */
+  /** Loads the output of the compiler. */
   loadCode(code: string, options?: Partial<PluginInstance>): Promise<TestPlugin>;
   close(): Promise<void>;
 };
@@ -43,7 +43,7 @@ export type TestSandbox = {
 /** A signal that is never aborted. */
 export const never = new AbortController().signal;
 
-/** A plugin.json that says nothing. */
+/** A minimal plugin.json. */
 export const plain_manifest: PluginManifest = {
   name: 'test',
   description: null,
@@ -118,7 +118,7 @@ export function emptyRecord(): PlatformRecord {
   };
 }
 
-/** A platform that notes what it is asked for. */
+/** A platform that records its calls. */
 export function platformInMemory({
   stored,
   cached,

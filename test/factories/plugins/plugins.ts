@@ -75,7 +75,7 @@ const known = new Map<string, PreparedPlugin>();
 /**
  * A plugin of kind `source` with the files, as if they had been sent. It is built here as an
  * install would build it, once in a process for files that only differ in the plugin's name. The
- * activity does not tell of it.
+ * activity has no entry for it.
  */
 export async function writtenPlugin(
   harness: Harness,

@@ -147,7 +147,7 @@ async function openStores(folder: string, keep: Keep) {
   };
 }
 
-/** A realm whose refresh tokens are good once, with somebody who has an account there. */
+/** A realm whose refresh tokens work once, with somebody who has an account there. */
 async function openVendor(home: string, keep: Keep, redirect_uri: string) {
   const keycloak = await keep(startKeycloak(home, await findFreePort()), (part) => part.close());
   const realm = await createRealm(keycloak, 'vendor');

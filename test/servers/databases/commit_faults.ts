@@ -11,7 +11,7 @@ export type CommitFault<Refusal> = {
   away?: true;
 };
 
-/** The next COMMIT of whoever comes through a door. */
+/** The next COMMIT of a client that comes through a door. */
 export type CommitFaults<Refusal> = {
   /** Is anybody let in? */
   isAway(): boolean;
@@ -19,7 +19,7 @@ export type CommitFaults<Refusal> = {
   strike(fault: CommitFault<Refusal> | undefined): void;
   /**
    * Joins two ends of a connection, and carries the fault out where the COMMIT comes by. `seen`
-   * gives what is passed on of an answer, before anything else.
+   * gets the passed part of an answer, before anything else.
    */
   join(client: Duplex, upstream: Duplex, seen?: (chunk: Buffer) => Buffer | undefined): void;
 };

@@ -5,7 +5,7 @@ import { endTogether, listenLocally } from '../loopback.ts';
 import { openCommitFaults } from './commit_faults.ts';
 import type { CommitFaults } from './commit_faults.ts';
 
-/** An error of PostgreSQL's protocol, as the server says it. */
+/** An error of PostgreSQL's protocol, as the server sends it. */
 export type PostgresRefusal = { severity: string; code: string; message: string };
 
 /**

@@ -12,15 +12,15 @@ import type { FaultyServer } from '../faulty_server.ts';
 export type S3Server = FaultyServer & {
   access_key: string;
   secret_key: string;
-  /** Those of its requests that asked for encryption by AES256. */
+  /** Its requests that asked for encryption by AES256. */
   encrypted: string[];
   /** Open uploads of a bucket, as keys. */
   openUploads(bucket: string): string[];
 };
 
 /**
- * Gives this process the credentials of the store, as an operator gives them to a server: in
- * variables that the AWS SDK knows.
+ * Gives this process the credentials of the store, as an operator gives them to a server. They are
+ * in variables that the AWS SDK knows.
  */
 export function setEnvironmentCredentials({ access_key, secret_key }: S3Server): void {
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: access_key, AWS_SECRET_ACCESS_KEY: secret_key });
