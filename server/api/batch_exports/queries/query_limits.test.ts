@@ -105,7 +105,10 @@ test('a preview of a query that takes too much, or fails, is a 400 that says so'
       'SELECT substring(event, 9)::Int64 AS n FROM events',
       /column 27: `::`: A text in this expression is not/,
     ],
-    ["SELECT concat('922337203685477580', event, '9')::Int64 AS n FROM events", /A text here/],
+    [
+      "SELECT concat('922337203685477580', event, '9')::Int64 AS n FROM events",
+      /A text in this expression/,
+    ],
     ['SELECT toUInt64(substring(event, 9)) AS n FROM events', /column 8: `toUInt64`: A text/],
     ['SELECT toBool(event) AS n FROM events', /column 8: `toBool`: .* neither true nor false/],
     [
