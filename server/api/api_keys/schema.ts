@@ -165,7 +165,7 @@ const limits = {
     Type.Array(uuid(), {
       maxItems: entries_max,
       description:
-        'Organizations of the caller that the key is limited to; empty (default): no ' + 'limit.',
+        'Organizations of the caller that the key is limited to; empty (default): no limit.',
     }),
   ),
   scoped_teams: Type.Optional(

@@ -34,7 +34,7 @@ export const Problem = Type.Object(
     errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), {
       minItems: 1,
       description:
-        'Every violation, at most the first 1,000; the fields above repeat the first ' + 'one.',
+        'Every violation, at most the first 1,000; the fields above repeat the first one.',
     }),
   },
   { title: 'Problem' },

@@ -57,9 +57,7 @@ export function checkMySql(
         const { connection } = session;
         await connection.run(await tableStatement(connection, scratch, testedLayout(row)));
         await writeRow(connection, scratch, row);
-        return (
-          'A scratch table accepted a row with a value in every column, as deliveries send ' + 'it.'
-        );
+        return 'A scratch table accepted a row with values in all columns, as deliveries send it.';
       },
       read: async (session) => {
         const { connection, target } = session;

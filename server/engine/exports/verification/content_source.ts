@@ -43,7 +43,7 @@ export function openContentSource(
   const deliveryOf = (deliveryId: string): KnownDelivery => {
     const found = known.get(deliveryId);
     if (found === undefined)
-      throw new Error('Sluice has no receipt of the delivery ' + `${deliveryId}.`);
+      throw new Error(`Sluice has no receipt of the delivery ${deliveryId}.`);
     return found;
   };
   const readingOf = (deliveryId: string): Promise<SourceQuery> => {
