@@ -16,7 +16,7 @@ test('the filter of each log offers the kinds that it can have, and no others', 
     const is_own = /\{ user_uuid(:| \})/.test(text);
     // An entry without a chain of its own is one of the organization that the path names.
     const is_of_organization = !is_own || /\{ organization_id(:| \})/.test(text);
-    for (const [, scope = ''] of text.matchAll(/\bscope: '(\w+)',/g)) {
+    for (const [, scope = ''] of text.matchAll(/\b(?:scope: |entryWriter\(\s*)'(\w+)',/g)) {
       if (is_own) logs.own.add(scope);
       if (is_of_organization) logs.organization.add(scope);
     }

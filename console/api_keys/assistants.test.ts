@@ -98,7 +98,7 @@ test('a request that cannot be granted is explained and leads nowhere', { skip }
   const { page, leave } = await world.visit(home.user);
   await page.goto(pathOf({ ...asked, code_challenge_method: 'plain' }));
   await page.getByText('This sign-in cannot continue').waitFor();
-  await page.getByText('A code_challenge by the method S256 is required').waitFor();
+  await page.getByText('A code_challenge with the method S256 is required').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Allow access' }).count(), 0);
   assert.equal(new URL(page.url()).pathname, '/authorize');
   await leave();

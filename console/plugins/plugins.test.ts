@@ -333,5 +333,5 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await page.getByRole('link', { name: 'Listed' }).waitFor();
   if (is_deep) await checkEverywhere(page, 'plugins_unused');
   await page.getByRole('link', { name: 'Activity of plugins' }).click();
-  await page.getByText('rolled_back').first().waitFor();
+  await page.getByText('rolled back').first().waitFor();
 });

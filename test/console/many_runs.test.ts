@@ -51,11 +51,11 @@ test('many failed runs are retried by keyboard alone, each with its result', { s
   await pressByKey(page, 'Result of each');
   await panel.getByText(`${told} results`).waitFor();
   const results = panel.getByRole('listitem');
-  await results.filter({ hasText: 'succeeded' }).first().waitFor();
+  await results.filter({ hasText: 'Done' }).first().waitFor();
   assert.ok((await results.count()) < 60, 'only those in the window have elements');
   await tabTo(page, 'Results, one for each');
   await page.keyboard.press('End');
-  await panel.locator(`[aria-posinset="${count}"]`).filter({ hasText: 'succeeded' }).waitFor();
+  await panel.locator(`[aria-posinset="${count}"]`).filter({ hasText: 'Done' }).waitFor();
   await checkEverywhere(page, 'many_runs');
   const retried = await world.harness.deps.db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM (SELECT delivery_id FROM batch_export_runs

@@ -235,7 +235,7 @@ test('a domain without proof fails after 30 days, and can then be proved by hand
     }
     assert.deepEqual([state(row), world.now(), row.is_verified], ['failed', end, false]);
     if (isFollowed) assert.ok(checks > 60 && checks < 80, `${checks} look-ups`);
-    assert.match(row.verification.reason, /start the check once the record exists\.$/);
+    assert.match(row.verification.reason, /start the check yourself once the record exists\.$/);
     world.goTo(end + day_ms);
     assert.equal(await recheckDomains(world.harness.deps), 0);
     assert.deepEqual(await mailed(domain, home.user.email, 1), [

@@ -118,7 +118,7 @@ test('a failed notice is retried with the same id, with growing pauses, for a da
   );
   const logs = await home.ask(
     'GET',
-    `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
+    `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=gives up`,
   );
   assert.match(
     logs.body.results[0].message,

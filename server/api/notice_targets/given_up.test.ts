@@ -135,7 +135,7 @@ test('an abandoned mail to administrators is in the log, without address', async
   relay.setFault(undefined);
   const logs = await home.ask(
     'GET',
-    `/api/projects/${home.project.id}/batch_exports/${id}/logs/?search=given up`,
+    `/api/projects/${home.project.id}/batch_exports/${id}/logs/?search=gives up`,
   );
   assert.deepEqual(
     logs.body.results.map(({ message }: { message: string }) => message),

@@ -104,7 +104,10 @@ test('one store alone comes back, and what was removed after the backup does not
   assert.deepEqual(await eventsOf(empty.clickhouse_url), ['kept']);
   assert.deepEqual(exports, []);
   assert.equal(said.length, 1);
-  assert.match(said[0]!, new RegExp(`Erasure ${erasure_id} of project ${team_id}.* ask for it`));
+  assert.match(
+    said[0]!,
+    new RegExp(`Erasure ${erasure_id} of project ${team_id}.*: request the erasure again`),
+  );
   const projects = await db.rows<{ id: number }>(sql`SELECT id FROM projects ORDER BY id`);
   assert.deepEqual(
     projects.map(({ id }) => id),

@@ -88,7 +88,10 @@ test('an id of no waiting export is refused in a sentence', async () => {
   });
   const id = '01a20000-0000-7000-8000-000000000000';
   assert.equal(await reconcile(context, { export: id }), 0);
-  assert.match(context.said.at(-1)!, new RegExp(`^The export ${id} does not wait`));
+  assert.match(
+    context.said.at(-1)!,
+    new RegExp(`^The export ${id} is not waiting for reconciliation`),
+  );
 });
 
 test('rows later than the backup are not delivered again, and lost ones are named', async () => {

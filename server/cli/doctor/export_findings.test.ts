@@ -91,7 +91,7 @@ test('an export whose verification stands still is named', async () => {
     created_at = now() - interval '3 hours', finished_at = now() - interval '2 hours'
     WHERE id = ${run}`);
   const [finding] = await look();
-  assert.match(finding!.detail, /^"Unseen" .* verification on a schedule has not looked at/);
+  assert.match(finding!.detail, /^"Unseen" .* that its scheduled verification has not read/);
   await db.run(sql`UPDATE batch_export_watches SET verified_at = now()
     WHERE batch_export_id = ${id}`);
   assert.deepEqual(await look(), []);

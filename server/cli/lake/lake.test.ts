@@ -35,7 +35,7 @@ test('tables are listed, shown by name, and maintained when somebody asks', asyn
   assert.equal(await run('tables'), await run('list'), 'the name in earlier releases');
   const before = JSON.parse(await run('show', 'sluice.events', '--json'));
   assert.deepEqual([before.id, before.maintenance.finished_at], [table.id, null]);
-  assert.match(await run('maintain', 'sluice.events'), /^Maintenance of sluice.events begins/);
+  assert.match(await run('maintain', 'sluice.events'), /^Maintenance of sluice.events starts/);
   await maintainTables(exporting.harness.deps.engine, new AbortController().signal);
   const shown = await run('show', table.id);
   assert.match(shown, /files compacted\s+3/);

@@ -30,11 +30,11 @@ test('the operator gives the right to publish, and takes it; the log says so', a
   const { url } = await writtenPlugin(harness, home);
   const publish = () => home.ask('PATCH', url, { is_global: true });
   assert.equal((await publish()).status, 403);
-  assert.match(await setPluginsLevel(harness.deps, slug, '9'), /level 9 now \(before: 6\)/);
+  assert.match(await setPluginsLevel(harness.deps, slug, '9'), /level 9 \(before: 6\)/);
   assert.equal((await publish()).status, 200);
   const listed = await listOrganizations(harness.deps);
   assert.match(listed, new RegExp(`^${slug}  Beta  ${id}  plugins level 9, 1 member, publishes`));
-  assert.match(await setPluginsLevel(harness.deps, id.toUpperCase(), '3'), /level 3 now/);
+  assert.match(await setPluginsLevel(harness.deps, id.toUpperCase(), '3'), /level 3/);
   assert.match(await setPluginsLevel(harness.deps, id, '3'), /already/);
   assert.equal(await levelOf(home), 3);
   const entries = await harness.deps.db.rows(sql`

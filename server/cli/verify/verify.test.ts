@@ -88,7 +88,7 @@ test('a fault of one export does not stop the comparison of others', async () =>
       name,
       records,
       differences,
-      fault?.replace(/.*receipts: (.*) Mend .*/, '$1') ?? null,
+      fault?.replace(/.*receipts: (.*) Fix .*/, '$1') ?? null,
     ]),
     [
       [

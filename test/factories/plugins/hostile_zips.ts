@@ -29,7 +29,7 @@ export const hostile_zips: HostileArchive[] = [
     'zip: NUL in a name',
     zipOf({ name: 'package/index.js\0.png' }),
     'invalid',
-    /<U\+0000>.*cannot be seen/,
+    /<U\+0000>.*invisible characters/,
   ],
   [
     'zip: symbolic link',

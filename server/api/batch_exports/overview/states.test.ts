@@ -201,7 +201,7 @@ test('never up to date while a changed export lacks what was delivered before', 
   assert.equal(
     lacking.detail,
     `Partly delivered since ${lacking.since}: the destination lacks the 200 rows that were ` +
-      'delivered before the export started anew (ingested from 2026-01-01T01:00:00.000000Z to ' +
+      'delivered before the export started again (ingested from 2026-01-01T01:00:00.000000Z to ' +
       '2026-01-01T04:00:00.000000Z). Start a backfill by insertion time (`inserted_at`) to ' +
       'deliver them.',
   );

@@ -54,7 +54,7 @@ test('a query that takes too much fails its run with help, and the next run work
     [
       Array(8).fill('SELECT event FROM events').join(' UNION ALL '),
       'query_too_expensive',
-      /300000 rows.*SLUICE_QUERY_ROWS_MAX/,
+      /300000: .*SLUICE_QUERY_ROWS_MAX/,
     ],
     [
       "SELECT toInt64(concat('x', event)) AS n FROM events",

@@ -57,9 +57,9 @@ test('a run that does not wait after a failed attempt is refused in a sentence',
   const held = await insertRunRow(harness, id, { hour: 1 });
   await claimRun(harness.deps.db, held, randomUUID());
   const cases: [string, RegExp][] = [
-    [await insertRunRow(harness, id), /does not wait for another attempt/],
-    [held, /does not wait for another attempt/],
-    [await insertRunRow(harness, id, { hour: 2, status: 'Failed' }), /over: its status is Failed/],
+    [await insertRunRow(harness, id), /is not waiting for another attempt/],
+    [held, /is not waiting for another attempt/],
+    [await insertRunRow(harness, id, { hour: 2, status: 'Failed' }), /ended: its status is Failed/],
   ];
   for (const [run, sentence] of cases) {
     const answer = await ask(`runs/${run}/try_now/`);

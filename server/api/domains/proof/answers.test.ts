@@ -18,7 +18,7 @@ const cases: [string, TxtAnswer, string, string, RegExp][] = [
     { outcome: 'unanswered', reason: 'unreachable' },
     'resolver 1 of the server',
     'unanswered',
-    /^The server does not reach this resolver\.$/,
+    /^The server cannot reach this resolver\.$/,
   ],
   ['9.9.9.9', { outcome: 'unanswered', reason: 'servfail' }, '9.9.9.9', 'unanswered', /SERVFAIL/],
 ];

@@ -170,7 +170,7 @@ test('a table that cannot take the export says why, and names its JSON columns',
     ['properties'],
   );
   const cases: [fields: Field[], code: string, pattern: RegExp][] = [
-    [without('uuid').slice(1), 'columns_missing', /uuid STRING, properties STRING or JSON; add/],
+    [without('uuid').slice(1), 'columns_missing', /uuid STRING, properties STRING or JSON\. Add/],
     [
       [...without('uuid'), { name: 'uuid', type: 'BYTES' }],
       'table_unsuitable',

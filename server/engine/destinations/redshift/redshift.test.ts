@@ -278,5 +278,5 @@ test('a table that another session creates at the same moment is used unchanged'
   await deliverBeside('uuid varchar(36)', 'a\n');
   assert.deepEqual(await world.delivered(config), ['a']);
   await other.query(`DROP TABLE ${world.inSchema(config)}`);
-  await assert.rejects(deliverBeside('event varchar(10)', 'b\n'), /lacks the columns uuid/);
+  await assert.rejects(deliverBeside('event varchar(10)', 'b\n'), /lacks the column uuid/);
 });

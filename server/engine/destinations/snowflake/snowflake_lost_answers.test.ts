@@ -234,6 +234,6 @@ test('errors of others stay as they are, and tokens of a storage are not repeate
   };
   assert.equal(
     (snowflakeError(new SnowflakeFault(upload)) as Error).message,
-    'A file could not be brought to the stage of the account (RestError: no https://a.blob/x).',
+    'A file could not be uploaded to the stage of the account (RestError: no https://a.blob/x).',
   );
 });

@@ -98,7 +98,7 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
       backfill_error: cause,
     },
     `Partly delivered since ${since}: the destination lacks the 15,175 rows that were delivered ` +
-      `before the export started anew (ingested to ${next}). Start a backfill by insertion time ` +
+      `before the export started again (ingested to ${next}). Start a backfill by insertion time ` +
       '(`inserted_at`) to deliver them. A run of a backfill failed, and nothing has delivered ' +
       `its rows since: ${cause}`,
   ],

@@ -97,7 +97,9 @@ test('due exports of many projects are planned together, each run by its own row
 test('an API process says how late exports are planned where no worker is', async () => {
   const home = await harness.newOrganization();
   await newDue(home);
-  const look = choresOf({ ...harness.deps, engine }).find(({ name }) => /how late/.test(name))!;
+  const look = choresOf({ ...harness.deps, engine }).find(({ name }) =>
+    /late planning/.test(name),
+  )!;
   const lag = async () => (await engine.metrics.planner_lag_seconds.get()).values[0]!.value;
   await look.work(new AbortController().signal);
   assert.ok((await lag()) > 86_400);

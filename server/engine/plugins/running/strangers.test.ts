@@ -112,7 +112,7 @@ test('plugins that answer each event, and each other, come to an end and say so'
   const stored = await storedEvents(harness, home.project.id);
   assert.equal(stored.length, 5);
   assert.equal(new Set(taken).size, 5);
-  const told = /^WARNING The event "echo" is not captured .* without end/;
+  const told = /^WARNING The event "echo" is not captured: .* an endless loop/;
   for (const one of [url, other.url])
     await soon(
       'the line',

@@ -32,7 +32,7 @@ const lines_wanted: [string, string, RegExp[]][] = [
     }`,
     [
       /^Something failed that the plugin did not await: TypeError: alone \(index\.ts:3:28\)$/,
-      /^A capture that the plugin did not await failed: capture was called with something/,
+      /^A capture that the plugin did not await failed: capture was called with wrong/,
       /^A storage\.get that the plugin did not await failed: storage\.get was called with/,
     ],
   ],

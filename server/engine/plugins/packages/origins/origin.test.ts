@@ -203,7 +203,7 @@ for (const kind of ['github', 'gitlab'] as const) {
       /no folder apps\/x/,
     );
     await refused(fetched(at(name), '0'.repeat(40)), 'not_found', /does not have/);
-    await refused(fetched(at(name), '../../../user'), 'invalid', /no name of a git tag/);
+    await refused(fetched(at(name), '../../../user'), 'invalid', /not the name of a git tag/);
     await refused(fetched(at('acme/missing')), 'not_found', /does not have/);
     await refused(latest(at(`acme/missing${dash}/releases`)), 'not_found', /no release/);
   });
@@ -240,7 +240,7 @@ for (const kind of ['github', 'gitlab'] as const) {
       await refused(latest(at(name)), code, reason);
     }
     world.forge[kind].failNext(/commits/, 200, 'an object where a list should be');
-    await refused(latest(at(name)), 'unreachable', /did not answer as it should/);
+    await refused(latest(at(name)), 'unreachable', /sent an unexpected answer/);
     world.forge[kind].dropNext(/commits/);
     await refused(latest(at(name)), 'unreachable', /cannot be reached/);
     world.forge[kind].holdNext(/commits/);
