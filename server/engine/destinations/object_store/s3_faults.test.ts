@@ -48,7 +48,7 @@ test('a fault says what the store said', () => {
       'AccessDenied',
       'AKIA0 may not s3:PutObject',
       {},
-      /may not do this \(\[hidden\] may not s3:Put/,
+      /lacks the permission for this \(\[hidden\] may not s3:Put/,
     ],
     ['AccessDenied', 'not allowed: kms:Decrypt', {}, /encryption cannot be used \(.*kms:Decrypt\)/],
     ['PermanentRedirect', 'elsewhere', {}, /another region \(elsewhere\)/],
