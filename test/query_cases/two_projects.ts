@@ -173,8 +173,7 @@ const persons: PersonRow[] = [
 /**
  * Two stores. `both` has the rows of two projects, `alone` only the rows of the own project. If a
  * query gives different results over the two, it has read another project. In `alone`, the views
- * `mine`, `people` and `people_changed` show the rows that the run selects and the rows of its
- * look-ups.
+ * `mine`, `people` and `people_changed` show the rows of the run and of its look-ups.
  */
 export type TwoProjects = { both: ClickHouse; alone: ClickHouse; close(): Promise<void> };
 

@@ -99,7 +99,7 @@ test('a new address takes effect when its link is opened; the old one is notifie
   );
   const words = notice.replaceAll(/\s+/g, ' ');
   assert.ok(
-    words.includes(`address of the account to ${email}.`) &&
+    words.includes(`wants ${email} to be the address`) &&
       words.includes(`your address stays ${user.email}`),
     words,
   );

@@ -59,7 +59,7 @@ test('a query that takes too much fails its run with help, and the next run work
     [
       "SELECT toInt64(concat('x', event)) AS n FROM events",
       'query_failed',
-      /^Line 1, column 8: `toInt64`: A text in this expression is not a value/,
+      /^Line 1, column 8: `toInt64`: A text in this expression cannot be converted/,
     ],
     ['SELECT intDiv(1, event::Int64) AS n FROM events', 'query_failed', /This divides by zero/],
     [
@@ -103,7 +103,7 @@ test('a preview of a query that takes too much, or fails, is a 400 that says so'
     ["SELECT toInt64(concat('x', event)) AS n FROM events", /Line 1, column 8/],
     [
       'SELECT substring(event, 9)::Int64 AS n FROM events',
-      /column 27: `::`: A text in this expression is not/,
+      /column 27: `::`: A text in this expression cannot be/,
     ],
     [
       "SELECT concat('922337203685477580', event, '9')::Int64 AS n FROM events",

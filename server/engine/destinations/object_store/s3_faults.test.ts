@@ -50,7 +50,12 @@ test('a fault says what the store said', () => {
       {},
       /lacks the permission for this \(\[hidden\] may not s3:Put/,
     ],
-    ['AccessDenied', 'not allowed: kms:Decrypt', {}, /encryption cannot be used \(.*kms:Decrypt\)/],
+    [
+      'AccessDenied',
+      'not allowed: kms:Decrypt',
+      {},
+      /encryption key cannot be used \(.*kms:Decrypt\)/,
+    ],
     ['PermanentRedirect', 'elsewhere', {}, /another region \(elsewhere\)/],
     ['Unknown', 'UnknownError', { httpStatusCode: 418 }, /refused the request \(HTTP 418\)/],
     ['Unknown', 'UnknownError', { httpStatusCode: 502 }, /internal error \(HTTP 502\)/],
