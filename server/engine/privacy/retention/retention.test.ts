@@ -170,6 +170,25 @@ test('until delivered: undelivered and wanted rows stay', async () => {
   assert.deepEqual(await namesOf(home), { young: 1 });
 });
 
+test('until delivered: what an open or failed backfill reads stays', async () => {
+  const home = await withOldEvents(2);
+  const { id, send } = await exported(home, {}, 2);
+  const range = { start_at: at(0, 0), end_at: at(1, 0), by: 'inserted_at', mode: 'all' };
+  assert.equal((await send('POST', 'backfill/', range)).status, 200);
+  const { db } = exporting.harness.deps;
+  const retained = async (status: string, finished_at: string | null) => {
+    await db.run(sql`UPDATE batch_export_backfills SET status = ${status},
+      finished_at = ${finished_at} WHERE batch_export_id = ${id}`);
+    await keep(home, 'until_delivered');
+    await retain();
+    return namesOf(home);
+  };
+  const kept = { early: 15, young: 1 };
+  assert.deepEqual(await retained('Starting', null), kept);
+  assert.deepEqual(await retained('Failed', '2026-02-01Z'), kept);
+  assert.deepEqual(await retained('Cancelled', '2026-02-01Z'), { young: 1 });
+});
+
 test('a backfill or retry over removed rows is refused, or says so', async () => {
   const home = await withOldEvents(1);
   const { id, get, send } = await exported(home, {}, 1);
