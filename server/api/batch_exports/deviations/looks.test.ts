@@ -12,7 +12,10 @@ import { openPostgresServer } from '../../../../test/servers/databases/postgres_
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { forgetDelivered } from '../../../engine/exports/verification/missing_deliveries.ts';
 import { planLooks } from '../../../engine/exports/verification/watches.ts';
-import { part_deliveries_max } from '../../../engine/exports/verification/verify_exports.ts';
+import {
+  part_deliveries_max,
+  verifyExports,
+} from '../../../engine/exports/verification/verify_exports.ts';
 import { workVerifications } from '../../../engine/exports/verification/work.ts';
 
 const exporting = aroundTests(openQueryHarness);
@@ -367,4 +370,24 @@ test('a place that keeps no rows is never looked at, and says why', async () => 
   await one.send('POST', 'verifications/', {});
   await workVerifications(exporting.harness.deps.engine, new AbortController().signal);
   assert.deepEqual((await one.watch())['reason'], reason);
+});
+
+test('the command says how many rows it has read', async (t) => {
+  const home = await exporting.harness.newOrganization();
+  const { destination } = await toTable();
+  const events = Array.from({ length: 600 }, (_, n) => ({
+    event: `event ${n}`,
+    at: '2026-01-01T00:10:00Z',
+  }));
+  await exporting.insert(home, events);
+  const { id } = await exporting.scheduled(home, { destination }, 1);
+  await exporting.runAll(id);
+  const now = performance.now.bind(performance);
+  let passed_ms = 0;
+  t.mock.method(performance, 'now', () => now() + (passed_ms += 20_000));
+  const said: string[] = [];
+  await verifyExports(exporting.harness.deps.engine, id, (line) => said.push(line));
+  assert.deepEqual(said, [
+    `Nightly (${id}): 1,000 rows of about 1,200 read on both sides.`,
+  ]);
 });

@@ -170,6 +170,17 @@ test('until delivered: undelivered and wanted rows stay', async () => {
   assert.deepEqual(await namesOf(home), { young: 1 });
 });
 
+test('rows that cannot be counted in time are 503', async (t) => {
+  const home = await withOldEvents();
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  t.mock.method(AbortSignal, 'timeout', (ms: number) =>
+    ms === 30_000 ? AbortSignal.abort() : timeout(ms),
+  );
+  const answer = await request(home, 'GET', 'retention/?retention=days&retention_days=7');
+  assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '60']);
+  assert.match(answer.body.detail, /^The rows are too many to count in one request/);
+});
+
 test('until delivered: what an open or failed backfill reads stays', async () => {
   const home = await withOldEvents(2);
   const { id, send } = await exported(home, {}, 2);
