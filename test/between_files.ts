@@ -2,10 +2,10 @@ import { after, before } from 'node:test';
 
 /**
  * Opens a resource for several test files of one process, before the first of them, and closes it
- * after the last. Each such file calls the returned function while it is loaded, so that the rest
- * of the files are known; hooks of an imported module could run before the tests of the file that
- * imports it. The result of that call waits for the opening, for hooks that need the resource: the
- * hooks of a file that runs by itself start together.
+ * after the last. Each such file calls the returned function while it is loaded, so that the
+ * remaining files are known. Hooks of an imported module could run before the tests of the file
+ * that imports it. The result of that call waits for the opening, for hooks that need the resource.
+ * The hooks of a file that runs alone start together.
  */
 export function betweenFiles(
   open: () => Promise<unknown>,

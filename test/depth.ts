@@ -17,16 +17,16 @@ export function inDepth(usual: number, deep: number): number {
 const turn = Number(process.env['SLUICE_TEST_TURN'] ?? randomInt(turns_max));
 
 /**
- * Returns the cases of a table of like ones that this run has: every `turns`th, from another one on
- * in each run, and at least one. If the tests go deep, a run has all of them.
+ * Returns the cases of a table of similar ones for this run: every `turns`th, at least one, and
+ * beginning with another case in each run. If the tests go deep, a run has all of them.
  */
 export function inTurn<One>(cases: readonly One[], turns: number): One[] {
   return is_deep ? [...cases] : partOfTurn(cases, turns, turn);
 }
 
 /**
- * Returns the turn of a numbered case in this run, from 0 up to `turns`. It moves on once in
- * `runs` runs, so that a case meets each of its turns in each of those of another table.
+ * Returns the turn of a numbered case in this run, from 0 up to `turns`. It advances once in `runs`
+ * runs, so that a case meets each turn of another table in each of its own turns.
  */
 export function turnOf(number: number, turns: number, runs = 1): number {
   return (number + Math.floor(turn / runs)) % turns;

@@ -10,9 +10,9 @@ export function pauseAfter(waited_ms: number, least_ms: number): number {
 }
 
 /**
- * Asks again until the answer is neither `false` nor `undefined`, and gives it; for a minute: what
- * takes a second alone takes twenty beside much else. Then the test fails with the sentence that
- * says what is not.
+ * Asks again until the answer is neither `false` nor `undefined`, and returns it. It waits a
+ * minute, because a second of work takes twenty under load. Then the test fails with a sentence
+ * that names what is missing.
  */
 export async function eventually<Found>(
   otherwise: string,

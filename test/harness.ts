@@ -52,7 +52,7 @@ type Asking = {
 export type Member = Caller & Asking;
 /** An organization of one test with its project, and a caller in it. */
 export type TestOrganization = OwnOrganization & Asking;
-/** A server on real stores, and what a test needs to talk to it. */
+/** A server on real stores, and the helpers that a test needs to use it. */
 export type Harness = {
   deps: Deps;
   app: FastifyInstance;
@@ -102,9 +102,9 @@ const public_url = 'http://127.0.0.1:8000';
 
 /**
  * Opens a server on real stores for one test file, which closes it. `deps` replaces parts (clock,
- * config) before the app is built; with `clickhouse: false` the file does without the analytics
- * store. The test file keeps what it gets until its process ends; so a closed one lets go of its
- * server, which is 19 MB.
+ * config) before the app is built. With `clickhouse: false` the file has no analytics store. The
+ * test file keeps its harness until its process ends. So a closed one releases its server, which is
+ * 19 MB.
  */
 export async function openHarness(options: HarnessOptions = {}): Promise<Harness> {
   let opened: Opened | undefined = await openServer(options);
@@ -120,11 +120,12 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
 const shared = new Map<boolean, { users: number; opening?: Promise<Opened> }>();
 
 /**
- * The server that test files of this process share, one after the other, each with organizations of
- * its own: for a file that needs no other clock, mail or setting, and looks at nothing that belongs
- * to all organizations. Called while the file is loaded, so that it is known who is still to come;
- * `opened` puts onto the server what the tests of the file need, since a hook of the file itself
- * may run before there is one. After each file is looked for what `close` of a harness looks for.
+ * The server that test files of this process share, one after the other, each with its own
+ * organizations. It is for files that need no other clock, mail or setting, and read nothing that
+ * belongs to all organizations. Called while the file is loaded, so that the files to come are
+ * known. `opened` puts onto the server what the tests of the file need, since a hook of the file
+ * itself may run before a server exists. After each file is looked for what `close` of a harness
+ * looks for.
  */
 export function shareHarness({
   clickhouse = true,
@@ -249,7 +250,7 @@ type Opened = Pick<Harness, 'deps' | 'app' | 'stores' | 'hiddenRoutes'> & {
   faultsOf: () => string[];
   planted: PlantedSecrets;
   recorded: RecordedChanges;
-  /** Fails when what was asked since the last time left a secret, or no entry of a change. */
+  /** Fails if a request since the last check left a secret, or a change left no entry. */
   lookBack(): Promise<void>;
   close(): Promise<void>;
 };

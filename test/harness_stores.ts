@@ -14,7 +14,7 @@ import type { Database } from '../server/platform/postgres/database.ts';
 import { migratePostgres } from '../server/platform/postgres/migrate.ts';
 
 const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
-/** An address without a listener, for test files that say they do without ClickHouse. */
+/** An address without a listener, for test files that declare that they need no ClickHouse. */
 const no_clickhouse_url = 'http://127.0.0.1:9/none';
 
 /** The URLs of both stores of a server. */
@@ -28,8 +28,8 @@ export type TestStores = StoreUrls & { close(): Promise<void> };
  * `SLUICE_TEST_CLICKHOUSE_URL` (set by scripts/check/check.ts so that a whole run shares two
  * servers, where the databases are copies of the migrated ones of `SLUICE_TEST_DATABASE_TEMPLATE`
  * and `SLUICE_TEST_CLICKHOUSE_TEMPLATE`), else embedded ones in a temporary folder. `own` is for
- * files whose queries run into limits of memory: the embedded engine goes on counting some of what
- * such a query had asked for, until other files have no memory left.
+ * files whose queries reach memory limits. The embedded engine continues to count some memory of
+ * such a query, until other files have none left.
  */
 export async function openTestStores(options: {
   clickhouse: boolean | 'own';
@@ -102,8 +102,8 @@ export async function migrateAsStarted(db: Database): Promise<void> {
 const servers = new Map<string, pg.Pool>();
 
 /**
- * The connection of this process that creates and drops databases. It holds no process up, and is
- * opened anew where its server has ended it.
+ * The connection of this process that creates and drops databases. It keeps no process alive, and
+ * is opened again if its server has ended it.
  */
 function serverAt(connectionString: string): pg.Pool {
   let server = servers.get(connectionString);

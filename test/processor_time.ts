@@ -13,8 +13,8 @@ export function countProcessorTime(): () => number {
 }
 
 /**
- * Begins to watch this thread; gives the most milliseconds that a processor has worked for it
- * without others getting their turn on its event loop, and how much memory the process took more.
+ * Begins to watch this thread. The result has the most milliseconds that the thread has worked
+ * without a turn for others on its event loop, and the additional memory of the process.
  */
 export function watchThread(): () => { turn_ms: number; grown_bytes: number } {
   const worked = () => {

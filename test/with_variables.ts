@@ -1,6 +1,6 @@
 /**
- * Runs `work` with these variables in place of the AWS credentials that the process has: the AWS
- * SDK reads them, as an operator sets them.
+ * Runs `work` with these variables in place of the process's AWS credentials. The AWS SDK reads
+ * them, as an operator sets them.
  */
 export async function withVariables<Result>(
   set: Record<string, string>,

@@ -45,14 +45,14 @@ test('a failed test stands at the secret that it names, else at its first key', 
         duration_ms: 1,
       })),
     })?.key;
-  const refused = 'The server refused user or password. Check user and password.';
+  const refused = 'The server refused the user or the password. Check user and password.';
   assert.equal(fault('Postgres', [refused]), 'password');
   assert.equal(
     fault('Postgres', ['The server offers no TLS: set require_tls to false.']),
     'require_tls',
   );
   assert.equal(fault('Postgres', ['The server does not answer.']), 'host');
-  assert.equal(fault('HTTP', ['The address takes no POST; check the key url.']), 'url');
+  assert.equal(fault('HTTP', ['The address accepts no POST; check the key url.']), 'url');
   assert.equal(fault('Postgres', [null, 'The disk of the destination is full.']), undefined);
   assert.equal(
     faultOfTest(typeOf('Postgres'), { steps: [] }),

@@ -106,7 +106,7 @@ test('while an answer is awaited, the button cannot be pressed again', { skip },
   assert.ok(await button.isDisabled());
   await page.getByLabel('E-mail address').press('Enter');
   held!();
-  await page.getByText('is on its way there').waitFor();
+  await page.getByText('a mail with a link to choose').waitFor();
   assert.equal(requests, 1);
   await page.unroute('**/api/users/reset_password/');
 });
@@ -120,7 +120,7 @@ test('a new password by mail', { skip }, async () => {
   await page.getByText('This field may not be blank.').waitFor();
   await fill('E-mail address', user.email);
   await press('Mail me a link');
-  await page.getByText('is on its way there').waitFor();
+  await page.getByText('a mail with a link to choose').waitFor();
   const link = await world.server.linkIn(user.email, 'Choose a new password');
   await page.goto(link);
   // The token has left the address.

@@ -5,7 +5,7 @@ import type { Reach } from './test_reach.ts';
 import { partOfTurn } from './turn.ts';
 
 /** A run of all has one of this many parts of each wing's dear files, another in the next run. */
-export const turns = 5;
+export const turns = 8;
 /** The wings: files with stores take turns within the first one that fits. */
 const wings = [
   /^test\/(?!console)/,

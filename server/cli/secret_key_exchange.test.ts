@@ -70,7 +70,7 @@ test('the command counts its work, names what no key opens, creates the kept key
     const begun = await rotated({});
     assert.equal(begun.code, 0, begun.text);
     const [next, former] = keptSecretKeys(data_dir);
-    assert.ok(former !== undefined && /secret_key\.previous;/.test(begun.text), begun.text);
+    assert.ok(former !== undefined && /secret_key\.previous\./.test(begun.text), begun.text);
     assert.match(begun.text, /^ {7}1 {2}server_keys\.sealed$/m);
     assert.match((await rotated({})).text, /^Continues an unfinished rotation/);
     assert.deepEqual(keptSecretKeys(data_dir), [next, former]);

@@ -91,9 +91,8 @@ export async function rewrapAll(db: Database, secrets: Secrets): Promise<Rewrapp
 function endKept(folder: string): string {
   if (findFolderHolder(folder) !== process.pid)
     return (
-      'Running servers use the new secret key already. The former one stays in ' +
-      'secret_key.previous; once all of them were stopped and started again, that file can be ' +
-      'deleted.'
+      'Running servers already use the new secret key. The previous key stays in ' +
+      'secret_key.previous. You can delete that file once you have restarted all servers.'
     );
   forgetFormerSecretKey(folder);
   return 'The former secret key is no longer in use and was deleted.';

@@ -21,8 +21,8 @@ export const limit_settings = {
     'SLUICE_PAUSE_AFTER_FAILURES',
     '10',
     whole(0, 1_000),
-    'After how many failed runs in a row an export is paused, with the reason in ' +
-      '`pause_reason`; 0 is never.',
+    'After how many failed runs in a row Sluice pauses an export, with the reason in ' +
+      '`pause_reason`; 0: never.',
   ),
   worker_runs_max: setting(
     'SLUICE_WORKER_RUNS_MAX',
@@ -41,16 +41,15 @@ export const limit_settings = {
     'SLUICE_HOST_RUNS_MAX',
     '8',
     whole(1, 10_000),
-    'How many export runs are sent to one host, Snowflake account or BigQuery project at a ' +
-      'time, over all processes and projects; the same on every process.',
+    'How many export runs deliver to one host, Snowflake account or BigQuery project at a time, ' +
+      'over all processes and projects; the same on every process.',
   ),
   destination_silence_seconds_max: setting(
     'SLUICE_DESTINATION_SILENCE_SECONDS_MAX',
     '1800',
     whole(1, 86_400),
-    'How long a destination may show no progress (take no byte, answer nothing) before the ' +
-      'attempt ends and another one follows; longer than the longest single statement or job ' +
-      'there takes.',
+    'How long a destination may show no progress (accept no byte, send no answer) before Sluice ' +
+      'ends the attempt and retries. Set it longer than its longest single statement or job.',
   ),
   clickhouse_inserts_per_second: setting(
     'SLUICE_CLICKHOUSE_INSERTS_PER_SECOND',
@@ -118,7 +117,7 @@ export const limit_settings = {
     'SLUICE_CAPTURE_LIMIT_PER_ADDRESS',
     '60000',
     whole(0, 100_000_000),
-    'The same per address that they come from.',
+    'The same per client address.',
   ),
   refused_events_days: setting(
     'SLUICE_REFUSED_EVENTS_DAYS',
@@ -139,7 +138,7 @@ export const limit_settings = {
     'SLUICE_DISK_BUDGET_MB',
     '0',
     whole(0, 1_000_000_000),
-    'How many MiB both stores may take together: above, events are answered 503; from 85 % on a ' +
-      'warning is logged; 0 is without a bound.',
+    'How many MiB both stores may use together; 0: no limit. Above the limit, events are ' +
+      'answered with 503. From 85 %, the server logs a warning.',
   ),
 };

@@ -31,8 +31,8 @@ export const outbound_settings = {
     'SLUICE_NO_PROXY',
     '',
     hosts,
-    'Hosts that are reached without a proxy, separated by commas: names, which stand for those ' +
-      'below them too (`example.com`), and addresses, both with an optional `:port`; CIDR ' +
+    'Hosts that are reached without a proxy, separated by commas: names, which also cover the ' +
+      'names below them (`example.com`), and addresses, both with an optional `:port`; CIDR ' +
       'ranges; `*` for all. Default: that of `NO_PROXY` or `no_proxy`, else none. Loopback never ' +
       'goes through a proxy.',
     ['NO_PROXY', 'no_proxy'],

@@ -9,9 +9,9 @@ export const sign_in_settings = {
     'SLUICE_ORGANIZATION_CREATION',
     'members',
     choice('owner', 'members', 'anyone'),
-    'Who may create organizations: `owner`, who owns one on this server; `members`, who belongs ' +
-      'to one; `anyone` with an account. While the server has no organization, anyone with an ' +
-      'account may.',
+    'Who may create organizations. `owner`: owners of one on this server; `members`: members of ' +
+      'one; `anyone`: everybody with an account. While the server has no organization, anyone ' +
+      'with an account may.',
   ),
   google_client_id: setting(
     'SLUICE_GOOGLE_CLIENT_ID',

@@ -207,8 +207,8 @@ function spanCounter(registers: Registry[]) {
   return new Counter({
     name: 'sluice_spans_total',
     help:
-      'Spans of traces, by outcome: sent, or dropped because the queue was full, the collector ' +
-      'refused them, or it was away.',
+      'Spans of traces, by outcome: sent, or dropped because the queue was full or the collector ' +
+      'refused them or did not answer.',
     labelNames: ['outcome'],
     registers,
   });

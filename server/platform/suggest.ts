@@ -4,9 +4,9 @@ const distance_max = 5;
 const candidates_max = 250;
 
 /**
- * Returns the candidate that `name` probably means: equal except for case, or at a distance of at
- * most a third of the letters and five (insertions, deletions, replacements, and swapped neighbours
- * count one each). Undefined if none is close enough.
+ * Returns the candidate that `name` probably means. It equals `name` except for case, or differs by
+ * at most a third of the letters and by at most five. Insertions, deletions, replacements and
+ * swapped neighbours count one each. Undefined if none is close enough.
  */
 export function suggest(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > candidate_characters_max) return undefined;

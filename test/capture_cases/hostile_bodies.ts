@@ -2,9 +2,10 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import { capture_size_bytes_max } from '../../server/api/capture/read/unpack.ts';
 
 /**
- * A body that nobody's SDK sends, and what it is answered. `records` says that it is a message to
- * OpenTelemetry alone, without events or with a record that is refused by itself, `told` that each
- * of its events is refused by itself: both are 200 where a protocol tells what became of each.
+ * A body that nobody's SDK sends, and what it is answered. `records` says that it is a message for
+ * OpenTelemetry only, without events or with a record that is refused on its own. `told` says that
+ * each of its events is refused on its own. Both get a 200 if the protocol reports the outcome of
+ * each event.
  */
 export type HostileBody = {
   says: string;
@@ -22,7 +23,7 @@ function packedOften(): Buffer {
   return often;
 }
 
-/** Those that cost nothing, for every path. */
+/** The bodies that cost nothing, for every path. */
 export const cheap_bodies: readonly HostileBody[] = [
   { says: 'nothing', body: '', wanted: 400 },
   { says: 'half a character', body: Buffer.from([0x7b, 0x22, 0xc3]), wanted: 400 },
@@ -62,7 +63,10 @@ export const cheap_bodies: readonly HostileBody[] = [
   { says: 'broken protobuf', body: Buffer.alloc(2_000, 0xff), headers: protobuf, wanted: 400 },
 ];
 
-/** Those that are long or become so, for one path of each protocol: all its paths read alike. */
+/**
+ * The bodies that are long or become long, for one path of each protocol, because all its paths
+ * read alike.
+ */
 export const heavy_bodies: readonly HostileBody[] = [
   { says: 'a million brackets', body: deep, wanted: 400 },
   {

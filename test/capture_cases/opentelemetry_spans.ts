@@ -16,7 +16,7 @@ const listed = (all: Attributes) =>
 const trace = '0af7651916cd43dd8448eb211c80319c';
 const ids = { traceId: trace, spanId: 'b7ad6b7169203331' };
 
-/** A request with spans that are only told by their attributes, and what is stored of each. */
+/** A request with spans that only their attributes identify, and the stored event of each. */
 function requestOf(
   says: string,
   spans: readonly { attributes?: Attributes; [field: string]: unknown }[],

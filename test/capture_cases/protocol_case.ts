@@ -5,7 +5,7 @@ export const case_key = `slp_${'A'.repeat(43)}`;
 /** When the requests of all cases come in. */
 export const case_now = '2026-11-22T12:00:00.000Z';
 
-/** An event that a case is to give; fields that are left out are not looked at. */
+/** An event that a case must give; fields that are left out are not compared. */
 export type WantedEvent = {
   event: string;
   distinct_id: string;
@@ -21,7 +21,7 @@ export type WantedEvent = {
   warnings?: WarningReason[];
 };
 
-/** One request of a client, and what it stands for. */
+/** One request of a client, and its meaning. */
 export type ProtocolCase = {
   says: string;
   method?: 'GET' | 'POST';

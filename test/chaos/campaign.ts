@@ -53,9 +53,7 @@ export type Outcome = {
 
 const late_ms_max = 3_600_000;
 const kill_pause_ms = [300, 3_000] as const;
-/**
- * A worker dies most often: it is what a run is in the hands of. Stores take longer to come back.
- */
+/** A worker dies most often, because it carries out the runs. Stores take longer to come back. */
 const targets: Victim[] = [
   ...victims,
   'worker 1',
@@ -67,11 +65,11 @@ const targets: Victim[] = [
 ];
 
 /**
- * Kills a deployment's processes with -9 at random while events come in, exports run, and people
- * start backfills, cancel, retry and pause; lets everything settle; and compares every row of each
- * destination with the source, first what the schedules had to deliver by themselves, then, after a
- * backfill of what is missing, all; and looks for what was left behind. Rejects when something does
- * not come to its end.
+ * Kills a deployment's processes with -9 at random while events arrive, exports run, and people
+ * start backfills, cancel, retry and pause. Then it waits until everything has ended and compares
+ * every row of each destination with the source. It first compares what the schedules had to
+ * deliver on their own, then, after a backfill of the missing rows, everything. Finally it looks
+ * for leftovers. Rejects when something does not come to its end.
  */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   const deployment = await openDeployment(campaign.folder);
@@ -116,7 +114,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
 }
 
 /**
- * True when nothing was lost, doubled or changed, on the way in and on the way out, and nothing was
+ * True if nothing was lost, doubled or changed, on the way in and on the way out, and nothing was
  * left behind.
  */
 export function isFaultless({ ingestion, destinations, leftovers }: Outcome): boolean {

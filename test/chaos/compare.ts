@@ -17,9 +17,7 @@ export type Comparison = {
   rows: number;
   /** Rows that are there again because a backfill of all was asked for. */
   repeats: number;
-  /**
-   * Rows that are missing: never delivered, or less often than runs say that they delivered them.
-   */
+  /** Missing rows: never delivered, or delivered less often than the runs report. */
   lost: number;
   /** Rows that are there more often than was asked for. */
   doubled: number;
@@ -28,7 +26,7 @@ export type Comparison = {
 };
 
 /**
- * All events of projects in the store, each row of it: one that occurs twice is in the list
+ * All events of projects in the store, each row of them. An event that occurs twice is in the list
  * twice.
  */
 export async function readSource({
@@ -86,8 +84,8 @@ export type Expectation = { inserted_from: number; with_doubt?: true };
 
 /**
  * Compares a destination with the source row by row. The deliveries of the revision decide how
- * often a row must be there: once for each backfill of all, and once for another delivery that was
- * planned before all those.
+ * often a row must be there: once for each backfill of everything, and once for another delivery
+ * that was planned before those backfills.
  */
 export async function compareRows(
   db: Database,
@@ -116,9 +114,9 @@ export async function compareRows(
 }
 
 /**
- * In the order in which their selections were taken for good: by the run that completed or, where
- * that went on with a commit of unknown end, the one that began the commit. Ids are created under
- * the lock of the export, and grow with time.
+ * In the order in which their selections became final. The completed run decides, or, if it
+ * continued a commit of unknown end, the run that began the commit. Ids are created under the lock
+ * of the export, and grow with time.
  */
 async function listHeld(
   db: Database,

@@ -7,7 +7,7 @@ import { openRandom } from './random.ts';
 /** The result of the kills; `faults` name each apply that was neither complete nor absent. */
 export type KillsOutcome = {
   kills: Record<string, number>;
-  /** The number of applies that were complete afterwards, and of those that left nothing. */
+  /** The number of applies that were complete afterwards, and of applies that left nothing. */
   all: number;
   nothing: number;
   faults: string[];
@@ -17,9 +17,9 @@ const objects = 40;
 const victims = ['api', 'PostgreSQL'] as const;
 
 /**
- * Applies plans of forty objects, kills the API or PostgreSQL with -9 at a random instant of each
- * apply, and looks at what is there when all is up again: all of the plan, with an entry of the log
- * for each object, or nothing; and the next plan says which.
+ * Applies plans of forty objects, and kills the API or PostgreSQL with -9 at a random instant of
+ * each apply. Once all is up again, the stores have all of the plan, with an entry of the log for
+ * each object, or nothing. The next plan says which.
  */
 export async function runConfigurationKills(wanted: {
   folder: string;

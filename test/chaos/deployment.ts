@@ -61,12 +61,14 @@ export type Site = {
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: Record<string, unknown> }>;
-  /** Resolves when everything is up. Rejects after four minutes, naming what is not. */
+  /**
+   * Resolves when everything is up. Rejects after four minutes, with the name of what is missing.
+   */
   up(): Promise<void>;
 };
 
 /**
- * A deployment as an operator has it: API, two workers, both stores and two destinations, each a
+ * A deployment as an operator has it: API, two workers, both stores and two destinations. Each is a
  * process of its own that is started again when it ends.
  */
 export type Deployment = Site & {
@@ -101,7 +103,7 @@ export async function openDeployment(folder: string): Promise<Deployment> {
   }
 }
 
-/** Keeps what was opened, to be closed by `close` when all is over. */
+/** Keeps the opened resources until `close` closes them. */
 export type Keep = <Part>(part: Part, close: (part: Part) => Promise<unknown>) => Part;
 
 /** Opens stores and destinations, and connections to them; everything but the server. */

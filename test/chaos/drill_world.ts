@@ -42,7 +42,7 @@ export type DrillWorld = Places & {
   close(): Promise<void>;
 };
 
-/** A command under way. */
+/** A command in progress. */
 export type Command = { child: ChildProcess; ended: Promise<{ code: number | null; out: string }> };
 
 /** Opens the world in a folder; the server is not started yet. */
@@ -112,8 +112,8 @@ function openServerStores(folder: string) {
     db,
     clickhouse,
     /**
-     * Ends the present interval of every export now, instead of after five minutes: its run is due
-     * as soon as it has settled.
+     * Ends the current interval of every export now, instead of after five minutes. Its run is due
+     * as soon as the settle time is over.
      */
     turn: () =>
       db.run(sql`UPDATE batch_exports SET next_run_at = date_trunc('milliseconds', now())

@@ -37,10 +37,10 @@ export type DrillOutcome = {
   /** Events that were answered for, that the backup has, and that the server has at the end. */
   sent: number;
   restored: number;
-  /** Clients whose request was under way at the kill; they send it again. */
+  /** Clients whose request was in progress at the kill; they send it again. */
   in_flight: number;
   stored: number;
-  /** By destination: rows, those that were named as lost, and those that are there twice. */
+  /** Counts by destination: rows, rows reported as lost, and rows that are there twice. */
   destinations: Record<string, { rows: number; named: number; doubled: number }>;
   faults: string[];
 };
@@ -54,9 +54,10 @@ const late_ms_max = 3_600_000;
 const wait_ms_max = 120_000;
 
 /**
- * Plays rounds, each on a server of its own: a backup while events come in and exports run (every
- * other one killed first, every other one into a bucket), more load, kill -9 while clients ask, a
- * loss, a restore, and the exports go on. Then each row of each destination is compared.
+ * Plays rounds, each on a server of its own. A round makes a backup while events arrive and exports
+ * run; every other one is killed first, every other one goes into a bucket. More load, a kill -9
+ * while clients ask, a loss and a restore follow, and the exports continue. Then each row of each
+ * destination is compared.
  */
 export async function runDrills(wanted: {
   folder: string;
@@ -195,9 +196,9 @@ function sentBy(clients: Traffic[]): string[] {
 }
 
 /**
- * Kills while a client asks, and tells all of them to end with what they are at: that is sent
- * again. A client that sends again what was delivered and lost makes it a new event, which is
- * delivered; what is under way now is delivered nowhere.
+ * Kills while a client asks, and tells all clients to end with their current request, which is sent
+ * again. If a client sends a delivered and lost event again, it is a new event, which is delivered.
+ * An event in progress now is delivered nowhere.
  */
 async function killMeanwhile(world: DrillWorld, clients: Traffic[]) {
   await until('a request under way', wait_ms_max, 1, async () =>

@@ -10,8 +10,8 @@ const batch_events = 5_000;
 const old_parts_seconds = 60;
 
 /**
- * Fills the project by the API. Half of a person's events come under an id that became theirs
- * later; what the store keeps of texts is not packed, so that who looks for one finds it.
+ * Fills the project by the API. Half of a person's events have an id that became theirs later. The
+ * store does not compress texts, so that a search finds them.
  */
 export async function fill(
   deployment: Deployment,
@@ -25,8 +25,8 @@ export async function fill(
       await deployment.clickhouse.command({
         query: `ALTER TABLE ${table} MODIFY COLUMN ${column} String CODEC(NONE)`,
       });
-  // Each erasure waits until the store has removed the files that it replaced; eight minutes of
-  // that for each of them show nothing.
+  // Each erasure waits until the store has removed the replaced files. Eight minutes of waiting for
+  // each erasure would prove nothing.
   for (const table of ['events', 'persons'])
     await deployment.clickhouse.command({
       query: `ALTER TABLE ${table} MODIFY SETTING old_parts_lifetime = ${old_parts_seconds}`,

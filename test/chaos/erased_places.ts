@@ -9,7 +9,7 @@ import { openMariaDb } from '../servers/databases/mariadb_server.ts';
 import type { MariaDbServer } from '../servers/databases/mariadb_server.ts';
 import type { Deployment } from './deployment.ts';
 
-/** Rows of a place, by a sum of their hashes that knows no order; `named` are those with a text. */
+/** Rows of a place, by a sum of their hashes in any order; `named` are the ones with a text. */
 export type PlaceContents = { rows: number; others: string; named: number };
 
 /** A place that is exported to: how it is reached, and what lies there. */
@@ -81,7 +81,7 @@ function objectsAt({ s3_config }: Deployment, root: string): ErasedPlace {
     name: 'objects',
     model: 'events',
     destination: { type: 'S3', config: { ...s3_config, prefix: 'erased' } },
-    // Before the bytes of an object stands what the store knows of it.
+    // The store's facts about an object precede its bytes.
     read: (needle) => readLines(root, needle, (path) => path.includes('.jsonl'), 1),
   };
 }
@@ -169,7 +169,7 @@ function tableInClickHouse({ clickhouse }: Deployment, address: string, url: str
   };
 }
 
-/** All files below a folder; one that goes meanwhile is left out. */
+/** All files below a folder, except files that disappear meanwhile. */
 async function listFiles(root: string): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries

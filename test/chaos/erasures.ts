@@ -33,8 +33,8 @@ const stores = ['postgres', 'clickhouse'];
 
 /**
  * Fills a project by the API, exports it to every place that can be rewritten, and erases persons,
- * with kills of every process in the middle. Afterwards no file of either store, no file, object or
- * table has anything of them, everything else is as it was, and `verify` finds nothing. Then the
+ * with kills of every process in the middle. Afterwards no file of either store and no file, object
+ * or table contains them. Everything else is unchanged, and `verify` finds nothing. Then the
  * organization is deleted, and neither store has anything of that.
  */
 export async function runErasures(wanted: ErasuresWanted): Promise<ErasuresOutcome> {
@@ -147,7 +147,7 @@ function compare(
   });
 }
 
-/** Asks for an erasure, kills while it is under way, and waits for its certificate. */
+/** Asks for an erasure, kills while it is in progress, and waits for its certificate. */
 async function eraseOne(
   deployment: Deployment,
   { events, persons, erasures, kills, say }: ErasuresWanted,
@@ -204,8 +204,8 @@ async function eraseOne(
 }
 
 /**
- * The files of both stores that have one of the texts. PostgreSQL writes a journal of what was, and
- * uses its files again: those are not looked at.
+ * The files of both stores that have one of the texts. PostgreSQL writes a journal of earlier rows,
+ * and reuses its files; these are not searched.
  */
 async function search(
   { db, clickhouse }: Deployment,

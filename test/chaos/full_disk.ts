@@ -22,9 +22,9 @@ const bytes_per_event = 16 * 1024;
 type Wanted = { mebibytes: number; floor: string; say: (line: string) => void };
 
 /**
- * Fills a file system under a server, and says what happened. Rejects when an event that was
- * answered 200 is not stored exactly once, a change that was answered is not there, or the server
- * does not go on by itself.
+ * Fills a file system under a server, and reports the effects. Rejects if an event with a 200 is
+ * not stored exactly once, an acknowledged change is missing, or the server does not continue on
+ * its own.
  */
 export async function runFullDisk({ mebibytes, floor, say }: Wanted): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-full-disk-'));
@@ -91,7 +91,7 @@ async function play(
   say(`lines of the log at level error: ${(output().match(/"level":50/g) ?? []).length}`);
 }
 
-/** Somebody else takes the rest of the disk, while requests go on; gives the changes by status. */
+/** Fills the rest of the disk while requests continue, and returns the changes by status. */
 async function withoutRoom(
   address: string,
   folder: string,
@@ -163,7 +163,7 @@ async function sendEvents(address: string, uuids: string[], bytes: number): Prom
   }
 }
 
-/** A backfill delivers everything; its lines are what the store has. */
+/** A backfill delivers everything, and its lines are the content of the store. */
 async function compare(
   address: string,
   folder: string,

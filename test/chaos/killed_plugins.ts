@@ -18,9 +18,9 @@ const code = `
   }`;
 
 /**
- * Installs a plugin and sends events to it, while its workers are killed in the middle of a batch
- * of which they never hear how it ended. Fails unless all events arrive in their order, and no more
- * than one batch for each kill comes twice. A worker runs; `kill` kills it, `start` starts another.
+ * Installs a plugin and sends events to it. Its workers are killed in the middle of a batch, and
+ * never learn its outcome. Fails unless all events arrive in their order, and no more than one
+ * batch for each kill comes twice. A worker runs; `kill` kills it, `start` starts another.
  */
 export async function deliverThroughKills(
   { address, key }: { address: string; key: string },

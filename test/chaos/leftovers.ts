@@ -13,7 +13,7 @@ export type Leftovers = Record<string, string[]>;
 const wait_ms_max = 15_000;
 const pause_ms = 500;
 
-/** Lists the leftovers of ended runs; those about to be removed get 15 seconds. */
+/** Lists the leftovers of ended runs. Leftovers that are about to be removed get 15 seconds. */
 export async function findLeftovers(deployment: Deployment): Promise<Leftovers> {
   const deadline = performance.now() + wait_ms_max;
   for (;;) {

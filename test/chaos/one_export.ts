@@ -8,8 +8,8 @@ import { call } from '../processes/server_process.ts';
 const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z') };
 
 /**
- * Fills the store of the server and starts a backfill of a day of it into files, in many slices;
- * gives the path of the export.
+ * Fills the store of the server and starts a backfill of one day of it into files, in many slices.
+ * Returns the path of the export.
  */
 export async function startExport(
   wanted: { folder: string; events: number },

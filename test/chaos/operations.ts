@@ -10,7 +10,7 @@ export type Operated = Pick<Site, 'db' | 'call' | 'up'>;
 export type Operations = {
   /** Returns how often each action was answered with success. */
   counts(): Record<string, number>;
-  /** Resolves when the one under way is over. */
+  /** Resolves when the one in progress is over. */
   stop(): Promise<void>;
 };
 
@@ -62,8 +62,8 @@ export function startOperations(
 }
 
 /**
- * Moves the end of the export's interval to now: what was inserted so far is the next scheduled
- * run's.
+ * Moves the end of the export's interval to now, so that the next scheduled run has the rows
+ * inserted so far.
  */
 export async function comeDue({ db }: Pick<Site, 'db'>, exportId: string): Promise<void> {
   await db.run(sql`

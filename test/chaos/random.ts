@@ -9,8 +9,8 @@ export type Random = {
 };
 
 /**
- * mulberry32: the same seed gives the same numbers, and another `stream` of it others, so that
- * whoever asks more often does not change what the others get.
+ * Returns mulberry32: the same seed gives the same numbers. Each `stream` of it gives its own
+ * numbers, so that more calls in one place do not change the numbers of the others.
  */
 export function openRandom(seed: number, stream: number): Random {
   let state = (Math.imul(seed, 0x9e3779b1) + Math.imul(stream, 0x85ebca6b)) >>> 0;

@@ -1,7 +1,7 @@
-// A store that speaks S3 as a process of its own that may be killed at any moment: as S3 does, it
-// shows an object whole or not at all, and keeps what it has acknowledged. Arguments: folder, port.
-// It knows one bucket, whatever its name, and no signatures. Says `ready` on standard output, and
-// ends with its parent.
+// A store that speaks S3, as a process of its own that may be killed at any moment. Like S3, it
+// shows an object as a whole or not at all, and keeps what it has acknowledged. Arguments: folder,
+// port. It knows one bucket, whatever its name, and no signatures. Says `ready` on standard output,
+// and ends with its parent.
 import { createHash, randomUUID } from 'node:crypto';
 import {
   existsSync,
@@ -32,7 +32,7 @@ type Answer = { status: number; headers?: Record<string, string>; body?: string 
 /** The facts in front of the bytes of an object, as one line of JSON. */
 type Facts = Record<string, string>;
 
-/** Whoever looks finds all of it or nothing. */
+/** A reader finds all of it or nothing. */
 function writeWhole(path: string, content: Buffer): void {
   const temporary = join(fresh, randomUUID());
   writeFileSync(temporary, content);

@@ -7,9 +7,9 @@ const quiet_ms_max = 300_000;
 const rounds_max = 20;
 
 /**
- * Brings everything to its end with nobody killed any more: unpauses with make-up, lets what was
- * inserted so far come due, waits until nothing is open, and retries what did not complete until
- * nothing of it is missing. Rejects when something stays open, or fails again and again.
+ * Brings everything to its end without further kills. It unpauses with make-up, waits until the
+ * rows inserted so far are due and nothing is open, and retries incomplete runs until nothing is
+ * missing. Rejects when something stays open, or fails again and again.
  */
 export async function settle(deployment: Operated, exportIds: string[]): Promise<void> {
   await deployment.up();
@@ -26,7 +26,7 @@ export async function settle(deployment: Operated, exportIds: string[]): Promise
   throw new Error(`After ${rounds_max} rounds of retries some runs still do not complete.`);
 }
 
-/** Delivers what is missing of a range of event time (milliseconds), and waits for it. */
+/** Delivers the missing rows of a range of event time (milliseconds), and waits for it. */
 export async function backfillMissing(
   deployment: Operated,
   exportIds: string[],
@@ -66,8 +66,8 @@ async function whenQuiet({ db }: Pick<Operated, 'db'>): Promise<void> {
 }
 
 /**
- * Retries what ended without delivering and gives how many; `refused` collects those of which
- * nothing is missing.
+ * Retries runs that ended without delivering, and returns their number. `refused` collects the ones
+ * of which nothing is missing.
  */
 async function retryAll(deployment: Operated, refused: Set<string>): Promise<number> {
   const ended = await deployment.db.rows<{ id: string; batch_export_id: string }>(sql`

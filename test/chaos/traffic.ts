@@ -10,7 +10,7 @@ export type Traffic = {
   sent: Map<string, string>;
   /** Returns how many of them were sent a second time later. */
   repeated(): number;
-  /** Is a batch under way that was not answered for yet? */
+  /** Is a batch in progress that has no answer yet? */
   isAsking(): boolean;
   /** Ends when the last batch was answered for. */
   stop(): Promise<void>;

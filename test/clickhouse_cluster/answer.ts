@@ -25,7 +25,7 @@ export type Answer = { headers: Record<string, unknown>; body: Readable | string
 
 const nothing: Answer = { headers: {}, body: '' };
 const sync_seconds_default = 300;
-/** Statements of the stand-in are longer than what was asked. */
+/** Statements of the stand-in are longer than the original ones. */
 const long_enough: [string, string] = ['max_query_size', '268435456'];
 
 /**
@@ -97,7 +97,10 @@ async function insertSelected(
   return nothing;
 }
 
-/** Waits until the replica has what was agreed on before the call; without a table, definitions. */
+/**
+ * Waits until the replica has the entries agreed on before the call; without a table, the
+ * definitions.
+ */
 async function syncReplica(
   cluster: Cluster,
   replica: Replica,

@@ -15,8 +15,8 @@ import { no_trouble } from './settings.ts';
 import type { ClusterSettings, Trouble, Weakness } from './settings.ts';
 
 /**
- * The size of a campaign. `folder` is empty and only its own. `weaknesses` take protections of the
- * cluster away during the faults; `trouble` adds faults to those of a campaign.
+ * The size of a campaign. `folder` is empty and only its own. `weaknesses` remove protections of
+ * the cluster during the faults; `trouble` adds faults to the campaign's own.
  */
 export type Campaign = {
   folder: string;
@@ -54,10 +54,9 @@ const late_ms_max = 3_600_000;
 const progress_ms = 10_000;
 
 /**
- * Lets events come in, exports run and backfills be asked for on a cluster that misbehaves, with
- * kills of the server's processes and of engines; lets everything settle; and compares what every
- * replica and every file has with what was answered for. Rejects when something does not come to
- * its end.
+ * Sends events, runs exports and asks for backfills on a cluster that misbehaves, with kills of the
+ * server's processes and of engines. Then it waits until everything has ended, and compares every
+ * replica and every file with the answers. Rejects when something does not come to its end.
  */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   return withWorld(campaign, (world) => play(world, campaign));
@@ -91,7 +90,7 @@ export async function withWorld<Result>(
   }
 }
 
-/** One campaign on a world that stands, of which only what is new is judged. */
+/** One campaign on an existing world; it only judges what is new. */
 export async function play(world: World, campaign: Campaign): Promise<Outcome> {
   const { deployment, export_id, trouble, weaknesses, judged } = world;
   const { seed, say, folder, persons = 500 } = campaign;

@@ -40,7 +40,7 @@ export type StandIn = {
 
 const settle_ms_max = 120_000;
 
-/** Starts a stand-in, of three replicas where nothing else is said. */
+/** Starts a stand-in, by default with three replicas. */
 export async function openStandIn(
   given: Pick<ClusterSettings, 'folder'> & Partial<ClusterSettings>,
 ): Promise<StandIn> {
@@ -104,8 +104,8 @@ async function openFronts(cluster: Cluster): Promise<{ own: Server[]; balancer: 
 }
 
 /**
- * The worst that taking turns can come to: who waits is sent to the replica that lacks least, and
- * who reads to the one that lacks most.
+ * The worst case of taking turns: a waiter is sent to the replica that lacks least, and a reader to
+ * the one that lacks most.
  */
 function spread({ replicas, keeper }: Cluster, text: string): Replica | undefined {
   const lacks = ({ index }: Replica) =>

@@ -51,7 +51,8 @@ const plans = {
   'no waiting for others': {
     protection: 'waiting for what others have (8, 9)',
     seed: 35,
-    // Whoever stays with one replica finds there what they wrote: it is left again and again.
+    // A reader that stays with one replica finds its own writes there. Refusals make it leave the
+    // replica again and again.
     kinds: ['replica refuses'],
     cuts: 10,
     trouble: { fetch_ms_max: 50, straggle_ms: 5_000 },
@@ -95,9 +96,9 @@ export type Control = { name: ControlName; protection: string; seed: number; fou
 const cuts_default = 6;
 
 /**
- * Takes one protection after the other away from the cluster for a while, and says for each what
- * was lost, doubled or changed meanwhile, or why the server does not start; nothing where `found`
- * is empty.
+ * Removes one protection after the other from the cluster for a while. It says for each what was
+ * lost, doubled or changed meanwhile, or why the server does not start. An empty `found` means
+ * nothing.
  */
 export async function runControls(
   campaign: Campaign,

@@ -4,7 +4,7 @@ import { applyChange, countRows } from './replication.ts';
 import type { Cluster } from './replication.ts';
 
 const agree_ms_max = 10_000;
-/** A copy is one block: an engine that is killed meanwhile has all of it or nothing. */
+/** A copy is one block, so an engine that is killed meanwhile has all of it or nothing. */
 const whole: [string, string][] = [
   ['max_insert_block_size', '1000000000'],
   ['min_insert_block_size_rows', '1000000000'],
@@ -13,9 +13,9 @@ const whole: [string, string][] = [
 ];
 
 /**
- * Brings a table that a replica has recreated to the state of the replica that has most of it, as a
- * replica fetches parts and not every past insert. If no replica has any, nothing is copied. May be
- * repeated when it fails.
+ * Brings a table that a replica has recreated to the state of the replica that has most of it. A
+ * replica too fetches parts and not every past insert. If no replica has any, nothing is copied.
+ * May be repeated when it fails.
  */
 export async function copyTable(cluster: Cluster, replica: Replica, log: TableLog): Promise<void> {
   const held = (one: Replica) => log.entries.filter(({ holders }) => holders.has(one.index)).length;

@@ -7,7 +7,7 @@ import { apply, define, isActive, isAllBeforeDone, logAt, noteTable } from './re
 import type { Cluster } from './replication.ts';
 import { withoutReplication } from './statements.ts';
 
-/** A statement about a table, with what is set for it; `all` says ON CLUSTER. */
+/** A statement about a table, with its settings; `all` means ON CLUSTER. */
 export type Definable = {
   table: string;
   text: string;
@@ -19,9 +19,9 @@ const ddl_seconds_default = 180;
 const change_ms_max = 120_000;
 
 /**
- * Follows a definition at the replica that was asked, and where the database is `Replicated` or
- * the statement says ON CLUSTER at all others, each in its time. Waits as
- * `distributed_ddl_output_mode` says. Throws the first replica's error.
+ * Carries out a definition at the asked replica. If the database is `Replicated` or the statement
+ * has ON CLUSTER, all others follow, each in its time. Waits as `distributed_ddl_output_mode` says.
+ * Throws the first replica's error.
  */
 export async function defineTable(
   cluster: Cluster,
@@ -78,7 +78,7 @@ async function waitForAll(cluster: Cluster, definition: Definition): Promise<voi
 
 /**
  * Changes the rows or columns of a table. A change of a replicated table reaches all replicas by
- * the table's own log, after all earlier inserts; it waits as `mutations_sync` and `alter_sync`
+ * the table's own log, after all earlier inserts. It waits as `mutations_sync` and `alter_sync`
  * say.
  */
 export async function changeTable(
@@ -133,7 +133,7 @@ async function changeSource(
     await apply(cluster, replica, log, entry);
     entry.state = 'agreed';
   } catch (error) {
-    // One that was cut off goes on by itself; what is refused is refused for all.
+    // A statement that was cut off continues on its own; a refused one is refused for all replicas.
     entry.state = error instanceof NoAnswer ? 'agreed' : 'void';
     throw error;
   } finally {

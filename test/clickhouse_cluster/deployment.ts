@@ -27,14 +27,14 @@ export type ClusterDeployment = Operated & {
   /** The environment of its processes, for commands. */
   environment: Record<string, string>;
   isUp(victim: Process): boolean;
-  /** kill -9; it is started again by itself. False when it is down at this moment. */
+  /** kill -9; the process restarts on its own. False when it is down at this moment. */
   kill(victim: Process): boolean;
   close(): Promise<void>;
 };
 
 const up_ms_max = 120_000;
 
-/** Starts everything in a folder; what was started is ended again when a part does not start. */
+/** Starts everything in a folder; if a part does not start, it ends the others. */
 export async function openClusterDeployment(
   settings: Pick<ClusterSettings, 'folder'> & Partial<ClusterSettings>,
 ): Promise<ClusterDeployment> {

@@ -61,7 +61,7 @@ async function serve(
   const body = read.data === undefined ? undefined : await buffer(read.data);
   const replica = choose(read.text) ?? first;
   const is_cut = cut < trouble.cut;
-  // A third of those that are cut off never arrive.
+  // A third of the requests that are cut off never arrive.
   if (is_cut && cut_at < 1 / 3) throw new NoAnswer('The request was lost.');
   if (late < trouble.late) await pause(late_ms);
   await cluster.changes.until(() => replica.state !== 'hanging', hang_ms_max);
@@ -118,7 +118,7 @@ async function withProcess(
   ];
   const seconds = Number(settingOf(settings, 'max_execution_time') ?? 0);
   const timer = seconds > 0 ? setTimeout(() => cancelled.abort(), seconds * 1_000) : undefined;
-  // A read whose reader is gone ends; what was sent whole to be inserted is.
+  // A read ends when its reader is gone; a completely sent insert continues.
   if (!/^\s*(INSERT|ALTER|CREATE|DROP)/i.test(read.text)) {
     if (response.closed) cancelled.abort();
     response.once('close', () => cancelled.abort());

@@ -25,10 +25,10 @@ export function settingOf(settings: [string, string][], name: string): string | 
 }
 
 /**
- * Inserts a block at the replica as a replicated table does: it is agreed upon with its hash, is
- * there at once at this replica, and comes to the others later; with a quorum the answer waits for
- * them. A block that is remembered is not inserted again. Throws `Failure` as ClickHouse does, and
- * `NoAnswer` when the replica goes away.
+ * Inserts a block at the replica as a replicated table does. The replicas agree on it by its hash.
+ * It is there at once on this replica, and reaches the others later; with a quorum the answer waits
+ * for them. A block that is remembered is not inserted again. Throws `Failure` as ClickHouse does,
+ * and `NoAnswer` when the replica goes away.
  */
 export async function insertRows(
   cluster: Cluster,
@@ -136,7 +136,7 @@ function begin(
   });
 }
 
-/** Has the source store the block; what it could not store was never agreed on. */
+/** Lets the source store the block; a block that it could not store was never agreed on. */
 async function commit(
   cluster: Cluster,
   replica: Replica,

@@ -117,7 +117,7 @@ export function forgetReplica(keeper: Keeper, replica: number): void {
   for (const { outcomes } of keeper.definitions) outcomes.delete(replica);
 }
 
-/** Puts an entry at the end of the log, of which nobody has anything yet. */
+/** Puts an entry at the end of the log, which no replica has carried out yet. */
 export function beginEntry(
   log: TableLog,
   what: Pick<Entry, 'kind' | 'text' | 'settings' | 'source' | 'due'> & Partial<Entry>,

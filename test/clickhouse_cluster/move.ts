@@ -24,9 +24,9 @@ const range = { from: Date.parse('2026-03-02T00:00:00Z'), days: 10 };
 const tries_max = 12;
 
 /**
- * Moves a store of one node to a cluster by `sluice migrate-store`, as often as it takes to be told
- * that both have the same rows, and says what replicas lack or have besides; nothing when they are
- * the same.
+ * Moves a store of one node to a cluster by `sluice migrate-store`, and repeats the command until
+ * it reports that both have the same rows. Says what replicas lack or have in addition; nothing if
+ * they are the same.
  */
 export async function moveToCluster(campaign: Campaign): Promise<string> {
   const { folder, mode, seed, say, weaknesses: given = [] } = campaign;

@@ -46,16 +46,16 @@ export type Affliction = {
   seed: number;
   /** Cuts of no other kinds than these. */
   kinds?: readonly Cut[] | undefined;
-  /** Returns how much of the work is done: each kill and each cut falls into some of it. */
+  /** Returns the share of the work that is done, so that each kill and each cut hits some work. */
   progress(): number;
   /** Told of each, as it begins and when it is over. */
   note(line: string): void;
 };
 
 /**
- * Does so many kills and, at the same time, so many cuts, each one after the other in an order by
- * the seed, and each once the work has gone on after the one before. Returns when everything is
- * given back; `done` counts them as they come.
+ * Does so many kills and, at the same time, so many cuts, in an order by the seed. Each one comes
+ * after the work has continued after the previous one. Returns once everything is restored; `done`
+ * counts the faults as they come.
  */
 export async function afflict(
   deployment: ClusterDeployment,
@@ -138,7 +138,7 @@ async function cut(
       break;
     case 'replica is lost with its disk':
       await cluster.replace(replica);
-      // A majority bears the loss of one; the next one comes when there are all again.
+      // A majority survives the loss of one; the next loss comes once all are back.
       await cluster.caughtUp(replica);
   }
   return kind;

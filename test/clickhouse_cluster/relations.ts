@@ -23,8 +23,8 @@ const not_of_engine =
   "WHERE database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')";
 
 /**
- * The text that an engine of the stand-in can answer as the cluster would: with what the cluster
- * knows of itself in the place of tables and functions that a single engine answers otherwise.
+ * The text that an engine of the stand-in can answer as the cluster would. Tables and functions
+ * that a single engine answers differently are replaced with the cluster's own facts.
  */
 export async function asOfCluster(asked: Asked, text: string, settings: [string, string][]) {
   if (!all_replicas.test(text)) return [{ ...asked, text: asOfReplica(asked, text) }];
@@ -52,7 +52,7 @@ export async function asOfCluster(asked: Asked, text: string, settings: [string,
   return [{ ...asked, text: hosted }];
 }
 
-/** The relation of which all replicas are asked: the second group, behind the cluster's name. */
+/** The relation that all replicas answer: the second group, after the cluster's name. */
 function relationIn(found: string[]): string {
   return found[2]!.replace(/^currentDatabase\(\)\s*,\s*/, '').replace(/\s*,\s*/, '.');
 }

@@ -26,7 +26,7 @@ export type Process = {
   cancelled: AbortController;
 };
 
-/** A node of the cluster: an engine, what it knows of its tables, and how it is. */
+/** A node of the cluster: an engine, its knowledge of its tables, and its condition. */
 export type Replica = {
   index: number;
   name: string;
@@ -38,7 +38,7 @@ export type Replica = {
   tables: Map<string, TableLog>;
   /** Rows of each table, as far as they are known. */
   rows: Map<string, number>;
-  /** Tables that it has created anew, of which others have rows. */
+  /** Tables that it has created again, of which others have rows. */
   to_copy: Set<TableLog>;
   processes: Set<Process>;
   /** Lets one thing at a time be written to a table. */
@@ -49,7 +49,7 @@ export type Replica = {
   read(question: Question): Promise<{ headers: Record<string, unknown>; body: Readable }>;
   /** kill -9 of the engine, which is started again at once. False when it is down. */
   kill(): boolean;
-  /** Ends the engine and removes its disk, and starts it anew without anything. */
+  /** Ends the engine, removes its disk, and starts it again empty. */
   replace(): Promise<void>;
   close(): Promise<void>;
 };

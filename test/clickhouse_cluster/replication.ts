@@ -31,7 +31,7 @@ export function joinCluster(settings: ClusterSettings, keeper: Keeper, replicas:
   return { settings, keeper, replicas, changes: openChanges(), is_closed: false } as Cluster;
 }
 
-/** Brings a table that a replica has created anew to where another one is. */
+/** Brings a table that a replica has recreated to the state of another replica. */
 export type Copy = (cluster: Cluster, replica: Replica, log: TableLog) => Promise<void>;
 
 /** Has a replica follow the logs until the cluster is closed. */
@@ -74,7 +74,7 @@ function mayApply(cluster: Cluster, replica: Replica, log: TableLog, entry: Entr
   if (is_source) return true;
   const now = performance.now();
   if (now < (entry.due[replica.index] ?? 0) || now < replica.fetches_from) return false;
-  // A change is in the log itself; rows are fetched from somebody who has them.
+  // A change is in the log itself; rows are fetched from a replica that has them.
   if (entry.kind === 'change') return true;
   return [...entry.holders].some((holder) => replicas[holder]?.state === 'up');
 }
@@ -92,8 +92,8 @@ export function hasOpenChange(log: TableLog, replica: number, before: number): b
 }
 
 /**
- * Does at the replica what the entry says, exactly once, also when its engine is killed meanwhile.
- * Throws what the engine says against it, and `NoAnswer` when it was not done.
+ * Carries out the entry at the replica, exactly once, even if its engine is killed meanwhile.
+ * Throws the error of the engine, and `NoAnswer` if the entry was not carried out.
  */
 export async function apply(
   cluster: Cluster,
@@ -133,7 +133,7 @@ async function storeRows(replica: Replica, log: TableLog, entry: Entry): Promise
     await replica.ask(entry);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    // The engine was killed: what it has now is what it has stored.
+    // The engine was killed, so it now only has what it has stored.
     const now = await countPatiently(replica, log.name);
     replica.rows.set(log.name, now);
     if (now === before) throw error;

@@ -7,8 +7,8 @@ import type { Cluster } from './replication.ts';
 const unfinished = 'SELECT table, mutation_id, command FROM system.mutations WHERE NOT is_done';
 
 /**
- * Takes mutations back that are not done, those of the replica for which the condition holds, on
- * all replicas: a mutation lies in the table's log, so none begins with it any more.
+ * Cancels unfinished mutations of the replica for which the condition holds, on all replicas. A
+ * mutation is in the table's log, so no replica starts with it any more.
  */
 export async function takeBack(
   cluster: Cluster,
@@ -30,7 +30,7 @@ export async function takeBack(
   cluster.changes.tell();
 }
 
-/** In line with what the replica does of the log, so that nothing is begun meanwhile. */
+/** Runs in turn with the replica's work on the log, so that nothing begins meanwhile. */
 async function takeBackAt(
   replica: Replica,
   table: string,
@@ -58,7 +58,7 @@ function mutationsIn(lines: string) {
   });
 }
 
-/** Without what the engine spells its own way, and without its table. */
+/** Without the parts that the engine spells its own way, and without its table. */
 function plainOf(command: string): string {
   return command
     .replace(/^\s*ALTER\s+TABLE\s+\S+\s+/i, '')

@@ -1,4 +1,4 @@
-/** Something that whoever waits for a change is told of. */
+/** An event that wakes the waiters for a change. */
 export type Changes = {
   /** Lets everybody who waits look again. */
   tell(): void;

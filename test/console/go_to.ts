@@ -8,7 +8,7 @@ const open_requests = new WeakMap<Page, Set<Request>>();
 const quiet_ms = 200;
 
 /**
- * Shows the page at the path of the console. Only the first call loads it: later ones stay within
+ * Shows the page at the path of the console. Only the first call loads it. Later ones stay within
  * the document, as "back" does, so that console and axe-core are not loaded again for each page.
  * The page shown before is gone afterwards.
  */
@@ -18,7 +18,7 @@ export async function goTo(page: Page, path: string): Promise<void> {
     await page.goto(path);
     return;
   }
-  // Compared there: what is shown is long, and looked at often.
+  // Compared there, because the page is long and is read often.
   const shown = "document.querySelector('main')?.innerHTML ?? ''";
   await page.evaluate(`window.shown_before = ${shown};
     history.pushState(null, '', ${JSON.stringify(path)});

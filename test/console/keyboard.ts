@@ -7,7 +7,7 @@ const tabs_max = 150;
 type Focus = { name: string; is_seen: boolean };
 
 /**
- * Goes on with Tab until what is called so has the focus, as a person without a mouse does. Fails
+ * Presses Tab until the element with this name has the focus, like a person without a mouse. Fails
  * where Tab does not come there, or the focus is not seen on the way.
  */
 export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
@@ -24,13 +24,13 @@ export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   assert.fail(`Tab does not come to ${String(name)}, but to: ${passed.join(' | ')}`);
 }
 
-/** Presses what is called so, by Tab and Enter alone. */
+/** Presses the element with this name, using only Tab and Enter. */
 export async function pressByKey(page: Page, name: string | RegExp): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press('Enter');
 }
 
-/** Types into the field that is called so, in place of what it has. */
+/** Types into the field with this name and replaces its content. */
 export async function typeInto(page: Page, name: string | RegExp, text: string): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press('ControlOrMeta+a');

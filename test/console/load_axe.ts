@@ -3,8 +3,8 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /**
- * Gives the document axe-core, half a megabyte of script: as a script, which the process of the
- * page compiles once, and not by the `eval` of `page.evaluate`, compiled for each document.
+ * Gives the document axe-core, half a megabyte of script. It is a script element, which the process
+ * of the page compiles once. The `eval` of `page.evaluate` would compile it for each document.
  */
 export async function loadAxe(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);

@@ -11,8 +11,8 @@ import { openSignedIn, openVisitor } from './visitor.ts';
 import type { LeftBrowsers, Visitor } from './visitor.ts';
 
 /**
- * Browsers that test files of this process have left, and where: the next file, which finds its
- * server there, needs no process of their own and reads no script anew.
+ * Browsers that test files of this process have left, and their addresses. The next file, which has
+ * its server at the same address, needs no new process and reads no script again.
  */
 const left: LeftBrowsers = [];
 let left_at: string | undefined;
@@ -21,15 +21,15 @@ type ServerOptions = NonNullable<Parameters<typeof openPageServer>[1]>;
 
 /** The console of one test file: a server with a mail relay, and a browser. */
 export type Console = {
-  /** Why the tests with a browser are left out here; false: they are not. */
+  /** The reason why tests with a browser are skipped here; false: they run. */
   skip: string | false;
   clock: TestClock;
   /** There from the first hook on, as the harness is. */
   readonly server: PageServer;
   readonly harness: Harness;
   /**
-   * A browser in which nobody is signed in, or the person who is given. The tests of the file have
-   * it one after the other, cleared each time.
+   * A browser without a sign-in, or with the sign-in of the given person. The tests of the file
+   * have it one after the other, cleared each time.
    */
   visit(user?: { id: number }): Promise<Visitor>;
 };

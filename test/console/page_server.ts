@@ -21,9 +21,9 @@ export type PageServer = {
 };
 
 /**
- * Starts the server with the console as it is built, on a port of its own: where it is free, that
- * of the latest one, so that a browser knows the scripts of this address. `base_path` is the path
- * under which it is reached (`/sluice`), `host` what browsers call it by.
+ * Starts the server with the built console on a port of its own. It reuses the latest port if that
+ * is free, so that a browser knows the scripts of this address. `base_path` is the path under which
+ * it is reached (`/sluice`), `host` what browsers call it by.
  */
 export async function openPageServer(
   clock: TestClock,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 
-/** Heights of what is pressed or filled in, as `console/shell/scale.css` has them. */
+/** Heights of buttons and fields, as in `console/shell/scale.css`. */
 const heights = [28, 32];
 const controls = [
   '.mantine-Button-root',
@@ -11,8 +11,8 @@ const controls = [
 ].join(', ');
 
 /**
- * Fails where a button or a field has a height of its own, or stands higher or lower than another
- * in its row.
+ * Fails if a button or a field has a height of its own, or a different vertical position than
+ * another one in its row.
  */
 export async function checkScale(page: Page): Promise<void> {
   const faults = await page.evaluate<string[]>(`(() => {
@@ -48,14 +48,14 @@ export async function checkScale(page: Page): Promise<void> {
 }
 
 /**
- * Fails where a cell of a drawn list breaks its words into letters, covers another one or stands
- * out of its row, at any of three widths of the window.
+ * Fails if a cell of a drawn list breaks its words into letters, covers another one or leaves its
+ * row, at any of three widths of the window.
  */
 export async function checkColumns(page: Page): Promise<void> {
   const before = page.viewportSize()!;
   for (const width of [1440, 1024, 390]) {
     await page.setViewportSize({ width, height: before.height });
-    // Rows are measured anew in the frame after a change of the width.
+    // Rows are measured again in the frame after a change of the width.
     const faults = await page.evaluate<string[]>(`new Promise((done) =>
       requestAnimationFrame(() => requestAnimationFrame(() => done(
         [...document.querySelectorAll('main [role=row]')].flatMap((row) => {

@@ -10,8 +10,8 @@ import type { PageServer } from './page_server.ts';
 
 const wait_ms_max = 60_000;
 /**
- * The themes, with the narrowest window that has to do and a usual one: each of them once, then the
- * other pairs.
+ * The themes, with the narrowest supported window and a usual one. Each comes once, then the other
+ * pairs.
  */
 const looks = [
   ['light', 320],
@@ -23,12 +23,15 @@ const looks = [
 /** The window widths that `npm test` looks at: the first two. */
 type Look = 'narrow' | 'wide';
 
-/** The window of a visitor; `checkEverywhere` ends with it, so that nothing is laid out anew. */
+/**
+ * The window of a visitor; `checkEverywhere` ends with it, so that the layout is not computed
+ * again.
+ */
 const usual_window = { width: 1280, height: 800 };
 
 /**
- * Points of a picture for each one of CSS, where nobody looks at it: the layout is the same with
- * few of them, and drawing is a tenth of what a page costs.
+ * Device pixels for each CSS pixel, where nobody looks at the picture. The layout is the same with
+ * few of them, and drawing is a tenth of the cost of a page.
  */
 const few_points = 0.25;
 
@@ -44,7 +47,7 @@ export type Visitor = {
    * another site.
    */
   complaints: string[];
-  /** Forgets who is signed in and what was kept, for the next test of a file with one visitor. */
+  /** Forgets the sign-in and the stored state, for the next test of a file with one visitor. */
   forget(): Promise<void>;
   /** Gives it back. */
   close(): Promise<void>;
@@ -53,14 +56,14 @@ export type Visitor = {
 };
 
 /**
- * Browsers that visitors have left, cleared, each with an empty page: the next one needs no process
- * of their own, and reads no script anew.
+ * Browsers that visitors have left, cleared, each with an empty page. The next visitor needs no new
+ * process and reads no script again.
  */
 export type LeftBrowsers = BrowserContext[];
 
 /**
- * Opens a browser without cookies at the server's address: one that was left there, or a new one.
- * It is given back when it is left.
+ * Opens a browser without cookies at the server's address. It reuses a browser that was left there.
+ * It is returned on leaving.
  */
 export async function openVisitor(
   browser: Browser,
@@ -106,8 +109,8 @@ export async function openVisitor(
 }
 
 /**
- * Closes the pages of a browser and takes away what they left behind at the address: cookies,
- * storage, permissions. It has an empty page then: the one that is given, or a new one.
+ * Closes the pages of a browser and deletes their cookies, storage and permissions at the address.
+ * It has an empty page then: the one that is given, or a new one.
  */
 export async function clearBrowser(
   context: BrowserContext,
@@ -135,19 +138,18 @@ const heard = [
 ] as const;
 
 /**
- * Makes an empty page of one that shows the address: what the tab kept, its history, its routes,
- * what listens to it, its window and its theme are as in a new one. But it has the scripts of the
- * console at hand: a new page takes each of them from the cache of the browser, unpacks it and
- * compiles it, half of what it costs to open one. Gives undefined for a page that shows something
- * else, or is closed.
+ * Empties a page that shows the address: the storage of its tab, its history, routes, listeners,
+ * window and theme are as in a new one. It still has the scripts of the console. A new page takes
+ * each script from the cache of the browser, unpacks it and compiles it: half of the cost of a new
+ * page. Gives undefined for a page that shows something else, or is closed.
  */
 async function emptyPage(page: Page, address: string): Promise<Page | undefined> {
   if (page.isClosed() || new URL(page.url()).origin !== new URL(address).origin) return undefined;
   for (const event of heard) page.removeAllListeners(event);
   forgetRequests(page);
   await page.unrouteAll();
-  // Sent there by the page itself, an empty document is of its origin and comes to its storage;
-  // what stood there is gone then and cannot write once more what is cleared.
+  // If the page itself opens the empty document, the document has its origin and its storage. The
+  // former content is then gone and cannot write again what is cleared.
   await page.evaluate("setTimeout(() => location.replace('about:blank'))");
   await page.waitForURL('about:blank');
   await page.evaluate("sessionStorage.clear(); window.name = ''");
@@ -194,8 +196,8 @@ export async function untilInPage(page: Page, expression: string): Promise<void>
 const rules_of_colours = ['color-contrast', 'link-in-text-block'];
 
 /**
- * Waits for the page, and fails when it breaks a rule of axe-core as it stands, is wider than its
- * window, or has not one `h1` and one `main`. `rules` are those that are asked, by default all.
+ * Waits for the page. Fails if it breaks a rule of axe-core, is wider than its window, or does not
+ * have exactly one `h1` and one `main`. `rules` are the ones to check, by default all.
  */
 export async function checkPage(page: Page, rules?: string[]): Promise<void> {
   await page.locator('h1').first().waitFor();
@@ -234,12 +236,12 @@ function looksInTurn(name: string): Look[] {
 }
 
 /**
- * `checkPage` in both themes and in a narrow and a usual window, each once; with all pairs of them
- * where the tests go deep, and where SLUICE_SCREENSHOTS names a folder, which gets a screenshot of
- * each pair as `<name>_<theme>_<width>.png`. Else the rules of axe-core are asked in those of
- * `asked`: one for what a route shows (`routes.test.ts`), one in one of three runs for the states
- * of it, and none for a state of which that shows the like.
- * In the second theme the same markup can only break a rule of colours, and is asked no other.
+ * Runs `checkPage` in both themes and in a narrow and a usual window, each once. It runs all pairs
+ * of them if the tests go deep, or if SLUICE_SCREENSHOTS names a folder. The folder gets a
+ * screenshot of each pair as `<name>_<theme>_<width>.png`. Otherwise axe-core only runs in the ones
+ * of `asked`: one for a route's page (`routes.test.ts`), one in one of three runs for its states,
+ * and none for a state that looks like another. In the second theme the same markup can only break
+ * a rule of colours, and is asked no other.
  */
 export async function checkEverywhere(
   page: Page,

@@ -7,7 +7,7 @@ import { NonRetryableError } from '../../server/engine/model/destination/errors.
 import type { Config, Contract } from './destination_world.ts';
 import { sharedMistakes, wrongKeys } from './wrong_configs.ts';
 
-/** Registers the tests of a config: what is refused, what the connection test says. */
+/** Registers the tests of a config: its refusals, and the result of the connection test. */
 export function testConfig(contract: Contract): void {
   testMisconfigured(contract);
   testKeys(contract);

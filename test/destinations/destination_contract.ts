@@ -17,9 +17,9 @@ import { testValues } from './values_contract.ts';
 /**
  * Registers the tests that every destination must pass. ClickHouse itself writes the slices, in the
  * destination's own encoding. A destination that shows slices as they are written is not tested for
- * commits, removals and second readings; a receiver that knows the keys of its requests tests that
- * a repeat doubles nothing. Returns the world of the tests, for more of them: a process can have
- * but one.
+ * commits, removals and second readings. For a receiver that knows the keys of its requests, a
+ * repeat must double nothing. Returns the world of the tests, for additional tests: a process can
+ * only have one.
  */
 export function testDestination(under: DestinationUnderTest): Contract {
   const contract = new Contract(under);
@@ -39,8 +39,8 @@ export function testDestination(under: DestinationUnderTest): Contract {
 }
 
 /**
- * One delivery from its first attempt to its repeat, and one more beside it. Each test goes on
- * where the one before it has ended: to deliver anew for each took most of their time.
+ * One delivery from its first attempt to its repeat, and one more beside it. Each test continues
+ * where the previous one has ended. A new delivery for each took most of their time.
  */
 function testDelivery(contract: Contract): void {
   const { under, has_commit } = contract;
@@ -136,7 +136,7 @@ function testLargeValue(contract: Contract): void {
   });
 }
 
-/** Attempts that leave nothing behind them, and one that goes on with what is left. */
+/** Attempts that leave nothing behind, and one that continues with leftovers. */
 function testAttempts(contract: Contract): void {
   const { under, has_commit } = contract;
   test('attempts that end before their commit', async (context) => {

@@ -38,7 +38,7 @@ const native: Column[] = [
 
 /**
  * Registers the test that days, exact numbers, lists and maps come back as they were sent, for
- * destinations of tables: by the comparison of every value, which also finds a changed one.
+ * destinations of tables. It compares every value, which also finds a changed one.
  */
 export function testNativeTypes(contract: Contract): void {
   if (contract.under.definition.column_set !== 'tables') return;

@@ -29,7 +29,7 @@ import type { Mistake } from './wrong_configs.ts';
 
 const bucket_name = 'loads';
 
-/** A delivery of events with a uuid alone, or what the changes make of it. */
+/** A delivery of events that only have a uuid, with these changes. */
 export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
   freshDelivery({ columns: uuid_only, ...changes });
 
@@ -71,7 +71,7 @@ export class RedshiftWorld {
     };
   }
 
-  /** Opens the bucket, and gives what a config says of it. */
+  /** Opens the bucket, and returns its part of a config. */
   private async openBucket(): Promise<Partial<RedshiftConfig>> {
     const { openS3Server } = await import('../servers/object_stores/s3_server.ts');
     this.bucket = await openS3Server([bucket_name]);

@@ -19,7 +19,7 @@ export type RefusingPlace = {
   rows(): Promise<number[]>;
   /** Returns the table of rejected rows, in order; empty without such a table. */
   rejected(): Promise<{ number: number; slice: number; record: string; code: string }[]>;
-  /** Lets the table take all numbers. Left out: an attempt waits for one that works already. */
+  /** Lets the table take all numbers. Absent: an attempt waits for one that already works. */
   relent?(): Promise<unknown>;
 };
 
@@ -174,7 +174,7 @@ function testKills({ definition, deps, freshPlace, endSessions }: RefusingWorld)
 function testManyRows({ definition, deps, freshPlace }: RefusingWorld): void {
   test('each refused row of many pieces is found, and each other one is there once', async () => {
     const place = await freshPlace();
-    // With blanks that the server does not keep, so that there are several pieces.
+    // Contains blanks that the server does not keep, so that there are several pieces.
     const all = Array.from({ length: 60_000 }, (_, n) => (n % 7_919 === 5 ? 1_000 + n : n % 100));
     const text = all.map((n) => `${String(n).padStart(120, '0')}\n`).join('');
     const sink = await definition.open(place.config, setAside(100), deps());

@@ -14,7 +14,8 @@ type Scene = { contract: Contract; config: Config; generation(at: string): Deliv
 
 /**
  * Registers the tests of deliveries that replace a table, for destinations of tables. Generations
- * of one export follow each other; an older one comes late; one is empty; others write there too.
+ * of one export follow each other. An older one arrives late, one is empty, and others write there
+ * too.
  */
 export function testReplacing(contract: Contract): void {
   if (contract.under.definition.column_set !== 'tables') return;

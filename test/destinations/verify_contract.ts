@@ -9,8 +9,8 @@ import { contractRows } from '../factories/batch_exports/contract_rows.ts';
 import type { Config, Contract } from './destination_world.ts';
 
 /**
- * Tests `verify` where nothing differs: of two deliveries of the same interval and export, of which
- * nobody has changed anything.
+ * Tests `verify` without differences: two deliveries of the same interval and export, which nobody
+ * has changed.
  */
 export async function verifyBoth(
   context: TestContext,
@@ -31,7 +31,7 @@ export async function verifyBoth(
   }
   await context.test('verify finds nothing where nothing differs', async () => {
     assert.deepEqual(await contract.verify(config, both), []);
-    // After a restore: what is there of an export, and not known.
+    // After a restore: deliveries of an export that are there, but unknown.
     const unknown = under.keeps_nothing === true ? [] : [first.manifest];
     assert.deepEqual(await contract.receipts(config, first.delivery, second.delivery), unknown);
     const stranger = { ...contract.delivery(), batch_export_id: randomUUID() };
@@ -51,8 +51,8 @@ export async function verifyBoth(
 }
 
 /**
- * Registers the tests of what `verify` finds, of one delivery to which one thing after the other
- * happens: each time it tells what is new.
+ * Registers the tests of the findings of `verify`. One delivery is changed step by step, and each
+ * time `verify` reports the new finding.
  */
 export function testVerify(contract: Contract): void {
   const { under } = contract;

@@ -42,7 +42,7 @@ export function sharedMistakes(config: Config): Mistake[] {
   });
 }
 
-/** Returns the faults of each schema's keys: a required one left out, null, another type. */
+/** Returns the faults of each schema's keys: a required key is absent, null, or of another type. */
 export function wrongKeys(schema_of_all: TObject): WrongKey[] {
   const { properties } = schema_of_all;
   // A schema without required keys has no list of them.

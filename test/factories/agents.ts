@@ -14,10 +14,10 @@ export type Agent = {
   close(): Promise<void>;
 };
 
-/** The protocol's revisions that clients speak: those before 2026, and that of 2026-07-28. */
+/** The protocol's revisions that clients speak: the ones before 2026, and 2026-07-28. */
 export const protocol_modes = ['legacy', 'auto'] as const;
 
-/** The official client as an agent, over the transport; `transcript` is what is written down. */
+/** The official client as an agent, over the transport; `transcript` is its record. */
 export async function openAgent(
   transport: Parameters<Client['connect']>[0],
   transcript: string[],

@@ -15,7 +15,7 @@ const secret_key = 'a secret that only tests have, 32 or more';
 /** A passphrase that tests back up under. */
 export const passphrase = 'one that only tests have';
 
-/** Commands on these stores, with a data folder of their own; what they say is kept. */
+/** Commands on these stores, with a data folder of their own; their output is kept. */
 export function commandOn(
   urls: StoreUrls,
   folder: string,

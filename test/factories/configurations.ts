@@ -7,7 +7,7 @@ export type Configurations = {
   plan(configuration: unknown, more?: object): Promise<Answer>;
   apply(hash: string): Promise<Answer>;
   pull(): Promise<Answer>;
-  /** Plans and applies; throws when one of them is refused. */
+  /** Plans and applies; throws if the server refuses one of them. */
   put(configuration: unknown, more?: object): Promise<Answer>;
   /** A configuration with values in place of its references to variables. */
   answered(configuration: unknown, valueOf: (env: string) => string): unknown;

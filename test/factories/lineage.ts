@@ -10,7 +10,7 @@ export type TracedRow = { key: string; value: string; id: number | null; sequenc
 
 /**
  * Reads the rows of a table of format version 3 in the export folder by the rules of the
- * specification: a row without an id of its own has that of its file plus its place.
+ * specification. A row without its own id has the id of its file plus its position.
  */
 export async function tracedRows(
   world: World,

@@ -14,7 +14,7 @@ export const webhook_secret = `whsec_${webhook_key.toString('base64')}`;
 let paths = 0;
 
 /**
- * An export of the organization, by default a new one, and a webhook that is told of it, with a
+ * An export of the organization, by default a new one, and a webhook that gets its notices, with a
  * path of its own at the receiver.
  */
 export async function openWebhook(

@@ -8,8 +8,9 @@ export type Transform = 'identity' | 'month' | 'day' | 'hour' | `bucket[${number
 
 const [hour_micros, day_micros] = [3_600_000_000n, 86_400_000_000n];
 /**
- * Returns the partition of a value: months, days or hours since 1970 of an instant in microseconds
- * (rounded down, also before 1970), the bucket of its hash, or the value itself. Null stays null.
+ * Returns the partition of a value. It is the months, days or hours since 1970 of an instant in
+ * microseconds (rounded down, also before 1970), the bucket of its hash, or the value itself. Null
+ * stays null.
  */
 export function transformed(
   transform: Transform,

@@ -12,8 +12,8 @@ export type SshKeyOptions = {
 };
 
 /**
- * Makes a pair of SSH keys that OpenSSH reads. Of the pairs of type ed25519 that ssh2 makes, one in
- * 230 is not readable, neither by `ssh-keygen` nor by ssh2.
+ * Makes a pair of SSH keys that OpenSSH reads. One in 230 ed25519 pairs of ssh2 is unreadable, both
+ * for `ssh-keygen` and for ssh2.
  */
 export function newSshKey({ type = 'ed25519', ...options }: SshKeyOptions = {}): {
   private: string;

@@ -9,8 +9,8 @@ import type { ServerProcess } from '../processes/server_process.ts';
 /** Two API processes and four workers, none of which is ever started again. */
 export type Crew = {
   /**
-   * Asks one API process after the other until there is an answer that is neither 5xx nor 429, nor
-   * a 409 that asks to come again, for two minutes at most. The same request is sent each time.
+   * Asks one API process after the other, for two minutes at most. It stops at an answer that is
+   * neither 5xx nor 429, nor a 409 that asks to retry. The same request is sent each time.
    */
   ask(
     method: string,

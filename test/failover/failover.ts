@@ -44,7 +44,7 @@ export type FailoverOutcome = {
   longest_s: number;
   ingestion: Pick<Comparison, 'lost' | 'doubled' | 'changed'>;
   exports: Record<string, Comparison>;
-  /** Each thing that is not as it was answered. */
+  /** Each difference from an answer. */
   faults: string[];
 };
 
@@ -62,9 +62,9 @@ export function isWhole({ faults, ingestion, exports }: FailoverOutcome): boolea
 }
 
 /**
- * Two API processes and four workers on a PostgreSQL with a synchronous standby: events, changes
- * and exports go on while one primary after the other meets its fate and its standby is promoted;
- * at the end everything that was answered is looked for.
+ * Two API processes and four workers on a PostgreSQL with a synchronous standby. Events, changes
+ * and exports continue while one primary after the other fails and its standby is promoted. At the
+ * end, everything that was acknowledged must be there.
  */
 export async function runFailover(failover: Failover): Promise<FailoverOutcome> {
   const closing: (() => Promise<unknown>)[] = [];

@@ -15,8 +15,8 @@ const look_ms = 500;
 type Ended = { id: string; end: string };
 
 /**
- * The ends of runs that a standby has as well: an old primary shows those too for which nobody
- * waits any more. The log is sent in order, so the commit of this one says it of all that it saw.
+ * The ends of runs that a standby has as well. An old primary also shows ends that nobody waits for
+ * any more. The log is sent in order, so the commit of this one says it of all that it saw.
  */
 async function readConfirmed(db: Database): Promise<Ended[]> {
   return db.transaction(async (tx) => {

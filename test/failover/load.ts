@@ -21,7 +21,7 @@ const base = '/api/projects/@current';
 
 /**
  * Begins to send events, by several at the same time, and to create paused exports under
- * idempotency keys; each request again and again until it is answered.
+ * idempotency keys. It repeats each request until it is answered.
  */
 export function startLoad(crew: Crew): Load {
   const load: Omit<Load, 'stop'> = { sent: new Map(), created: new Map(), failed: [] };

@@ -26,8 +26,8 @@ export const user = 'sluice';
 const password = 'only-of-this-campaign';
 
 /**
- * The folder of PostgreSQL's own programs (Debian's, the newest): the embedded one lacks those that
- * create a standby. undefined where they are not installed.
+ * The folder of PostgreSQL's own programs (Debian's, the newest), because the embedded one lacks
+ * the programs that create a standby.
  */
 export function findPostgresPrograms(): string | undefined {
   return globSync('/usr/lib/postgresql/*/bin')

@@ -4,8 +4,8 @@ import { openPostgresServer, user } from './postgres_server.ts';
 import type { PostgresServer } from './postgres_server.ts';
 
 /**
- * The fates of a primary: its machine is lost; it is cut off from its standby and lives on, with
- * all connections; it freezes, and wakes up later; it is lost, and started again unchanged.
+ * The failures of a primary. Its machine is lost. It is cut off from its standby and continues,
+ * with all connections. It freezes, and wakes up later. It is lost, and started again unchanged.
  */
 export const fates = ['killed', 'cut off', 'frozen', 'revived'] as const;
 /** One of `fates`. */
@@ -27,7 +27,7 @@ export type Trio = {
 const let_go_ms = 2_000;
 
 /**
- * Somebody takes the commits back that wait on the old primary: each is answered with a warning,
+ * An operator cancels the commits that wait on the old primary. Each is answered with a warning,
  * and is there, and nowhere else.
  */
 async function letGo(old: PostgresServer): Promise<void> {

@@ -55,7 +55,7 @@ async function teamOf({ harness }: QueryHarness, id: string): Promise<number> {
   return row!.team_id;
 }
 
-/** The rows that readers see, as the log says. */
+/** The rows that readers see, according to the log. */
 async function rowsIn(
   { harness }: QueryHarness,
   config: Record<string, unknown>,

@@ -30,7 +30,7 @@ export async function openEndpointFaults(): Promise<OpenFaults> {
   return { cases, close: () => receiver.close() };
 }
 
-/** Returns refusals of the endpoint that last as long as one attempt asks. */
+/** Returns refusals of the endpoint that last for the requests of one attempt. */
 function refusals(receiver: HttpReceiver): FaultCase[] {
   const answered = (
     fault: string,

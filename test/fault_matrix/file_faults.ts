@@ -77,8 +77,8 @@ export async function linesIn(path: string): Promise<number> {
 }
 
 /**
- * From now on the operating system refuses to write into files below the path, for want of space;
- * gives how to end that.
+ * From now on the operating system refuses writes into files below the path, for lack of space.
+ * Returns a function that ends that.
  */
 function fillDisk(path: string): () => void {
   const { open } = promises;

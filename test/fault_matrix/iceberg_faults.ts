@@ -43,7 +43,7 @@ export function icebergFaults({ harness }: QueryHarness): FaultCase[] {
   ];
 }
 
-/** The rows of the current snapshot, as its summary says. */
+/** The rows of the current snapshot, according to its summary. */
 async function rowsIn({ deps }: QueryHarness['harness'], table: string): Promise<number> {
   const row = await deps.db.row<{ records: number }>(sql`
     SELECT (snapshot::jsonb -> 'summary' ->> 'total-records')::int AS records

@@ -33,9 +33,9 @@ export type Scene = {
   visible(): Promise<number>;
   /** Called when the run is planned, before the attempt. */
   strike?(run: { id: string; batch_export_id: string }): Promise<void>;
-  /** Goes on beside the attempt; what it resolves to stops the attempt. */
+  /** Runs beside the attempt; its result stops the attempt. */
   meanwhile?(): Promise<StopReason | void>;
-  /** Takes the fault away; left out, it is over by itself, or nothing can mend it. */
+  /** Ends the fault. Absent if the fault ends on its own, or nothing can mend it. */
   lift?(run: { id: string; batch_export_id: string }): Promise<void>;
   /** Is there a way to deliver afterwards? */
   is_lasting?: true;
@@ -52,7 +52,7 @@ export const records = 3;
 
 /**
  * Creates a case in which the first attempt waits for a silent destination only a second. The
- * scene's `strike` says what hangs.
+ * scene's `strike` names the part that hangs.
  */
 export function impatient(destination: string, prepare: () => Promise<Scene>): FaultCase {
   const impatiently = async (): Promise<Scene> => {
@@ -118,8 +118,8 @@ export class Matrix {
   }
 
   /**
-   * Lets the fault happen to a fresh export and checks that the run ends as the case says, and
-   * everything that must hold whatever the fault.
+   * Lets the fault happen to a fresh export. Checks that the run ends as the case says, and checks
+   * everything that must hold for any fault.
    */
   async happen({ destination, fault, code, ending, prepare }: FaultCase): Promise<void> {
     const name = `${destination}, ${fault}`;
@@ -128,7 +128,7 @@ export class Matrix {
       destination: { type: destination, config: scene.config },
       ...scene.body,
     });
-    // The first interval alone: nothing else is to be planned for each export.
+    // Only the first interval, so that nothing else is planned for each export.
     await this.db.run(
       sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${created.id}`,
     );

@@ -7,7 +7,7 @@ type Faulty = {
   failNext(pattern: RegExp, status: number, code: string): void;
   holdNext(pattern: RegExp): void;
 };
-/** A store under test: what it is asked, and places in it. */
+/** A store under test: its requests, and places in it. */
 export type Store = {
   destination: string;
   server: Faulty;
@@ -87,7 +87,7 @@ export function silent({ destination, server, place }: Store, request: RegExp): 
 }
 
 /**
- * Creates a case in which the written parts are still removed, as soon as the store is back:
+ * Creates a case in which the written parts are still removed, as soon as the store is back.
  * `visible` also counts uploads that nobody has ended.
  */
 export function awayWhenCancelled(

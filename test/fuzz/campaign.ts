@@ -45,8 +45,8 @@ export type Progress = {
 export type Fault = { number: number; what: string[]; request: FuzzedRequest; answer: string };
 
 /**
- * Asks all requests of a campaign at the address where the server listens, and checks each answer:
- * no 5xx, nothing that the document does not declare.
+ * Sends all requests of a campaign to the address of the server, and checks each answer: no 5xx,
+ * and nothing that the document does not declare.
  */
 export async function runCampaign(
   harness: Harness,

@@ -13,9 +13,9 @@ const ids_max = 40;
  */
 export type Era = {
   home: TestOrganization;
-  /** Headers of those who ask: the owner by key, a member by key, the owner by session. */
+  /** Headers of the callers: the owner by key, a member by key, the owner by session. */
   credentials: Record<string, string>[];
-  /** Ids by the segment of the path that they stand behind, such as `batch_exports`. */
+  /** Ids by the path segment before them, such as `batch_exports`. */
   ids: Map<string, string[]>;
   /** The messages of SDK clients under the project's write key. */
   cases: ReturnType<typeof casesWith>;
@@ -77,7 +77,7 @@ export async function openEra(harness: Harness): Promise<Era> {
   };
 }
 
-/** Names of files that the server has: a script of site apps, and what the console loads. */
+/** Names of files of the server: a script of site apps, and the files that the console loads. */
 async function findFiles(harness: Harness, home: TestOrganization): Promise<[string, unknown][]> {
   const site_apps = `/api/projects/${home.project.id}/site_apps/`;
   const { body } = await home.ask('GET', site_apps);

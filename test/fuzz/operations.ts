@@ -82,8 +82,8 @@ export function listOperations(document: FuzzedDocument): Operation[] {
 }
 
 /**
- * Finds the path of the document that answers a request: of those that fit and have the method, the
- * one with the fewest parameters; undefined when none does.
+ * Finds the path of the document that answers a request. Of the paths that fit and have the method,
+ * it is the one with the fewest parameters; undefined without one.
  */
 export function openPathFinder(
   document: FuzzedDocument,

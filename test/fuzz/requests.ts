@@ -68,7 +68,7 @@ export type Asked = {
 
 /**
  * Creates the request of a number: the operation, then a path, a query, headers and a body, each
- * right or wrong as the numbers fall.
+ * valid or invalid at random.
  */
 export function createRequest(
   random: Random,
@@ -236,7 +236,7 @@ function bodyText(value: unknown, type: string): string {
     : (JSON.stringify(value) ?? '');
 }
 
-/** Half surrogates cannot stand in an address, those of a cut pair neither. */
+/** An address cannot contain half surrogates, nor the halves of a cut pair. */
 function addressText(text: string, lengthMax: number): string {
   return text.slice(0, lengthMax).toWellFormed();
 }

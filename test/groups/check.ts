@@ -30,8 +30,8 @@ const removal_us = 1_000;
 
 /**
  * Plays the history of a project into both stores and compares the table of the destination with a
- * recomputation: after each delivery every group that changed is as all its calls say, and at the
- * end so is every group. Retention removes calls by the condition of the product, and changes none.
+ * recomputation. After each delivery, every changed group equals the sum of its calls; at the end,
+ * every group does. Retention removes calls by the condition of the product, and changes none.
  */
 export async function checkProject(
   place: Place,
@@ -86,7 +86,7 @@ export async function checkProject(
   return checked;
 }
 
-/** Requires that a call which sets or changes nothing is told. */
+/** Requires a warning for a call that sets or changes nothing. */
 function requireToldFault({ event, properties, group, set }: Call): void {
   const read = parseExact(JSON.stringify(properties)) as Record<string, unknown>;
   const fault = readGroupFault(event, read);
@@ -150,7 +150,7 @@ async function wholeRows({ clickhouse }: Place, team_id: number): Promise<TextRo
   );
 }
 
-/** The calls of a project in memory, and what was last delivered of each group. */
+/** The calls of a project in memory, and the last delivered state of each group. */
 class PlainProject {
   now = 0;
   readonly #calls = new Map<string, Call[]>();

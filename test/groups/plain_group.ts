@@ -16,7 +16,7 @@ function setters(calls: Call[]): Map<string, Call> {
 
 /**
  * Makes the row of a group with these calls and removals (microseconds) by the rules of
- * docs/groups.md, in plain code: apart from the statement that the store is asked. `properties` are
+ * docs/groups.md. It is plain code, independent of the statement of the store. `properties` are
  * pairs of names and JSON texts, by name.
  */
 export function plainGroup(id: string, calls: Call[], removals: number[]): TextRow {

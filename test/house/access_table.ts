@@ -7,8 +7,8 @@ import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 /** Somebody who asks: no credentials, a key or a session's cookie. */
 type Asker = { key?: string; headers?: Record<string, string> };
 /**
- * One route with the status that each asker got, and what somebody of another organization was told
- * of this one, and of one that there is not.
+ * One route with the status of each caller, and the answers to somebody of another organization
+ * about this organization and about an unknown one.
  */
 export type AccessRow = {
   route: RegisteredRoute;
@@ -35,9 +35,8 @@ const missing_id = unknown.organization;
 
 /**
  * Asks every route as everybody and gives the statuses. Changes are only validated, with an empty
- * body, so that one route takes nothing away from the next; ids beyond the organization or project
- * are unknown ones, so what is allowed answers 404 there, 400 where a body is needed, and 2xx
- * elsewhere.
+ * body, so that no route affects the next one. Ids below the organization or project are unknown.
+ * So an allowed request answers 404 there, 400 where a body is needed, and 2xx elsewhere.
  */
 export async function accessTable(
   harness: Harness,
@@ -91,8 +90,8 @@ export async function accessTable(
 }
 
 /**
- * The status that decisions and route list ask for; undefined where what is allowed may answer as
- * it must.
+ * The status that decisions and the route list require; undefined if an allowed request may have
+ * any answer.
  */
 export function wantedStatus(
   { route }: AccessRow,
@@ -122,7 +121,10 @@ export function wantedStatus(
   return namesMore(route) ? 404 : undefined;
 }
 
-/** May a service key call the route, which needs none of the scopes that only people have? */
+/**
+ * True if a service key may call the route, because it needs none of the scopes that only people
+ * have.
+ */
 function isForServiceKeys({ within, scope, service_keys }: RegisteredRoute): boolean {
   const is_grantable = scope === 'any' || (service_scopes as string[]).includes(scope);
   return is_grantable && (service_keys ?? within !== undefined);

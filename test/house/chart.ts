@@ -22,9 +22,9 @@ function valueAt(path: string, context: Values): unknown {
 }
 
 /**
- * Renders what the chart uses of Helm's templates: values, `quote`, `toJson`, `include` with
- * `nindent`, the files of the chart, `range` over a map, and `if` around a whole file. Throws for
- * anything else, as there is no Helm to ask.
+ * Renders the parts of Helm's templates that the chart uses. These are values, `quote`, `toJson`,
+ * `include` with `nindent`, the files of the chart, `range` over a map, and `if` around a whole
+ * file. Throws for anything else, as there is no Helm to ask.
  */
 function render(text: string, parts: Map<string, string>, context: Values): string {
   const whole_if = /^\{\{- if (\S+) \}\}\n([\s\S]*)\{\{- end \}\}\n$/.exec(text);

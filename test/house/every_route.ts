@@ -7,8 +7,8 @@ let known: Promise<RegisteredRoute[]> | undefined;
 
 /**
  * The routes of the whole application, which are the same in each one of a process. They are
- * collected from an app beside the harness's own: one that a test builds itself would have its
- * OpenAPI document, and the checks of its answers, created anew for each file.
+ * collected from an app beside the harness's own. If a test built its own app, that app would
+ * create its OpenAPI document, and the checks of its answers, again for each file.
  */
 export function everyRoute(deps: Deps): Promise<RegisteredRoute[]> {
   return (known ??= collect(deps));

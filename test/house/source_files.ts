@@ -34,7 +34,7 @@ function readSourceFiles(): SourceFile[] {
   return paths.sort().map(readSourceFile);
 }
 
-/** One of them alone, by its path from the root. */
+/** One of them, by its path from the root. */
 export function readSourceFile(path: string): SourceFile {
   const text = readFileSync(join(root, path), 'utf8');
   return { path, text, code: blank(text) };

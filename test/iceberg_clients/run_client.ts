@@ -3,15 +3,15 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-// `npm run lake` installs all of it but moto, whose packages do not fit s3fs: `python3 -m venv
-// peers/lake/moto && peers/lake/moto/bin/pip install 'moto[server]==5.2.5'`. Java on S3 needs
+// `npm run lake` installs everything except moto, whose packages conflict with s3fs: `python3 -m
+// venv peers/lake/moto && peers/lake/moto/bin/pip install 'moto[server]==5.2.5'`. Java on S3 needs
 // iceberg-aws-bundle in peers/lake/jars.
 const peers = join(import.meta.dirname, '../../peers/lake');
 const python = join(peers, 'venv/bin/python');
 const jars = join(peers, 'jars');
 const run = promisify(execFile);
 
-/** Why a test has to be skipped: a module of Python that is not there; false if all are. */
+/** The reason to skip a test: a missing module of Python; false if all are there. */
 export function without(...modules: string[]): string | false {
   const missing = modules.find(
     (module) => !existsSync(python) || spawnSync(python, ['-c', `import ${module}`]).status !== 0,

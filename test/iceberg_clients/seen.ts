@@ -1,4 +1,4 @@
-/** The sights of `with_pyiceberg.py`, but for the location of its table. */
+/** The results of `with_pyiceberg.py`, except the location of its table. */
 export const pyicebergSees = {
   namespaces: [[['py']], [['py', 'inner']]],
   rows: ['a', 'b', 'c'],

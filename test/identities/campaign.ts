@@ -20,8 +20,8 @@ export type Campaign = {
 
 /**
  * Plays random sequences of events into stores of its own, project by project, with kills, and
- * compares every one with the model (`checkProject`). Throws with what differs, after having said
- * which project of which seed it was.
+ * compares every one with the model (`checkProject`). Throws the differences, after printing the
+ * project and its seed.
  */
 export async function runIdentities(campaign: Campaign): Promise<Checked> {
   const { sequences, sequences_per_project, seed, say } = campaign;

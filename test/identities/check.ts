@@ -22,9 +22,9 @@ const watermarks = 3;
 export type Checked = { events: number; batches: number; kills: number; watermarks: number };
 
 /**
- * Plays the sequences of one project into the store, with kills, and compares with the model: every
- * event once and with the person that it had then; and at several watermarks the deliveries of the
- * three models up to there, joined in a warehouse. Throws with what differs.
+ * Plays the sequences of one project into the store, with kills, and compares with the model. Every
+ * event is there once and with the person that it had then. At several watermarks, the deliveries
+ * of the three models up to there match too, joined in a warehouse. Throws with what differs.
  */
 export async function checkProject(
   place: Place,
@@ -44,7 +44,7 @@ export async function checkProject(
   const warehouse = new Warehouse();
   const model = new Model(team_id, events);
   let from = 0;
-  // A watermark is before a batch; the last one is behind all of them.
+  // A watermark is before a batch; the last one is after all batches.
   for (const end of [...new Set(ends), instants.at(-1)! + 1]) {
     for (const name of warehouse_models)
       warehouse.load(name, await delivered(place.clickhouse, name, team_id, from, end));
@@ -94,7 +94,7 @@ export class Model {
   }
 }
 
-/** Compares what the deliveries say with the model. */
+/** Compares the deliveries with the model. */
 export function compare(model: Model, warehouse: Warehouse): void {
   const events = warehouse.rows('events');
   assert.deepEqual(

@@ -6,7 +6,7 @@ export type PersonOfModel = {
   name: string;
   ids: Set<string>;
   is_identified: boolean;
-  /** Has anything been said of them, so that they have a row? */
+  /** True if anything is known of them, so that they have a row. */
   is_known: boolean;
   properties: Map<string, unknown>;
 };
@@ -19,7 +19,7 @@ export class People {
   readonly #persons = new Map<string, PersonOfModel>();
   readonly #seen = new Set<string>();
 
-  /** Does what the event says; gives the name of its person, undefined for an event seen before. */
+  /** Applies the event and returns the name of its person, undefined for an event seen before. */
   take({ uuid, event, distinct_id, properties }: SentEvent): string | undefined {
     if (this.#seen.has(uuid)) return undefined;
     this.#seen.add(uuid);

@@ -13,7 +13,7 @@ export type SentEvent = {
 export const nobody = ['null', 'Guest', '0', '"undefined"'];
 
 const events_per_sequence_max = 16;
-// A forced merge begins a batch of its own: with more of them no batch would hold much.
+// A forced merge begins a batch of its own; with more of them, batches would be small.
 const kinds = [
   ...Array(15).fill('seen'),
   ...Array(9).fill('$set'),
@@ -26,9 +26,9 @@ const kinds = [
 ] as string[];
 
 /**
- * The events of so many sequences of a project, each about persons of its own and about those whom
- * nobody knows, as they come in: in order within a sequence, with the sequences mixed. A few come
- * twice, the second time with another content. The same seed gives the same events.
+ * The events of so many sequences of a project, each about persons of its own and about unknown
+ * ones. They are in order within a sequence, and the sequences are mixed. A few come twice, the
+ * second time with another content. The same seed gives the same events.
  */
 export function eventsOf(seed: number, project: number, sequences: number): SentEvent[] {
   const random = openRandom(seed, project);

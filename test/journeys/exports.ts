@@ -67,7 +67,7 @@ export const postgres_export: Journey = {
   },
 };
 
-/** A change of the table: what the old one has is delivered to the new one. */
+/** A change of the table: the rows of the old table are delivered to the new one. */
 export const changed_table: Journey = {
   name: 'Change of a table',
   walk: async (world, { page, press, type, see, shot }) => {

@@ -128,7 +128,7 @@ async function merge(scene: Scene): Promise<void> {
   note(`merge: ${all + more} rows, one for each key`);
 }
 
-/** The right to delete is missing: the test of the connection says which statement grants it. */
+/** The right to delete is missing. The connection test names the statement that grants it. */
 async function replace(scene: Scene): Promise<void> {
   const { world, walker, project_id } = scene;
   const { page, press, choose, see, shot, note } = walker;

@@ -100,7 +100,7 @@ function metadataOf({ entity_id, sso_url, certificate }: ReturnType<typeof testI
  Location="${sso_url}"/></IDPSSODescriptor></EntityDescriptor>`;
 }
 
-/** A key: created, rotated, revoked, and what the person's own activity tells of it. */
+/** A key that is created, rotated and revoked, and its entries in the person's own activity. */
 export const keys: Journey = {
   name: 'Keys and activity',
   walk: async (world, { page, press, type, choose, see, shot }) => {

@@ -13,7 +13,7 @@ export type Outage = {
   break(): Promise<unknown>;
   repair(): Promise<unknown>;
   export_id: string;
-  /** Sluice goes on by itself, and only says so. */
+  /** Sluice continues on its own, and only says so. */
   is_silent?: boolean;
 };
 
@@ -85,7 +85,7 @@ function whenRefused(warehouse: Warehouse): Planned {
     name: 'the password is wrong',
     user: 'refused',
     warehouse,
-    cause: /^The server refused user or password/,
+    cause: /^The server refused the user or the password/,
     break: () => setPassword('another-password'),
     repair: () => setPassword(password),
   };

@@ -75,7 +75,7 @@ export const outages: Journey = {
   },
 };
 
-/** Counts the table itself: all rows once, and of the dropped one those since. */
+/** Counts the table itself: all rows once, and for the dropped table the rows since. */
 async function compareTable(
   { name, table, warehouse, is_silent }: Outage,
   note: (text: string) => void,
@@ -90,7 +90,9 @@ async function compareTable(
 
 type Around = { exports: string; walker: Parameters<Journey['walk']>[1] };
 
-/** The export says what is missing since its table is gone, and one button delivers it. */
+/**
+ * The export shows the rows that are missing since its table is gone, and one button delivers them.
+ */
 async function repairDropped(
   { export_id, name, table, warehouse }: Outage,
   { exports, walker: { page, press, see, shot, note } }: Around,

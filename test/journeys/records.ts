@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { until } from '../processes/server_process.ts';
 import type { Journey } from './journey.ts';
 
-/** Where an event went, and what is said of it once its person was erased. */
+/** The places of an event, and their state once its person was erased. */
 export const finder: Journey = {
   name: 'Finder, also after an erasure',
   walk: async (world, { page, press, type, key, see, shot }) => {

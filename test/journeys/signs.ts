@@ -21,7 +21,7 @@ export type Signs = {
   notice: string;
 };
 
-/** The words that begin what a state says, and those of its slots on the map. */
+/** The words that begin the text of a state, and the words of its slots on the map. */
 const words: Record<string, { state: string; slot: string }> = {
   retrying: { state: 'Retrying', slot: 'Retrying' },
   failing: { state: 'Failing', slot: 'Failed' },
@@ -49,7 +49,7 @@ export async function lookAt(
   const incident = await textOf('.incident');
   await shot(`outage_${picture}_incident`);
   await page.locator('.run_rows [role=row] a').first().click();
-  // In this very second a worker may repeat the run: the page says so, and soon why it failed.
+  // A worker may repeat the run in this very second. The page says so, and soon why it failed.
   await page.locator('.outcome').filter({ hasNotText: 'A worker delivers' }).first().waitFor();
   const run = await textOf('.outcome');
   await shot(`outage_${picture}_run`);
@@ -71,13 +71,15 @@ const plain = (text: string) => text.replaceAll(/[“”`]/g, '').toLowerCase();
 const said = (places: (keyof Signs)[], text: string) =>
   places.map((place) => [place, text] as const);
 
-/** Lists what the places say otherwise than the API: state, cause, since when, and rows waiting. */
+/**
+ * Lists what the places say differently from the API: state, cause, since when, and rows waiting.
+ */
 export function disagreements(told: Told, signs: Signs): string[] {
   const { state, slot } = words[told.code] ?? { state: told.code, slot: told.code };
   const clock = told.since?.slice(11, 16) ?? '';
   const rows = `${(told.rows_waiting ?? 0).toLocaleString('en')} rows`;
   const [cause = ''] = /^[^.]+\./.exec(told.cause ?? '') ?? [];
-  // Attempts that Sluice repeats by itself cause no notice.
+  // Attempts that Sluice repeats on its own cause no notice.
   const noticed: (keyof Signs)[] = told.code === 'failing' ? ['notice'] : [];
   const wanted = [
     ...said(['list', 'head', ...noticed], state),

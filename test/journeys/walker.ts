@@ -18,12 +18,12 @@ export type Walked = {
 };
 
 /**
- * A person at a browser, who counts what they do. The counted ways are `press`, `type`, `choose`
- * and `key`; what the page is only asked for costs nothing.
+ * A person at a browser, who counts what they do. Counted steps are `press`, `type`, `choose` and
+ * `key`; reads of the page cost nothing.
  */
 export type Walker = {
   page: Page;
-  /** Clicks what is called so: a button, a link, a tab, or what is located. */
+  /** Clicks the button, link or tab with this name, or the located element. */
   press(what: string | RegExp | Locator): Promise<void>;
   /** Clicks into a field and types: one click and one group of keys. */
   type(label: string | RegExp | Locator, text: string): Promise<void>;
@@ -32,17 +32,17 @@ export type Walker = {
   /** Opens a select field and chooses: one click and one choice. */
   choose(label: string | RegExp | Locator, option: string): Promise<void>;
   key(name: string): Promise<void>;
-  /** Waits for the text, and keeps it as what the screen says at this moment. */
+  /** Waits for the text, and records it as the text of the screen at this moment. */
   see(what: string | RegExp | Locator): Promise<string>;
   shot(name: string): Promise<void>;
-  /** Keeps what was compared beside the screen. */
+  /** Keeps the compared value beside the screen. */
   note(text: string): void;
 };
 
 /** A browser and a folder for its pictures. */
 export type WalkerHome = { context: BrowserContext; address: string; shots: string | undefined };
 
-/** Walks a journey in a page of its own, and gives what it cost. */
+/** Walks a journey in a page of its own, and returns its number of steps. */
 export async function walk(
   { context, address, shots }: WalkerHome,
   name: string,
@@ -65,7 +65,7 @@ export async function walk(
   return walked;
 }
 
-/** Keeps what the browser complains of; a refusal of the API is no fault of the page. */
+/** Keeps the errors of the browser; a refusal of the API is no fault of the page. */
 function hear(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {

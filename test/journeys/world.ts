@@ -18,7 +18,7 @@ import type { Warehouse } from './warehouse.ts';
 /** The answer to a request of the owner's key; fails with another status than below 400. */
 export type Ask = (method: string, path: string, body?: unknown) => Promise<Record<string, any>>;
 
-/** A server as users start it, and all that stands around it. */
+/** A server as users start it, and the servers around it. */
 export type World = {
   folder: string;
   server: ServerProcess;
@@ -41,7 +41,7 @@ export type World = {
 const owner = 'owner@example.com';
 const password = 'correct horse battery staple';
 
-/** Starts everything; what was started is ended again when something does not start. */
+/** Starts everything; if a part does not start, it ends the others. */
 export async function openWorld(folder: string, shots: string | undefined): Promise<World> {
   const closing: (() => Promise<unknown>)[] = [];
   const opened = async <Part extends { close(): Promise<unknown> }>(part: Promise<Part>) => {
@@ -58,7 +58,7 @@ export async function openWorld(folder: string, shots: string | undefined): Prom
     const receiver = await opened(openHttpReceiver({}));
     const warehouse = await opened(openWarehouse(folder));
     const key = createApiKey();
-    // As it is started without a setting, but for ports, folders and the servers around it.
+    // Starts it without settings, except ports, folders and the servers around it.
     const environment = serverEnvironment(folder, key, {
       SLUICE_DNS_SERVERS: dns.address,
       SLUICE_SMTP_URL: mail.url,

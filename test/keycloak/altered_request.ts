@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** The address of a sign-in as if another client had asked: requests are not signed. */
+/** The address of a sign-in as if another client had asked, because requests are not signed. */
 export function askedBy(url: string, entity_id: string): string {
   return altered(url, /(<saml:Issuer[^>]*>)[^<]*/, entity_id);
 }

@@ -7,7 +7,7 @@ import type { Ask, World } from './world.ts';
 /** The password of everybody who has one here. */
 export const password = 'tidal lamp orchid crust';
 
-/** Somebody who is signed in here, with a password. */
+/** A person who is signed in here, with a password. */
 export type Person = { email: string; ask: Ask };
 
 /** An organization and its owner. */
@@ -72,7 +72,7 @@ export async function linkIn(world: World, email: string, kind: string): Promise
   );
 }
 
-/** Claims the domain, sets the record that proves it, and has it looked up. */
+/** Claims the domain, sets the record that proves it, and starts its look-up. */
 async function proveDomain(world: World, company: Company, domain: string): Promise<DomainCompany> {
   const { ask } = company.owner;
   const claimed = await ask(201, 'POST', `${company.path}/domains/`, { domain });

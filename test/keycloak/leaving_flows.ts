@@ -57,7 +57,7 @@ async function choosePassword(world: World, email: string): Promise<void> {
   await world.anybody(200, 'POST', '/api/users/reset_password/confirm/', chosen);
 }
 
-/** The member changes the address, is none any more, and the owner is told. */
+/** The member changes the address, is no longer a member, and the owner gets a mail. */
 async function leaveTheDomain(
   world: World,
   company: DomainCompany,

@@ -5,7 +5,7 @@ import type { Flow } from './flow.ts';
 import { addPerson, visitByOpenid } from './visit.ts';
 import { openid_client } from './world.ts';
 
-/** Sign-ins by OpenID Connect as they are meant, and those that are refused. */
+/** Sign-ins by OpenID Connect that succeed, and sign-ins that are refused. */
 export const openid_flows: Flow[] = [
   {
     name: 'OpenID: somebody new joins a domain that names the provider, and no password counts',

@@ -27,7 +27,7 @@ export type Realm = {
   addGroup(name: string, people: string[]): Promise<string>;
   /** Makes a SAML client of our metadata (XML), as "Import client" does; it sends the names too. */
   importClient(metadata: string): Promise<void>;
-  /** The address of a sign-in at this client that Keycloak starts by itself. */
+  /** The address of a sign-in at this client that Keycloak starts. */
   startAtKeycloak(entity_id: string): Promise<string>;
   /** Makes or changes an OpenID Connect client. */
   setOpenidClient(client: { id: string; secret: string; redirect_uri: string }): Promise<void>;

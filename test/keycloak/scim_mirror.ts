@@ -34,8 +34,8 @@ export async function openDirectory(
 }
 
 /**
- * Makes the directory what the realm is: people of the domain, and groups. Rejects with what the
- * client library complains about.
+ * Makes the directory equal to the realm: people of the domain, and groups. Rejects with the error
+ * of the client library.
  */
 async function mirror(asked: {
   realm_url: string;

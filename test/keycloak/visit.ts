@@ -6,7 +6,7 @@ import type { Ask, World } from './world.ts';
 
 /** The place that a browser has come to. */
 export type Visit = {
-  /** `account`: signed in here; `refused`: our page says no; `keycloak`: Keycloak says no. */
+  /** `account`: signed in here. `refused`: our page refuses. `keycloak`: Keycloak refuses. */
   end: 'account' | 'refused' | 'page' | 'keycloak';
   /** The last page. */
   text: string;
@@ -14,7 +14,7 @@ export type Visit = {
   ask: Ask;
 };
 
-/** The end of a sign-in: its answer shows who is signed in. */
+/** The end of a sign-in; its answer names the signed-in person. */
 const account = '/api/users/@me/';
 const refused_title = 'You are not signed in';
 /** The page of Keycloak for a person or request that it does not let in. */

@@ -21,14 +21,14 @@ export type Ask = (
   body?: unknown,
 ) => Promise<Record<string, any>>;
 
-/** A server of this checkout, a Keycloak, and what stands around them. */
+/** A server of this checkout, a Keycloak, and the servers around them. */
 export type World = {
   /** The server's public URL: another site than Keycloak's, as browsers see it. */
   address: string;
   keycloak: Keycloak;
   /** The realm that the operator has set as the server's OpenID Connect provider. */
   realm: Realm;
-  /** A realm of which nobody here knows anything. */
+  /** A realm that nobody here knows. */
   stranger: Realm;
   dns: DnsServer;
   mail: MailServer;
@@ -47,7 +47,7 @@ export type World = {
 /** This server as a client of the realm. */
 export const openid_client = { id: 'sluice', secret: 'the secret of an OpenID client' };
 
-/** Starts everything; what was started is ended again when something does not start. */
+/** Starts everything; if a part does not start, it ends the others. */
 export async function openWorld(home: string, folder: string): Promise<World> {
   const keycloak_port = await findFreePort();
   const port = await findFreePort();

@@ -6,7 +6,9 @@ import type { TestOrganization } from '../harness.ts';
 
 const hour_ms = 3_600_000;
 
-/** Has the export deliver what it has not delivered yet, and waits until it is there. */
+/**
+ * Lets the export deliver the rows that it has not delivered yet, and waits until they are there.
+ */
 export async function deliverNow(home: TestOrganization, id: string): Promise<void> {
   const url = `${projectBase(home)}${id}/`;
   const hour = Math.floor(systemClock.now() / hour_ms) * hour_ms;

@@ -15,7 +15,7 @@ export type Place = { clickhouse: ClickHouse; postgres: pg.Client };
 
 /** Deliveries of a project's rows of a model into a table of a PostgreSQL. */
 export type Deliveries = {
-  /** Selects what was inserted since the last time and up to an instant (microseconds). */
+  /** Selects the rows inserted since the last time and up to an instant (microseconds). */
   select(to: number): Promise<TextRow[]>;
   /** Merges rows into the table: late, out of turn, sometimes twice. */
   merge(rows: TextRow[]): Promise<void>;
@@ -117,7 +117,7 @@ function asText(name: string, type: string): string {
     : `toString(${name})`;
 }
 
-/** Compares rows with those that are expected, by their id. */
+/** Compares rows with the expected rows, by their id. */
 export function compareRows(
   key: string,
   found: TextRow[],

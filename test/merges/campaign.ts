@@ -17,7 +17,7 @@ import { greatest, keyOf } from './model.ts';
 import type { MergedTable } from './model.ts';
 import type { MergePlace, MergeStore } from './stores.ts';
 
-/** The size of a campaign, and what it says as it goes. */
+/** The size of a campaign, and its progress output. */
 export type Campaign = {
   seed: number;
   histories: number;
@@ -31,8 +31,8 @@ type Scene = { store: MergeStore; round: Round; random: Random; where: string; p
 
 /**
  * Plays histories into tables of a store, each round into two tables in two orders and with
- * different accidents, and some once more by another key. Each table must be as the model says, and
- * both the same. Gives what was played.
+ * different accidents, and some once more by another key. Each table must equal the model, and both
+ * must be the same. Returns the played history.
  */
 export async function playHistories(
   store: MergeStore,
@@ -108,7 +108,7 @@ async function playAll(
   const left = shuffled(random, sendings);
   while (left.length > 0) {
     const together = left.splice(0, random.between(1, 2));
-    // One process begins all that are to be killed, when the first of them comes up.
+    // One process starts all the processes to kill, when the first of them is due.
     const begun = [...together, ...left].filter(
       ({ accident, known }) => accident === 'killed' && known === undefined,
     );

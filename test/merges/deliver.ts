@@ -24,7 +24,7 @@ export type Played = {
   kills: number;
   killed: number;
   broken: number;
-  /** Commits that were made and not answered, and those that never arrived. */
+  /** Commits that were made without an answer, and commits that never arrived. */
   unheard: number;
   unsent: number;
   repeated: number;
@@ -113,7 +113,7 @@ export async function deliver(
   if (accident !== 'none' && accident !== 'killed') played[accident] += 1;
 }
 
-/** One worker's attempt; one that breaks leaves what it has staged. */
+/** One worker's attempt; a broken attempt leaves its staged rows. */
 async function attemptAt(
   { definition, config, deps, encode }: MergePlace,
   { delivery, slices }: Sending,

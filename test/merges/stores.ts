@@ -145,7 +145,7 @@ export async function openMySqlStore(): Promise<MergeStore> {
 
 const headerOf = (columns: Column[]) => `${columns.map(({ name }) => name).join('\t')}\n`;
 
-/** The steps of a commit of ClickHouse: what is about to come, the rows, and the receipt. */
+/** The steps of a commit of ClickHouse: the announcement, the rows, and the receipt. */
 const receipt = /^INSERT INTO .*sluice_receipts/s;
 const showing = /^ALTER TABLE \S+`merged_\d+` ATTACH /;
 const commit_steps = [

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 /**
- * A fault that a tired engineer could really make: where `path` says `was`, exactly once, it says
- * `is`. The test file `killed_by` fails then.
+ * A fault that a tired engineer could really make. In `path`, the text `was`, which occurs exactly
+ * once, becomes `is`. The test file `killed_by` fails then.
  */
 export type Fault = PlantedFault & { name: string; killed_by: string };
 
@@ -28,7 +28,7 @@ export function plantedEnvironment(fault: PlantedFault): {
   };
 }
 
-/** Gives the source with the fault in it; throws where it does not say `was` exactly once. */
+/** Returns the source with the fault in it; throws unless it has `was` exactly once. */
 export function plantIn(source: string, { path, was, is }: PlantedFault): string {
   const [before, after, ...others] = source.split(was);
   if (after === undefined || others.length > 0)

@@ -1,6 +1,6 @@
 import type { Fault } from './fault.ts';
 
-/** Faults of ingestion, and of who is who. */
+/** Faults of ingestion, and of identities. */
 export const ingestion_faults: Fault[] = [
   {
     name: 'rows count as final while a batch below them may still be stored',

@@ -1,6 +1,9 @@
 import type { Fault } from './fault.ts';
 
-/** Faults of the delivery ledger: what a run may leave out, and what is added to it. */
+/**
+ * Faults of the delivery ledger: the rows that a run may leave out, and the rows that are added to
+ * it.
+ */
 export const ledger_faults: Fault[] = [
   {
     name: 'a new run delivers again what a run in doubt may have delivered',

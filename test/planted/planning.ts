@@ -1,6 +1,6 @@
 import type { Fault } from './fault.ts';
 
-/** Faults of schedules, backfills and what is made up for. */
+/** Faults of schedules, backfills and make-up runs. */
 export const planning_faults: Fault[] = [
   {
     name: 'a scheduled run delivers again what a backfill has or had',

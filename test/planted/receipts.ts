@@ -1,6 +1,6 @@
 import type { Fault } from './fault.ts';
 
-/** Faults of receipts, and of what is verified against them. */
+/** Faults of receipts, and of their verification. */
 export const receipts_faults: Fault[] = [
   {
     name: 'a receipt that another server signed is taken for ours',

@@ -8,7 +8,7 @@ import type { Browser } from 'playwright-core';
 
 /** The browser of this process, as one of its test files has it. */
 export type SharedChromium = {
-  /** Why tests with a browser are left out here, as a sentence; false: they are not. */
+  /** The reason why tests with a browser are skipped here, as a sentence; false: they run. */
   skip: string | false;
   open(): Promise<Browser>;
   /** Once for each file; the browser ends with the last. */
@@ -20,8 +20,8 @@ let users = 0;
 let reason: string | false | undefined;
 
 /**
- * The Chromium that the test files of this process share. Asked for while they are loaded, so that
- * it is known who is still to come; started by the first that opens it.
+ * The Chromium that the test files of this process share. Requested while the files are loaded, so
+ * that the files to come are known. The first file that opens it starts it.
  */
 export function shareChromium(): SharedChromium {
   users += 1;

@@ -1,5 +1,5 @@
 // Runs command lines of `sluice` for a test, one after the other in one process, which loads them
-// once. Each message is a `CommandLine`, and is answered by what the command said. Ends with its
+// once. Each message is a `CommandLine`; the answer is the output of the command. Ends with its
 // parent.
 import process from 'node:process';
 import { run } from '../../server/cli/commands.ts';

@@ -1,8 +1,8 @@
-// A process that delivers slices and stops for ever in one place, to be killed there; several
-// deliveries one after the other, each of which stops in its own. The first line of its input is
-// JSON of a list of `DeliveryOrders`. It says on standard output what it has noted of each slice, a
-// line of JSON each, and `reached` when a delivery is there. With `committing` it says so and goes
-// on at once, so that the kill falls anywhere in the commit: the last of them. It ends with its
+// A process that delivers slices and stops forever in one place, where the test kills it. It makes
+// several deliveries one after the other, each with its own place to stop. The first line of its
+// input is JSON of a list of `DeliveryOrders`. It writes its note of each slice to standard output,
+// a line of JSON each, and `reached` once a delivery is there. With `committing`, in the last one,
+// it says so and continues at once, so that the kill hits any point of the commit. It ends with its
 // parent.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
@@ -21,7 +21,7 @@ const input = createInterface(process.stdin).on('close', () => process.exit());
 const [line] = (await once(input, 'line')) as [string];
 const all = JSON.parse(line) as DeliveryOrders[];
 
-// Its module alone: all of them together take half as long again to load.
+// Loads its module only: all modules together take half as long again to load.
 const { type } = all[0]!;
 const name = type.toLowerCase();
 const { [name]: definition } = (await import(
@@ -31,7 +31,7 @@ if (definition?.type !== type) throw new Error(`There is no destination ${type}.
 const deps = destinationDeps();
 tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
 
-/** Delivers, and says by `isThere` that it is in its place. */
+/** Delivers, and `isThere` reports that it is in its place. */
 async function deliver(orders: DeliveryOrders, isThere: () => void): Promise<void> {
   const reached = async (place: DeliveryOrders['place']): Promise<void> => {
     if (place !== orders.place) return;

@@ -1,6 +1,7 @@
-// A process that takes the events of random sequences, to be killed in the middle of it. Arguments:
-// PostgreSQL URL, ClickHouse URL, team id, number of the first batch, seed, project, sequences.
-// Each stored batch is told as a line with its number on standard output; it ends with the last.
+// A process that ingests the events of random sequences. The test kills it in the middle.
+// Arguments: PostgreSQL URL, ClickHouse URL, team id, number of the first batch, seed, project,
+// sequences. For each stored batch, standard output has a line with its number; the process ends
+// with the last batch.
 import { writeSync } from 'node:fs';
 import { openIngestion } from '../../server/engine/ingest/batcher.ts';
 import { parseEvent } from '../../server/engine/ingest/parse/parse.ts';
@@ -32,7 +33,7 @@ for (let number = first; number < batches.length;) {
     return read.event;
   });
   const result = await (await ingestion.add(team_id, events)).stored;
-  // Whoever is behind a killed one has to wait for what it left.
+  // A process behind a killed one waits for its leftovers.
   if (result.failure !== undefined && (failures += 1) < 1_000) continue;
   if (result.failure !== undefined) throw new Error(`Batch ${number} is not stored.`);
   writeSync(1, `${number}\n`);

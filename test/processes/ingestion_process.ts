@@ -1,6 +1,6 @@
-// A process that takes events as fast as it can, to be killed in the middle of it. Arguments:
+// A process that ingests events as fast as it can. The test kills it in the middle. Arguments:
 // PostgreSQL URL, ClickHouse URL, team id, number of the first batch. Event i of batch n has a uuid
-// that only n and i decide; each stored batch is told as a line with its number on standard output.
+// that only depends on n and i. For each stored batch, standard output has a line with its number.
 import { writeSync } from 'node:fs';
 import { openIngestion } from '../../server/engine/ingest/batcher.ts';
 import { parseEvent } from '../../server/engine/ingest/parse/parse.ts';

@@ -14,8 +14,8 @@ import type {
 } from '../../server/engine/model/destination/destination.ts';
 
 /**
- * The place where a delivery is killed: in the middle of the second slice or another one, before
- * the commit, somewhere in it, or after it and before anybody knows.
+ * The place where a delivery is killed. It is in the middle of the second slice or another one,
+ * before the commit, somewhere in it, or after it and before anybody knows.
  */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
 
@@ -29,9 +29,9 @@ export type DeliveryOrders = {
   delivery: Delivery;
   slices: { base64: string; records: number }[];
   place: KillPlace;
-  /** The slice in whose middle the place `writing` is; left out: 1. */
+  /** The slice in the middle of which the place `writing` is; default 1. */
   writing?: number;
-  /** The text of the receipt; left out: one that names the killed attempt. */
+  /** The text of the receipt; default: one that names the killed attempt. */
   manifest?: string;
 };
 
@@ -75,8 +75,8 @@ export async function killDeliveries(
 }
 
 /**
- * Writes lines of tab-separated text as one of several slices, and gives what the engine would note
- * of it.
+ * Writes lines of tab-separated text as one of several slices, and returns the note of the engine
+ * about it.
  */
 export async function writeSlice(sink: Sink, number: number, text: string): Promise<SliceOutcome> {
   const records = text.split('\n').length - 1;
@@ -85,8 +85,8 @@ export async function writeSlice(sink: Sink, number: number, text: string): Prom
 }
 
 /**
- * Does what the engine's next attempt does: goes on unless the delivery is there, and commits.
- * Gives whether it was there, and the numbers of the slices that it wrote.
+ * Works like the engine's next attempt: continues unless the delivery is there, and commits. Gives
+ * whether it was there, and the numbers of the slices that it wrote.
  */
 async function goOn(
   definition: DestinationDefinition,
@@ -126,7 +126,7 @@ async function goOn(
   }
 }
 
-/** Goes on without the knowledge of any slice. Gives whether the delivery was there. */
+/** Continues without knowledge of any slice. Gives whether the delivery was there. */
 export async function deliverAgain(
   definition: DestinationDefinition,
   orders: DeliveryOrders,
@@ -136,7 +136,7 @@ export async function deliverAgain(
 }
 
 /**
- * Goes on after a kill in the middle of the third slice, and gives the numbers of the slices that
+ * Continues after a kill in the middle of the third slice. Returns the numbers of the slices that
  * both attempts have written or begun.
  */
 export async function writtenAgain(
@@ -150,8 +150,8 @@ export async function writtenAgain(
 }
 
 /**
- * Delivers these slices, is killed in the middle of the third one, goes on, and gives the numbers
- * of the slices that both attempts have written or begun.
+ * Delivers these slices, is killed in the middle of the third one, and continues. Returns the
+ * numbers of the slices that both attempts have written or begun.
  */
 export async function repeatedSlices(
   definition: DestinationDefinition,

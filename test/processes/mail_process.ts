@@ -1,5 +1,6 @@
-// Writes a mail, commits, says so on standard output and, where it is told to, begins to send: to
-// be killed. Arguments: PostgreSQL URL, URL of the relay, secret key, address, `send` or `hold`.
+// Writes a mail, commits, reports that on standard output and, if asked to, begins to send. The
+// test kills it. Arguments: PostgreSQL URL, URL of the relay, secret key, address, `send` or
+// `hold`.
 import { writeSync } from 'node:fs';
 import { systemClock } from '../../server/platform/clock.ts';
 import { silentLog } from '../../server/platform/log.ts';

@@ -17,7 +17,7 @@ export function descendantsOf(pid: number): number[] {
   return below(pid);
 }
 
-/** Sends a signal to each of them, as a supervisor does that tells a whole group. */
+/** Sends a signal to each of them, like a supervisor that signals a whole group. */
 export function tell(pids: number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {

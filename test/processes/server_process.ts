@@ -40,8 +40,8 @@ export function serverEnvironment(
   const cache = process.env['NODE_COMPILE_CACHE'];
   return {
     ...inherited,
-    // V8 takes compiled code only where its options are those of when it was compiled, and a server
-    // sets some: it would write all entries of the tests anew, and they its own.
+    // V8 only accepts compiled code if its options are the same as at compilation, and a server
+    // sets some. It would overwrite all entries of the tests, and the tests its own.
     ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: join(cache, 'servers') }),
     // As `npm start` has it.
     MALLOC_ARENA_MAX: '1',
@@ -60,8 +60,8 @@ export function serverEnvironment(
 }
 
 /**
- * Starts a command of the server (`start`, `api`, `worker`) and waits until it says that it is
- * ready; fails with its output when it ends before. `program` is another checkout's main file, and
+ * Starts a command of the server (`start`, `api`, `worker`) and waits until it reports that it is
+ * ready. Fails with its output if it ends before. `program` is another checkout's main file, and
  * `before` are words before it. A test process that is ended at its time limit takes it along.
  */
 export async function startServer(
@@ -132,8 +132,8 @@ export async function call(
 }
 
 /**
- * Asks again every `pauseMs` until the answer is one that was waited for; fails after `timeout_ms`,
- * naming what was waited for.
+ * Asks again every `pauseMs` until the answer is an expected one. Fails after `timeout_ms` with the
+ * name of the expected answer.
  */
 export async function until<Result>(
   what: string,

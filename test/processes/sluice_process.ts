@@ -10,12 +10,12 @@ export type Said = { code: number | null; out: string; err: string };
 /** A command line for a process that runs several of them. */
 export type CommandLine = { words: string[]; environment: Record<string, string> };
 
-/** The least environment of a process that a test starts: so it compiles nothing anew. */
+/** The minimal environment of a process that a test starts, so that it compiles nothing again. */
 export function leastEnvironment(): Record<string, string> {
   const { PATH = '', NODE_COMPILE_CACHE = '', NODE_OPTIONS = '', PLANTED_FAULT } = process.env;
   const planted: Record<string, string> =
     PLANTED_FAULT === undefined ? {} : { NODE_OPTIONS, PLANTED_FAULT };
-  // The profiles of whoever runs the tests have no say.
+  // The profiles of the person who runs the tests have no effect.
   return { PATH, NODE_COMPILE_CACHE, XDG_CONFIG_HOME: '/nowhere', ...planted };
 }
 
@@ -52,9 +52,9 @@ export type Sluice = {
 };
 
 /**
- * One process that runs command lines one after the other, in the order in which they are asked
- * for: for what commands say and answer, where it is not the point how a process starts, reads its
- * input or ends. It loads them once, at the first.
+ * One process that runs command lines in the order of the requests. It is for tests of the output
+ * and the exit of commands, and not of how a process starts, reads its input or ends. It loads them
+ * once, at the first.
  */
 export function openSluice(): Sluice {
   let child: ChildProcess | undefined;

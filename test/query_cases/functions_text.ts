@@ -4,8 +4,8 @@ import { functionTopics } from '../../server/engine/query/functions/index.ts';
 export const functions_heading = '## Functions';
 
 /**
- * Every function of the language as Markdown, from the heading on: a table for each topic, one row
- * for each function with its signature, its meaning and an example that runs.
+ * Every function of the language as Markdown, from the heading on. There is a table for each topic,
+ * and one row for each function with its signature, its meaning and an example that runs.
  */
 export function functionTable(): string {
   const sections = functionTopics.map(({ title, note, functions }) => {

@@ -1,5 +1,5 @@
 /**
- * Texts that try to reach what is not the project's: other tables, files, the net, the server
+ * Texts that try to reach data outside the project: other tables, files, the network, the server
  * itself. None of them is in the language.
  */
 

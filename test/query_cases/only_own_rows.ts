@@ -23,8 +23,8 @@ async function outcomeOf(
 }
 
 /**
- * Fails when the query gives anything that it would not give if the other project had no row at all
- * (no row, count, order or error of it).
+ * Fails if the query returns anything that it would not return if the other project had no rows (a
+ * row, count, order or error).
  */
 export async function assertOnlyOwnRows(
   { both, alone }: TwoProjects,

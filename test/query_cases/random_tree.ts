@@ -282,10 +282,7 @@ const { expression, select } = fc.letrec<Parts>((tie) => ({
   ),
 }));
 
-/**
- * Trees of any form, with names and texts that are hard to write down; most of them have no
- * meaning.
- */
+/** Trees of any form, with names and texts that are hard to print; most of them have no meaning. */
 export const random_select = select;
 /** The same for expressions. */
 export const random_expression = expression;

@@ -14,7 +14,7 @@ export const settings = querySettings({
   result_rows: 1_000_000,
 });
 
-/** A query with what it is for one run. */
+/** A query, with its form for one run. */
 export type CheckedQuery = { query: ResolvedQuery; relation: QueryRelation };
 
 /** Reads and prints a query for a run. Throws a `QueryError`. */
@@ -88,8 +88,8 @@ export async function readSql(
 }
 
 /**
- * Does the same for every item, a few at a time: most of the time of a short query is spent on its
- * way.
+ * Does the same for every item, a few at a time, because a short query mostly waits for its
+ * transport.
  */
 export async function forEachOf<Item>(
   items: Item[],

@@ -171,9 +171,9 @@ const persons: PersonRow[] = [
 ];
 
 /**
- * Two stores: `both` has the rows of two projects, `alone` those of the own project only, so that a
- * query gives the same over both or has seen what it must not. In `alone` the views `mine`,
- * `people` and `people_changed` show what the run selects and what its look-ups see.
+ * Two stores. `both` has the rows of two projects, `alone` only the rows of the own project. If a
+ * query gives different results over the two, it has read another project. In `alone`, the views
+ * `mine`, `people` and `people_changed` show the rows of the run and of its look-ups.
  */
 export type TwoProjects = { both: ClickHouse; alone: ClickHouse; close(): Promise<void> };
 

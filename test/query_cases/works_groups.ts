@@ -22,7 +22,10 @@ export const calls_of_group = [
   },
 ];
 
-/** For an export of groups: the project has one, of two calls of which the earlier came late. */
+/**
+ * For an export of groups: the project has one group, with two calls, the earlier of which arrived
+ * late.
+ */
 export const working_groups: WorkingQuery[] = [
   [
     'SELECT * FROM groups',

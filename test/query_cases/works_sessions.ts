@@ -1,6 +1,6 @@
 import type { WorkingQuery } from './works_values.ts';
 
-/** For an export of sessions: the project has one, of the two purchases of January. */
+/** For an export of sessions: the project has one session, of the two purchases of January. */
 export const working_sessions: WorkingQuery[] = [
   [
     'SELECT session_id, distinct_id, event_count, start_timestamp, end_timestamp FROM sessions',

@@ -175,7 +175,7 @@ export const working_tables: WorkingQuery[] = [
   ],
 ];
 
-/** For an export of distinct ids, of which January has one that is new. */
+/** For an export of distinct ids: January has one new distinct id. */
 export const working_person_distinct_ids: WorkingQuery[] = [
   [
     'SELECT * FROM person_distinct_ids',

@@ -8,7 +8,7 @@ import type { FuzzedDocument } from '../fuzz/operations.ts';
 import type { TestOrganization } from '../harness.ts';
 import type { StoryWorld } from './world.ts';
 
-/** A call that a generated client is to make: of what, with what, and what is answered. */
+/** A call of a generated client: its operation, its input, and the answer. */
 export type ContractCall = {
   id: string;
   tag: string;
@@ -27,8 +27,8 @@ const contract = JSON.parse(
 
 /**
  * The calls of all endpoints of the contract in an organization of their own, in which everything
- * that they name is there: none needs what another one answered. Bodies are those of the examples,
- * but where an organization needs names of its own.
+ * that they name is there: none needs what another one answered. Bodies are the ones of the
+ * examples, unless an organization needs names of its own.
  */
 export async function contractCalls(
   world: StoryWorld,
@@ -61,7 +61,9 @@ export async function contractCalls(
 }
 
 type Ids = {
-  /** By collection: what is there, what each DELETE takes away, and what update_source/ writes. */
+  /**
+   * For each collection: its objects, the effect of each DELETE, and the body of update_source/.
+   */
   kept: Record<string, string>;
   taken: (method: string, path: string) => string | undefined;
   bodies: Record<string, JsonObject>;

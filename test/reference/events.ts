@@ -4,7 +4,7 @@ import { sharedWarnings } from '../../server/engine/ingest/warnings/warnings.ts'
 import { eventually } from '../eventually.ts';
 import type { StoryWorld } from './world.ts';
 
-/** Events in, the keys that send them, what became of them, and their removal. */
+/** Ingestion of events, the keys that send them, their state, and their removal. */
 export async function tellEvents(world: StoryWorld): Promise<void> {
   const { ask, project } = world;
   await ask('POST', `${project}events/`, {
@@ -118,7 +118,7 @@ async function plannedEvents({ ask, project }: StoryWorld): Promise<void> {
 }
 
 async function warnings({ ask, harness, home, project }: StoryWorld): Promise<void> {
-  // An id that stands for nobody is refused, and counted.
+  // An id that means nobody is refused, and counted.
   const body = { api_key: home.project.api_token, event: 'viewed', distinct_id: 'undefined' };
   await harness.request('POST', '/e/', { body });
   await sharedWarnings(harness.deps).store();

@@ -28,7 +28,7 @@ const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T03:00:00Z'
 /** The hours that `insertEvents` fills. */
 const window = `after=${range.start_at}&before=${range.end_at}`;
 
-/** Exports, what they deliver and what is seen of it, at both places where they are found. */
+/** Exports, their deliveries and their views, in both places of the API. */
 export async function tellExports(world: StoryWorld): Promise<void> {
   const { ask, harness, home, organization, project } = world;
   await ask('GET', '/api/destinations/');

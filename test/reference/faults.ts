@@ -17,7 +17,7 @@ export const without_example: Record<string, string> = {
   single_sign_on_link_create: 'its token comes from a provider, in a browser that was sent there',
 };
 
-/** The operations that have an example: those of the API, not those that speak to SDKs. */
+/** The operations that have an example: the ones of the API, not the ones that speak to SDKs. */
 export function listExampled(document: object): (Operation & { tag: string })[] {
   return listOperations(document as FuzzedDocument)
     .map((operation) => ({ ...operation, tag: operation.tags[0] ?? '' }))
@@ -25,8 +25,8 @@ export function listExampled(document: object): (Operation & { tag: string })[] 
 }
 
 /**
- * Finds what is wrong with examples: by operation a sentence each, for one that lacks, that does
- * not fit its schemas, or that is of no operation.
+ * Finds faults of examples, with a sentence each by operation. An example is missing, does not fit
+ * its schemas, or belongs to no operation.
  */
 export function findFaults(
   document: object,

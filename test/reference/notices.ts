@@ -5,7 +5,7 @@ import { sendDueNotices } from '../../server/engine/notices/send.ts';
 import { public_url } from './world.ts';
 import type { StoryWorld } from './world.ts';
 
-/** Notice targets, and what was sent to them. */
+/** Notice targets, and the notices sent to them. */
 export async function tellNotices(world: StoryWorld): Promise<void> {
   for (const place of [world.project, world.organization]) await noticesAt(world, place);
 }

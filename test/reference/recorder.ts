@@ -14,7 +14,7 @@ export type Recorded = Map<string, Example>;
 
 /**
  * Records the first successful request of each operation that is sent to the app from now on, with
- * its answer. One that shows little stands in only until a better one comes.
+ * its answer. An example with few fields is only used until a better one comes.
  */
 export function recordRequests(app: FastifyInstance): Recorded {
   const document = app.swagger() as unknown as FuzzedDocument;

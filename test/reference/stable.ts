@@ -3,19 +3,19 @@ import type { Json, JsonObject } from '../../server/platform/http/openapi/json.t
 import type { Example } from '../../server/platform/http/openapi/reference.ts';
 import type { Recorded } from './recorder.ts';
 
-/** When all that a story does is told to have happened. */
+/** The instant at which everything in a story happens. */
 const told_ms = Date.parse('2026-03-02T09:00:00Z');
 const day_ms = 86_400_000;
 /** Most objects, and most other values, that a list of an answer shows. */
 const objects_max = 1;
 const values_max = 12;
 const characters_max = 200;
-/** Most characters of an answer; of a longer one the inner objects are left out. */
+/** Most characters of an answer; a longer one loses its inner objects. */
 const answer_characters_max = 12_000;
 
 /**
- * Texts by the name of the field that they stand in: each is what a stranger would look for if they
- * took the examples for real.
+ * Texts by the name of their field. Each is what a stranger would look for if they took the
+ * examples for real.
  */
 const shown_instead: Record<string, string> = {
   password: 'correct horse battery staple',

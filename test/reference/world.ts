@@ -36,7 +36,7 @@ export type StoryWorld = {
   project: string;
   /** Sends a request with the owner's key, or these headers; fails unless it succeeds. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<any>;
-  /** Does the work while a worker runs what is planned. */
+  /** Does the work while a worker carries out the planned runs. */
   delivering(work: () => Promise<void>): Promise<void>;
   resolver: DnsServer;
   mail: MailServer;

@@ -5,17 +5,17 @@ import { Agent, request } from 'undici';
 export type Answered = { status: number; body: Record<string, unknown> };
 
 /**
- * A balancer in front of several API processes: it asks each twice a second whether it is ready,
- * and sends requests in turn to those that were.
+ * A balancer in front of several API processes. It asks each twice a second whether it is ready,
+ * and sends requests to the ready ones in turn.
  */
 export type Balancer = {
   /**
-   * Asks until there is an answer that is neither 5xx nor 429, for half a minute at most; every try
-   * that was not is counted by what it met. Rejects with the last fault.
+   * Asks for half a minute at most, until an answer is neither 5xx nor 429. It counts every other
+   * try by its result. Rejects with the last fault.
    */
   ask(method: string, path: string, body?: unknown): Promise<Answered>;
   /**
-   * The same with a body that is text already, for the status alone: what comes is not looked at.
+   * The same with a body that is text already, for the status only; it does not read the answer.
    */
   send(method: string, path: string, text?: string): Promise<number>;
   /** Tries that failed, by what they met: the code of an error, or a status. */
@@ -92,7 +92,7 @@ export async function openBalancer(addresses: string[], key: string): Promise<Ba
   };
 }
 
-/** Asks each address whether it is ready, and gives those that were, in turn. */
+/** Asks each address whether it is ready, and returns the ready ones in turn. */
 function watchReady(addresses: string[], dispatcher: Agent) {
   const ready = new Set<string>();
   let turn = 0;

@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { rowDigest } from '../chaos/row_digest.ts';
 import type { Balancer } from './balancer.ts';
 
-/** Requests that come at a rate, whatever becomes of them. */
+/** Requests at a fixed rate, whatever their outcome. */
 export type Load = {
   /** The digest of each event that was answered for, by uuid. */
   digests(): Map<string, string>;
-  /** `skipped` were not sent because too many were under way: the machine could not do more. */
+  /**
+   * `skipped` requests were not sent, because too many were in progress and the machine had no room
+   * for more.
+   */
   counts: { asked: number; skipped: number; wrong: number };
   /** Requests for which no retry helped. */
   failed: string[];

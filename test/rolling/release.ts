@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The program of a release, and what it calls itself. */
+/** The program of a release, and its version. */
 export type Release = { program: string; commit: string };
 
 /**
  * Lays the checkout of a commit into a folder, on the packages of this one, and gives its program.
- * The packages must be those that it needs: their versions of today are used.
+ * The packages must be the ones that it needs, so their current versions are used.
  */
 export async function layOutRelease(folder: string, commit: string): Promise<Release> {
   mkdirSync(folder, { recursive: true });

@@ -69,8 +69,8 @@ export function isSeamless({ failed, wrong, ingestion, destinations }: RollingOu
 }
 
 /**
- * Runs two API processes and two workers of an older commit, replaces one after another by this
- * checkout's while requests and events come in and exports run, and compares every row afterwards.
+ * Runs two API processes and two workers of an older commit. It replaces one after another by this
+ * checkout's while requests and events arrive and exports run, and compares every row afterwards.
  */
 export async function runRolling(rolling: Rolling): Promise<RollingOutcome> {
   const closing: (() => Promise<unknown>)[] = [];
@@ -135,7 +135,9 @@ async function roll(rolling: Rolling, keep: Keep): Promise<RollingOutcome> {
   };
 }
 
-/** Replaces each process by one of this checkout, then each once more; says how long each took. */
+/**
+ * Replaces each process by one of this checkout, then each once more, and reports the time of each.
+ */
 async function replaceEach(
   { say, side_by_side_seconds }: Rolling,
   crew: Crew,
@@ -149,7 +151,7 @@ async function replaceEach(
     say(`${name} is of this release; it took ${stops[name]} ms to stop; ${told(balancer)}`);
     await pause((side_by_side_seconds * 1000) / names.length);
   }
-  // Once more, now from this release to itself: what it does when it is told to stop.
+  // Once more, now from this release to itself: it tests a stop on request.
   for (const name of names) {
     stops[`${name} again`] = await crew.stopOne(name);
     await crew.start(name, main, environment);
@@ -245,7 +247,7 @@ async function countRuns({ db }: Site): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ by, runs }) => [by, runs]));
 }
 
-/** As if a later release had taken something away that this one needs: it must not start. */
+/** Simulates a later release that removed something this one needs: it must not start. */
 async function refuse({ db }: Site, environment: Record<string, string>): Promise<string> {
   await db.run(sql`INSERT INTO migrations (name, sha256, release, oldest_release)
     VALUES ('9999_contract.sql', ${randomUUID()}, '99.1.0', '99.0.0')`);

@@ -175,8 +175,8 @@ const instants: Forgery[] = [
 ];
 
 /**
- * Responses that the right key signed, or that nobody looks at the key of, and that say something
- * that must not be believed here.
+ * Responses with a claim that must not be believed here. The right key signed them, or nobody
+ * checks the key.
  */
 export const forged_claims: Forgery[] = [
   ...forged_parties,

@@ -11,7 +11,7 @@ import { xml_names } from './identity_provider.ts';
 
 const reference = /<ds:Reference [\s\S]*?<\/ds:Reference>/;
 
-/** Signatures of the right key that name something else, or stand at another place. */
+/** Signatures of the right key that reference something else, or are in another place. */
 export const forged_references: Forgery[] = [
   { name: 'no Reference', refused: 'signature_form', create: changed(reference, '') },
   {

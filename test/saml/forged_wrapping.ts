@@ -23,9 +23,9 @@ const intoSignature = (signature: string, xml: string) =>
 
 /**
  * The eight classes of signature wrapping of Somorovsky et al., "On Breaking SAML: Be Whoever You
- * Want to Be" (2012), with the numbers that attack tools give them, each also with the identifier
- * of the genuine element; and wrappings that came later. The genuine assertion stays valid in each;
- * what differs is where it stands.
+ * Want to Be" (2012), and later wrappings. The classes have the numbers of attack tools, each also
+ * with the identifier of the genuine element. The genuine assertion stays valid in each; only its
+ * place differs.
  */
 export const forged_wrappings: Forgery[] = [
   {

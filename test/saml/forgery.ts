@@ -18,7 +18,7 @@ export type SignInUnderWay = {
   provider: Provider;
   service: Service;
   expectations: Expectations;
-  /** The facts of the genuine response, and those that the forger wants. */
+  /** The facts of the genuine response, and the facts that the forger wants. */
   facts: ResponseFacts;
   evil: ResponseFacts;
   /** The genuine signed assertion alone, in its response, and in a response that is signed too. */
@@ -35,8 +35,8 @@ export type Forgery = {
 };
 
 /**
- * A sign-in of ada@acme.example under way, with ids of its own, or the one that the provider was
- * asked for with this request. The forger wants to be root@acme.example.
+ * A sign-in of ada@acme.example in progress, with ids of its own, or the one that the provider got
+ * with this request. The forger wants to be root@acme.example.
  */
 export function beginSignIn(
   now_ms: number,
@@ -84,7 +84,7 @@ export function beginSignIn(
 }
 
 /**
- * The text with the first occurrence of what is looked for replaced. Throws when there is none, so
+ * The text with the first occurrence of the searched part replaced. Throws when there is none, so
  * that a forgery never is the genuine response by mistake.
  */
 export function change(text: string, wanted: string | RegExp, replacement: string): string {

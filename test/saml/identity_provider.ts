@@ -16,7 +16,7 @@ export type IdentityProvider = {
 };
 
 /**
- * The facts in a response. An undefined field is left out of the XML; `subject`, `conditions`,
+ * The facts in a response. An undefined field is omitted from the XML. `subject`, `conditions`,
  * `statements` and `after_status` are XML that replaces the part made of the other fields, or is
  * added.
  */

@@ -1,7 +1,7 @@
 import { IdentityProvider, SamlLib, ServiceProvider, setSchemaValidator } from 'samlify';
 import { testIdentityProvider, xml_names } from './identity_provider.ts';
 
-// samlify asks for a validator of schemas; what is valid here is for the code under test to say.
+// Required by samlify: a validator of schemas. The code under test decides what is valid.
 setSchemaValidator({ validate: async () => 'not validated' });
 
 const statements =
@@ -15,7 +15,7 @@ const statements =
   '</saml:Attribute></saml:AttributeStatement>';
 
 /**
- * Returns the answer of samlify, as the provider `acme`, to the browser that was sent to `url`: it
+ * Returns the answer of samlify, as the provider `acme`, to the browser that was sent to `url`. It
  * imports our metadata (XML), reads the AuthnRequest and signs the assertion, by the machine's
  * clock. The response is base64, as in the form; `endpoint` is the address that it is sent to.
  */

@@ -6,7 +6,7 @@ import type { SignInUnderWay } from './forgery.ts';
 import { encodeResponse, signedResponse } from './identity_provider.ts';
 import type { ResponseFacts } from './identity_provider.ts';
 
-/** When the tests' sign-ins are under way. */
+/** The instant of the tests' sign-ins. */
 export const now_ms = Date.parse('2026-11-21T10:00:00Z');
 
 /** Reads the text that a form brings. */

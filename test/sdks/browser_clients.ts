@@ -11,7 +11,7 @@ export type BrowserClient = {
   imports?: string;
   /** Each event by its name and a property `sent` of its own; after `identify` it is `ada`. */
   wanted: readonly (readonly [event: string, who: 'visitor' | 'ada', sent?: unknown])[];
-  /** The faults after which it does not send the request again; it says so in the console. */
+  /** The faults after which it does not retry the request; it reports them in the console. */
   gives_up_after?: readonly Fault[];
   /** Its events carry no uuid: what comes twice is stored twice. */
   names_no_events?: boolean;

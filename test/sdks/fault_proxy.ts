@@ -4,8 +4,9 @@ import { buffer } from 'node:stream/consumers';
 import { listenLocally } from '../servers/loopback.ts';
 
 /**
- * The faults of a request: the connection is cut before it is passed on, in the middle of its body,
- * or after it was answered; it waits; it is answered 503; it is passed on twice; or none.
+ * The faults of a request. The connection is cut before the request is passed on, in the middle of
+ * its body, or after the answer. Otherwise the request waits, is answered with 503, is passed on
+ * twice, or has no fault.
  */
 export const faults = [
   'cut before',
@@ -28,7 +29,7 @@ export type FaultProxy = {
   /** The status of each answer to one that was passed on, and what its client had sent. */
   answered: number[];
   sent: string[];
-  /** Waits for what is on its way to the server, and ends. */
+  /** Waits for requests in transit to the server, and ends. */
   close(): Promise<void>;
 };
 
@@ -37,8 +38,8 @@ const delay_ms = 300;
 const without_events = /^\/(flags|decide|s|v1\/m)\b/;
 
 /**
- * Opens a proxy on the server. `next` says what happens to the next request with events, which is
- * nearly every POST; nothing happens to others, and what nobody waits for (a beacon) is delayed.
+ * Opens a proxy on the server. `next` is the fault of the next request with events, which is nearly
+ * every POST. Other requests have no fault. A request that nobody waits for (a beacon) is delayed.
  * `instead` is passed on in the place of every body with events.
  */
 export async function openFaultProxy(
@@ -81,7 +82,7 @@ export async function openFaultProxy(
 
 type Exchange = { request: http.IncomingMessage; response: http.ServerResponse; body: Buffer };
 
-/** A page that sends a beacon goes away and never learns what became of it. */
+/** A page that sends a beacon closes and never learns the outcome. */
 function isBeacon({ headers }: http.IncomingMessage): boolean {
   return headers['sec-fetch-mode'] === 'no-cors';
 }

@@ -19,7 +19,7 @@ const too_large = gzipSync(Buffer.alloc(capture_size_bytes_max + 1, ' '));
 
 /**
  * Lets a client send every kind of event, meet a revoked key, a body that is too large and a busy
- * server. Gives what was not as docs/sdks.md says: nothing when all is right.
+ * server. Returns the differences from docs/sdks.md; none if all is right.
  */
 export async function judgeLanguage(
   harness: Harness,
@@ -54,7 +54,7 @@ export async function judgeLanguage(
   ];
 }
 
-/** A refusal is told to the program once, and its request is not repeated for minutes. */
+/** The program gets a refusal once, and the client does not repeat the request for minutes. */
 function refusedWrongly(
   { protocol, requests_refused }: LanguageClient,
   status: number,

@@ -17,7 +17,7 @@ const victims = ['server', 'PostgreSQL', 'ClickHouse'] as const;
 
 /** The fate of the events of one client. */
 export type ClientOutcome = {
-  /** Events that the client said were delivered, and those that it gave up. */
+  /** Events that the client reported as delivered, and events that it gave up. */
   believed: number;
   given_up: number;
   /** Events that it believed delivered: not stored, and stored more than once. */
@@ -29,7 +29,7 @@ export type Campaign = {
   folder: string;
   kills: number;
   seed: number;
-  /** Ends it early; what was sent by then is compared. */
+  /** Ends it early; it compares the events sent by then. */
   signal?: AbortSignal;
   say: (line: string) => void;
 };
@@ -40,9 +40,9 @@ const [sending_ms_min, sending_ms_max] = [500, 3_000];
 const senders_each = 4;
 
 /**
- * Kills server, PostgreSQL and ClickHouse with -9, one at a time and at random, while several of
- * each client send one event after the other; then compares what the clients believe with what is
- * stored.
+ * Kills server, PostgreSQL and ClickHouse with -9, one at a time and at random, while several
+ * instances of each client send one event after the other. Then it compares what the clients
+ * believe with what is stored.
  */
 export async function runKills(campaign: Campaign): Promise<Record<string, ClientOutcome>> {
   const closing: (() => Promise<unknown>)[] = [];

@@ -12,8 +12,8 @@ export type LanguageClient = {
   version: string;
   protocol: 'posthog' | 'segment' | 'snowplow';
   /**
-   * Sends to the server under the key, waits until the client has delivered or given up, and gives
-   * what the client told its program. Rejects when the client does not end.
+   * Sends to the server with the key, and waits until the client has delivered or given up. Returns
+   * the report of the client to its program. Rejects when the client does not end.
    */
   send(address: string, key: string, amount: Amount): Promise<string[]>;
   /** Requests for an event that is refused for good; clients of Go repeat whatever fails. */
@@ -42,7 +42,7 @@ const go = [
 
 const run = promisify(execFile);
 const programs = join(import.meta.dirname, '../../scripts/campaigns/sdks');
-/** A client of Go repeats for 43 seconds; one that goes on for minutes fails the campaign. */
+/** A client of Go repeats for 43 seconds; a client that repeats for minutes fails the campaign. */
 const wait_ms_max = 120_000;
 
 /** Installs the clients of Python (PyPI) and Go (its proxy) below the folder, once. */

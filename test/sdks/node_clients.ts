@@ -105,8 +105,8 @@ const posthog: NodeClient[] = [
 const ignored = () => undefined;
 
 /**
- * Until every call is delivered: these clients send the first at once, beside the flush of the
- * others, and say of each alone what became of it.
+ * Waits until every call is delivered. These clients send the first at once, beside the flush of
+ * the others, and report each one separately.
  */
 async function everyCall(call: (done: () => () => void) => unknown): Promise<void> {
   const calls: Promise<void>[] = [];

@@ -11,14 +11,14 @@ import { PostHog } from 'posthog-node';
 import { PostHog as PostHog4 } from 'posthog-node-4';
 
 /**
- * A client that sends events one by one, each with a text `sent` of its own: resolves with true
- * when the client says that the event was delivered, with false when it gave up.
+ * A client that sends events one by one, each with a text `sent` of its own. It resolves with true
+ * when the client reports that the event was delivered, with false when it gave up.
  */
 export type SendOne = (sent: string) => Promise<boolean>;
 /** A client of a package as it is, opened on a server. */
 export type SendingClient = { name: string; open(address: string, key: string): SendOne };
 
-/** Clients try again after this, where they let a program say so. */
+/** Clients retry after this time, if they let a program set it. */
 const retry_ms = 200;
 /** The longest wait for a client that does not say when it is done. */
 const wait_ms_max = 10_000;
@@ -26,8 +26,8 @@ const wait_ms_max = 10_000;
 type Callback = (error?: unknown) => void;
 
 /**
- * A client that tells of each event by its text, once it was delivered or given up; what it never
- * tells of is given up after a while, and what it tells then is of no consequence.
+ * A client that reports each event by its text, once the event was delivered or given up. An event
+ * without a report is given up after a while, and a later report has no effect.
  */
 function toldOf(open: (tell: Tell) => Sender): SendOne {
   const waiting = new Map<string, (is_delivered: boolean) => void>();
@@ -54,13 +54,13 @@ const calledBack = (send: Sender): SendOne => toldOf(() => send);
 
 type PostHogClient = Pick<PostHog, 'capture' | 'on'>;
 
-/** It keeps what it could not send for the next time, and says which events it sent. */
+/** It keeps unsent events for the next time, and reports the sent ones. */
 function posthogSender(client: PostHogClient): SendOne {
   return toldOf((tell) => {
     client.on('flush', (sent: { properties: { sent: string } }[]) => {
       for (const { properties } of sent) tell(properties.sent);
     });
-    // One of its wire versions says that a batch is flushed, after it said that it gave it up.
+    // One of its wire versions reports a batch as flushed after it reported that it gave it up.
     client.on('error', (error: unknown) => tell(undefined, error));
     return (sent) => {
       const uuid = randomUUID();

@@ -64,7 +64,7 @@ export async function sendThroughFaults(
     );
   const arrived = async () => {
     const deadline = performance.now() + 60_000;
-    // Clients wait for seconds: asked by each of them, the store would do little else.
+    // Clients wait for seconds. If each of them asked the store, the store would do little else.
     while ((await stored()).length < wanted.length) {
       if (performance.now() > deadline) return false;
       await pause(200);
@@ -72,7 +72,7 @@ export async function sendThroughFaults(
     return true;
   };
   await withinTime(client.send(proxy.address, home.project.api_token, arrived));
-  // Some programs are told that they are done before their client is.
+  // Some programs get the end before their client has ended.
   if (!series.some((fault) => client.gives_up_after?.includes(fault))) await arrived();
   await proxy.close();
   await startOnce();
@@ -100,8 +100,8 @@ function seen(event: { event: string; distinct_id: string }, properties: unknown
 }
 
 /**
- * Is each event stored once and delivered once? A client that gives up after the fault, and says
- * so, may lose it.
+ * Is each event stored once and delivered once? A client that gives up after the fault, and reports
+ * that, may lose the event.
  */
 export function isEachOnce({ wanted, stored, delivered }: Passage, gives_up: boolean): boolean {
   if (!isDeepStrictEqual(stored, delivered)) return false;

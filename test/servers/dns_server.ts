@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { Packet } from 'dns2';
 
-/** A record of an answer. It belongs to the name that was asked for unless it says another one. */
+/** A record of an answer. It belongs to the requested name, unless it names another one. */
 export type DnsRecord = { name?: string } & (
   | { type: 'TXT'; strings: (string | Buffer)[] }
   | { type: 'CNAME'; target: string }
@@ -22,7 +22,7 @@ export type DnsBehaviour = {
   delay_ms?: number;
   /** No answer at all, or only over TCP. */
   silent?: 'always' | 'udp';
-  /** Over UDP the answer is cut off and says so, whatever its size. */
+  /** Over UDP the answer is truncated and marked so, whatever its size. */
   truncated?: boolean;
   /** A connection over which this is asked is closed instead. */
   tcp_closed?: boolean;
@@ -31,8 +31,7 @@ export type DnsBehaviour = {
 };
 
 /**
- * A name server on 127.0.0.1, over UDP and TCP on the same port, that answers and fails as it is
- * told to.
+ * A name server on 127.0.0.1, over UDP and TCP on the same port, that answers and fails on request.
  */
 export type DnsServer = {
   /** `ip:port`, as resolvers are configured. */
@@ -60,8 +59,8 @@ type Meet = (
 ) => void;
 
 /**
- * Opens the server; `tcp: false` leaves the TCP port closed, `silent: true` meets every name that
- * was never set with silence.
+ * Opens the server. `tcp: false` leaves the TCP port closed; with `silent: true`, it does not
+ * answer for a name that was never set.
  */
 export async function openDnsServer(
   options: { tcp?: boolean; silent?: boolean } = {},

@@ -17,7 +17,7 @@ export type FaultyServer = {
   holdNext(pattern: RegExp, meanwhile?: () => Promise<unknown>): void;
   /** Breaks the connection of the next request that matches, after the first of its bytes. */
   dropNext(pattern: RegExp): void;
-  /** Does what the next request that matches asks for, and breaks its connection as an answer. */
+  /** Carries out the next request that matches, and breaks its connection as an answer. */
   loseNext(pattern: RegExp): void;
   close(): Promise<void>;
 };
@@ -74,7 +74,7 @@ export async function openFaultyServer(handle: Handler, refuse: Refusal): Promis
   };
 }
 
-/** Has `wait` begin, and stops it once its request has come and is held; it must reject. */
+/** Starts `wait`, and stops it once its request has arrived and is held; it must reject. */
 export async function stopWhileHeld(
   server: Pick<FaultyServer, 'holdNext' | 'requests'>,
   pattern: RegExp,

@@ -25,7 +25,7 @@ export type HttpReceiver = {
    * connection, `take and cut` does so after it has taken the rows.
    */
   plan(...answers: Answer[]): void;
-  /** Called when a request has come in whole, before anything becomes of it. */
+  /** Called after a request has arrived completely, before it is handled. */
   onRequest(listener: () => void): void;
   close(): Promise<void>;
 };
@@ -114,7 +114,7 @@ async function receive(request: IncomingMessage): Promise<Received> {
   };
 }
 
-/** The rows of a body, each as it was written: numbers must not pass through JavaScript. */
+/** The rows of a body, each as it was written, because numbers must not pass through JavaScript. */
 function linesOf(headers: IncomingHttpHeaders, body: string): string[] {
   if (headers['content-type'] === 'application/x-ndjson') return body.split('\n').slice(0, -1);
   JSON.parse(body);

@@ -20,7 +20,7 @@ export async function listen<Listening extends Server>(server: Listening): Promi
   return server;
 }
 
-/** Has it listen there, and knows its connections, so that it closes whoever holds one. */
+/** Makes it listen there, and tracks its connections, so that it can close them all. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {

@@ -9,8 +9,8 @@ import { eventually } from '../eventually.ts';
 import { certificate, certificate_key } from './certificate.ts';
 
 /**
- * A mail as the relay took it: the envelope, the message as it came (decoded as UTF-8), and what a
- * mail program reads in it.
+ * A mail as the relay accepted it: the envelope, the message as it arrived (decoded as UTF-8), and
+ * the parts that a mail program shows.
  */
 export type ReceivedMail = {
   from: string;
@@ -45,8 +45,8 @@ export type MailServer = {
   /** Returns how many connections are open. */
   connections(): number;
   /**
-   * From the next connection or mail on this happens, until it is set to undefined; `reply` is what
-   * the relay says to it.
+   * Fault from the next connection or mail on, until it is set to undefined. `reply` is the answer
+   * of the relay.
    */
   setFault(fault: MailFault | undefined, reply?: string): void;
   /** The latest mail to an address; waits for the first one. */
@@ -61,8 +61,8 @@ type MailServerOptions = {
 };
 
 /**
- * Starts a relay: without TLS and open to anyone unless told otherwise; its certificate is
- * self-signed, for the name localhost.
+ * Starts a relay, by default without TLS and open to anyone. Its certificate is self-signed, for
+ * the name localhost.
  */
 export async function openMailServer({
   tls = 'none',

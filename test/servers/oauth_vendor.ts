@@ -10,7 +10,7 @@ export const vendor_client = { id: 'acme-app', secret: 'secret-of-the-acme-app' 
 /** The vendor of a tool: an OAuth server on 127.0.0.1, and the API that takes its tokens. */
 export type OauthVendorServer = {
   url: string;
-  /** Seconds for which an access token is good; undefined: the answer does not say. */
+  /** Seconds for which an access token is valid; undefined: the answer does not name them. */
   expires_in: number | undefined;
   /** Answers of the token address from now on, instead of the right ones. */
   token_answer: ((grant: string) => { status: number; body: object } | undefined) | undefined;
@@ -23,7 +23,7 @@ export type OauthVendorServer = {
   /** Number of refreshes with a token that had been replaced. */
   reuses: number;
   revoked: string[];
-  /** The browser authorizes what the address asks for; gives where it is sent then. */
+  /** The browser authorizes the request in the address; returns the address of the redirect. */
   authorize(url: string): string;
   /** Makes all access tokens invalid. */
   expireAll(): void;
@@ -92,7 +92,7 @@ async function answer(
   return json(200, {});
 }
 
-/** Issues a code for what was asked; returns where the browser goes with it. */
+/** Issues a code for the request; returns the next address of the browser. */
 function authorize({ codes }: Issued, asked: URLSearchParams): string {
   const code = randomUUID();
   codes.set(code, {

@@ -36,8 +36,8 @@ export type OpenidFault =
   | 'token_error';
 
 /**
- * Google, GitHub, a GitLab and some other provider on 127.0.0.1: what a server asks of them through
- * `outbound`, and what a browser does there with `visit`.
+ * Google, GitHub, a GitLab and another provider on 127.0.0.1. A server asks them through
+ * `outbound`, a browser uses them with `visit`.
  */
 export type OpenidTestProvider = {
   /** The address of the GitLab. */

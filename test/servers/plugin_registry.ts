@@ -19,8 +19,8 @@ export type Published = {
 
 /**
  * A registry of npm packages on 127.0.0.1 that serves metadata and archives as the public one does.
- * `failNext` and its like are those of `FaultyServer`; metadata is asked for as `GET /<name>`,
- * archives as `GET /<name>/-/...`.
+ * `failNext` and similar methods are from `FaultyServer`. The path of metadata is `GET /<name>`,
+ * the path of archives `GET /<name>/-/...`.
  */
 export type PluginRegistry = FaultyServer & {
   /** Publishes a version, or replaces it. Files lie in the folder `package`, as npm packs them. */

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { LocalServer } from './loopback.ts';
 import { listenLocally } from './loopback.ts';
 
-/** An event as the stand-in has it. */
+/** An event of the stand-in. */
 export type PosthogEvent = {
   uuid: string;
   event: string;
@@ -12,9 +12,10 @@ export type PosthogEvent = {
 };
 
 /**
- * A stand-in for PostHog's API, made from its public reference: organizations, projects, members,
- * batch exports, lists that Sluice has no place for, and the two queries of a move. It answers one
- * key only. `fail_pages` is the number of pages of events after which it ends a connection.
+ * A stand-in for PostHog's API, made from its public reference. It has organizations, projects,
+ * members, batch exports, lists that Sluice has no place for, and the two queries of a move. It
+ * answers one key only. `fail_pages` is the number of pages of events after which it ends a
+ * connection.
  */
 export async function openPosthogServer(
   key: string,

@@ -23,8 +23,8 @@ const removal_us = 1_000;
 
 /**
  * Plays the history of a project into both stores and compares the table of the destination with a
- * recomputation: after each delivery every session that changed is as all its events say, and at
- * the end so is every session that lost nothing to retention since. Deliveries come late and twice.
+ * recomputation. After each delivery, every changed session matches its events. At the end, every
+ * session does that has lost nothing to retention since. Deliveries come late and twice.
  */
 export async function checkProject(
   place: Place,
@@ -77,7 +77,7 @@ export async function checkProject(
   return checked;
 }
 
-/** The events of a project in memory, and what was last delivered of each session. */
+/** The events of a project in memory, and the last delivered state of each session. */
 class PlainProject {
   now = 0;
   readonly #events = new Map<string, SessionEvent[]>();

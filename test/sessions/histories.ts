@@ -61,7 +61,7 @@ function idOf(random: Random, number: number): string {
 /** The events of one session, in order of time. */
 function sessionEvents(random: Random, number: number): SessionEvent[] {
   const session_id = idOf(random, number);
-  // A session of two people on one device, and one that is merged into another while it goes on.
+  // A session of two people on one device, and one that is merged into another while it continues.
   const people = [`visitor ${number % 97}`, `customer ${number % 31}`];
   const [visitor, customer] = people.map((name) => [name, uuidOf(random)] as const);
   const isMerged = random.next() < 0.3;

@@ -15,7 +15,7 @@ function inOrder(one: SessionEvent, other: SessionEvent): number {
 
 /**
  * Makes the row of a session with these events and removals (microseconds) by the rules of
- * docs/sessions.md, in plain code: apart from the statement that the store is asked.
+ * docs/sessions.md. It is plain code, independent of the statement of the store.
  */
 export function plainSession(
   session_id: string,

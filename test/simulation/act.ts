@@ -15,7 +15,7 @@ export type Act =
   | { do: 'work'; process: string; duties: readonly Duty[] }
   | { do: 'restart'; process: string }
   | { do: 'wake'; process: string }
-  /** It is told to stop while its runs hang. */
+  /** It must stop while its runs hang. */
   | { do: 'stop'; process: string }
   | { do: 'insert'; age: number; count: number }
   | {
@@ -32,8 +32,8 @@ export type Act =
 /** Acts and faults at the same moment, after some time has passed. */
 export type Round = {
   /**
-   * Seconds, intervals of the export, up to so many seconds after the present one ends, or so many
-   * days (none if the export has shorter intervals: nobody waits for ten thousand runs).
+   * Seconds, intervals of the export, up to so many seconds after the current one ends, or so many
+   * days. An export with shorter intervals has no days, because nobody waits for ten thousand runs.
    */
   pass: { seconds: number } | { intervals: number } | { beyond: number } | { days: number };
   acts: Act[];

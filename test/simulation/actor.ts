@@ -22,9 +22,9 @@ export function passedBy(mark: Mark, label: string): Mark | undefined {
 }
 
 /**
- * A disturbance that is to come after so many more steps, counted from the one at the mark `after`
- * (or the `nth` there): with 0 steps that one itself is struck. One who fell asleep or lingers goes
- * on as soon as anybody else takes the step at the mark `until`.
+ * A disturbance after so many more steps, counted from the step at the mark `after` (or the `nth`
+ * there). With 0 steps it hits that step itself. A sleeping or lingering actor continues as soon as
+ * another one takes the step at the mark `until`.
  */
 export type Coming = {
   kind: Blow;
@@ -34,7 +34,7 @@ export type Coming = {
   until?: Mark;
 };
 
-/** Whoever takes steps: a process, or a request of a person. */
+/** An actor that takes steps: a process, or a request of a person. */
 export type Actor = {
   name: string;
   is_dead: boolean;

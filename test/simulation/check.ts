@@ -21,7 +21,7 @@ export function historyOf(seed: number): History {
 
 /**
  * Plays the history of a seed. Rejects with the seed, the end of the trace and the shortest history
- * with a fault that is found within a minute; `is_quick` does not look for a shorter one.
+ * with a fault that is found within a minute. `is_quick` does not search for a shorter one.
  */
 export async function check(
   simulator: Simulator,
@@ -79,8 +79,8 @@ function pairsOf({ rounds }: History): string[] {
 }
 
 /**
- * Chooses seeds one after the other: that out of some whose history has most of what was seldom
- * seen, of the scenes and of the pairs.
+ * Chooses seeds one after the other. Of several, it takes the one whose history has most of the
+ * rarely seen scenes and pairs.
  */
 export function openSeeds(first: number, seen: Set<string>): { next(): number } {
   const random = openRandom(first, 11);

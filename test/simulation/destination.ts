@@ -35,7 +35,7 @@ export type Held = {
   is_doubtful: boolean;
 };
 
-/** A place of the destination: what it shows of each delivery. */
+/** A place of the destination, with the visible rows of each delivery. */
 export type Place = Map<string, Held>;
 
 /** The destination of a simulation: its places, and how it is about to answer. */
@@ -59,7 +59,7 @@ let present: SimulatedDestination | undefined;
 
 /**
  * A destination that stages rows and shows them at once, in memory, as its contract says. `type`
- * names two of them: one that knows after `abort` that nothing is shown later, and one where a
+ * names two of them. One knows after `abort` that nothing is shown later. In the other one, a
  * commit without an answer may still be carried out.
  */
 function define(type: string, is_settled_by_abort: boolean): DestinationDefinition<typeof config> {

@@ -121,7 +121,7 @@ function assertShown({ destination, source }: World, runs: Run[]): void {
   }
 }
 
-/** Where no process was disturbed, a run is in doubt only for what the destination did. */
+/** If no process was disturbed, only the destination can make a run uncertain. */
 function assertDoubts({ destination }: World, runs: Run[]): void {
   const held = new Map([...destination.places.values()].flatMap((place) => [...place]));
   for (const { is_marked, delivery_id } of runs.filter((run) => !isCompleted(run)))
@@ -149,8 +149,8 @@ function assertDisjoint(runs: Run[]): void {
 }
 
 /**
- * A delivery is in doubt in its latest run, if at all; it completes once; and a backfill plans each
- * interval once.
+ * Only the latest run of a delivery may be uncertain. A delivery completes once. A backfill plans
+ * each interval once.
  */
 function assertDeliveries(runs: Run[]): void {
   for (const own of Map.groupBy(runs, ({ delivery_id }) => delivery_id).values()) {

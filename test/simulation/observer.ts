@@ -1,6 +1,6 @@
 /**
- * Watches the rows of runs, workers and ingestion in PostgreSQL, at each change that a statement
- * makes: what must never be is noted in `virtual.wrong`, with the transaction that did it.
+ * Watches the rows of runs, workers and ingestion in PostgreSQL, at each change by a statement. It
+ * notes every forbidden state in `virtual.wrong`, with the transaction that caused it.
  */
 export const observer = `
   CREATE TABLE virtual.wrong (what text NOT NULL);

@@ -20,10 +20,10 @@ const backfilled_intervals = 40;
 
 /**
  * Plays a history and compares each row. While things go wrong nothing is doubled. When the faults
- * are over and enough time has passed, every run and backfill has ended, with its reason where it
- * did not deliver; the schedule has delivered what was inserted since the export was created,
- * unless a part was left out; and after a backfill of what is missing the destination is the
- * source. `trace` gets what happens, a line for each step.
+ * are over and enough time has passed, every run and backfill has ended, with a reason if it did
+ * not deliver. The schedule has delivered everything inserted since the export was created, unless
+ * a part was left out. After a backfill of the missing rows, the destination equals the source.
+ * `trace` gets what happens, a line for each step.
  */
 export async function play(
   simulator: Simulator,

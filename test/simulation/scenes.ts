@@ -160,8 +160,8 @@ const stopped = fc
   ]);
 
 /**
- * A worker dies with a run, of which a person wants the end while others look for the dead;
- * `isForgotten`: they had forgotten the worker before it took the run.
+ * A worker dies with a run that a person cancels while others look for dead workers. `isForgotten`:
+ * they had forgotten the worker before it claimed the run.
  */
 const gone = fc
   .record({ names: pair, isForgotten: fc.boolean() })
@@ -187,8 +187,8 @@ const gone = fc
   ]);
 
 /**
- * The answer to a claim is lost, so that a worker holds runs that it does not know of, or that to
- * the end of a run, which the worker then ends once more.
+ * The answer to a claim is lost, so that a worker holds runs that it does not know. Or the answer
+ * to the end of a run is lost, and the worker ends the run again.
  */
 const unheard = fc
   .record({ process: name, what: fc.constantFrom(marks.claimed, marks.ended) })
@@ -225,7 +225,7 @@ const empties = fc
     wait(1, work(one, ['empty']), work(other, ['claim'])),
   ]);
 
-/** A run ends in doubt; then it is retried, moved away from, or a backfill asks for its rows. */
+/** A run ends uncertain. Then it is retried, moved away from, or a backfill asks for its rows. */
 const doubt = fc
   .record({
     process: name,
@@ -357,7 +357,7 @@ const outdated = fc
     wait(1, work(process)),
   ]);
 
-/** A backfill and a run of the schedule share rows; then one of them ends. */
+/** A backfill and a scheduled run share rows; then one of them ends. */
 const overlap = fc
   .record({
     names: pair,
@@ -404,7 +404,7 @@ const lookAhead = fc
     wait(1, { do: 'wake', process: one }, work(other)),
   ]);
 
-/** Two processes plan a long backfill; by then one of them is in its middle. */
+/** Two processes plan a long backfill; one of them is already in the middle. */
 const twoAhead = fc
   .record({ names: pair, mode: fc.constantFrom('missing' as const, 'all' as const) })
   .map(({ names: [one, other], mode }): Round[] => [

@@ -1,4 +1,4 @@
-/** Seeds whose histories failed once, each with what it showed; they are played first. */
+/** Seeds whose histories failed once, each with its failure; they are played first. */
 export const failed_seeds: { seed: number; showed: string }[] = [];
 
 /** From this one the other seeds of the usual run follow, always the same. */

@@ -87,7 +87,7 @@ function countByRun({ query, query_params }: Question, found: SourceRow[]): obje
 
 type Condition = (row: SourceRow) => boolean;
 
-/** The condition of a question, from its own text: what of it is not understood throws. */
+/** The condition of a query, from its own text; throws for a part that it does not understand. */
 function conditionOf(query: string, parameters: Record<string, unknown>): Condition {
   const parts = [...query.matchAll(/\bWHERE\b/g)].map(({ index }) =>
     readCondition(clause(query, index + 5), parameters),

@@ -9,7 +9,7 @@ import type { Actor } from './actor.ts';
 import { first_monday, insert, openIngestion, processOf } from './world.ts';
 import type { World } from './world.ts';
 
-/** Lets a round happen, until nobody who is awake has anything left to do. */
+/** Runs a round until nobody who is awake has anything left to do. */
 export async function playRound(world: World, round: Round): Promise<void> {
   const { pass, acts, fates, blow, looks_lost = 0 } = round;
   const { simulator, turns, destination, source } = world;
@@ -43,7 +43,7 @@ function lengthOf({ simulator, length }: World, pass: Round['pass']): number {
   return length - ((simulator.time.now() - first_monday) % length) + pass.beyond * 1000;
 }
 
-/** Begins what somebody does; those who are busy or asleep do nothing else. */
+/** Begins the work of an actor; busy or sleeping actors do nothing else. */
 function begin(world: World, one: Act): void {
   world.turns.trace.push(JSON.stringify(one));
   if (one.do === 'show late') return showLate(world.destination);
@@ -65,7 +65,7 @@ function actorOf(world: World, one: Act): Actor {
   return world.simulator.person;
 }
 
-/** Whoever fell asleep continues; what they hold may be others' by now. */
+/** The sleeper continues; its leases may belong to others by now. */
 export function wake(world: World, name: string): void {
   const known = world.processes.get(name);
   if (known !== undefined) known.actor.is_asleep = false;
@@ -141,7 +141,7 @@ async function stopInTheMiddle(world: World, name: string, actor: Actor): Promis
   world.is_struck = true;
 }
 
-/** Asks the API to change the export; what it refuses with 409 stays undone. */
+/** Asks the API to change the export; a change refused with 409 is not made. */
 export async function post(world: World, path: string, body: object = {}): Promise<void> {
   // Nothing to pick.
   if (path.includes('/undefined/')) return;
@@ -162,7 +162,7 @@ async function backfill(
   });
 }
 
-/** Another place: what was delivered so far does not count there. */
+/** Another place; earlier deliveries do not count there. */
 async function revise(world: World): Promise<void> {
   world.has_gap = true;
   const place = `place ${Number(world.place.split(' ')[1]) + 1}`;

@@ -27,8 +27,8 @@ const speeds = [1, 1, 1, 8];
 
 /**
  * Gives actors their turns, one step at a time, in the order of the seed. A step is a statement or
- * a call of the destination. PostgreSQL says which actors wait for a lock; the others do not wait
- * for them.
+ * a call of the destination. PostgreSQL reports which actors wait for a lock; the others do not
+ * wait for these.
  */
 export class Turns {
   /** A line for each step that happened. */
@@ -66,8 +66,8 @@ export class Turns {
   }
 
   /**
-   * Lets actors take turns until nobody who is awake has any left: `start` begins what they do, and
-   * `begun` has it, with that of earlier plays which is not over.
+   * Lets actors take turns until nobody who is awake has any left. `start` begins their work.
+   * `begun` collects it, together with work of earlier plays that is not over.
    */
   async play(begun: Map<Actor, Promise<unknown>>, start: () => void): Promise<void> {
     this.is_on = true;
@@ -83,7 +83,7 @@ export class Turns {
 
   /**
    * Refuses the steps of the living that still wait, and all that come, so that they hold no lock.
-   * The dead hear nothing of it: the loops of a process would try again for ever.
+   * Dead actors get no error, because the loops of a process would retry forever.
    */
   end(): void {
     this.is_over = true;
@@ -260,7 +260,10 @@ const requests = /^Immediate$|Req|ConnectWrap|WriteWrap|ShutdownWrap|Job|Work/;
 /** Needs of the turns: `blocked` counts sessions that wait for a lock, `onStep` lets time pass. */
 type Surroundings = { blocked(): Promise<number>; onStep(): Promise<void> };
 
-/** Whoever came first may be chance; by name, and each one's own in their order, it is none. */
+/**
+ * The order of arrival may be chance. Sorted by name, and each actor's own in their order, it is
+ * not.
+ */
 function inOrder(one: Waiting, other: Waiting): number {
   const [left, right] = [one, other].map(({ actor, label }) => `${actor.name} ${label}`) as [
     string,

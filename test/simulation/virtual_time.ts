@@ -19,9 +19,9 @@ const first_instant = Date.parse('2026-03-02T00:00:00Z');
 
 /**
  * A sequence holds the instant, because all sessions see its value at once, whatever their
- * snapshots. As in PostgreSQL, `now()` stands still while a transaction is open: the first call
- * notes it, which the transactions of `inTurns` make as they begin. All ids have one hash: by
- * another lane of the look for empty runs, the same seed would be another history.
+ * snapshots. As in PostgreSQL, `now()` does not change while a transaction is open. The first call
+ * notes it, and the transactions of `inTurns` make that call as they begin. All ids have one hash:
+ * by another lane of the look for empty runs, the same seed would be another history.
  */
 const functions = `
   CREATE SCHEMA virtual;
@@ -52,10 +52,9 @@ const syntax =
   /\b(CURRENT_(TIME|DATE|TIMESTAMP)|LOCALTIME(STAMP)?|(statement|transaction)_timestamp)\b/i;
 
 /**
- * Gives the database a time of its own, which passes only when `pass` says so: functions of a
- * schema that stands before `pg_catalog` in the path of every session that opens from now on. The
- * sessions that are open end. Nothing waits for the disk, because nobody kills this
- * PostgreSQL.
+ * Gives the database a time of its own, which only passes when `pass` says so. The functions are in
+ * a schema before `pg_catalog` in the search path of every session that opens from now on. The
+ * sessions that are open end. Nothing waits for the disk, because nobody kills this PostgreSQL.
  */
 export async function openVirtualTime(db: Database): Promise<VirtualTime> {
   await db.text(functions);
@@ -84,7 +83,7 @@ export async function openVirtualTime(db: Database): Promise<VirtualTime> {
     syncBuiltinESMExports();
   };
   performance.now = now;
-  // Real time must not decide: a pause takes none, and what is looked at now and then never is.
+  // Real time must not decide. So a pause takes no time, and periodic checks never run.
   setPause(async () => undefined);
   const never = () => real.setInterval(() => undefined, 2 ** 31 - 1).unref();
   Object.assign(globalThis, { setInterval: never });

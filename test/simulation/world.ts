@@ -52,7 +52,7 @@ export type World = {
   path: string;
   export_id: string;
   destination_type: string;
-  /** Milliseconds: what was inserted since is the schedule's. */
+  /** Milliseconds; the schedule delivers the rows inserted since. */
   created_at: number;
   /** Length of an interval in milliseconds. */
   length: number;
@@ -67,7 +67,7 @@ export type World = {
   begun: Map<Actor, Promise<unknown>>;
   /** Answers and observations that must never occur. */
   faults: unknown[];
-  /** True when the schedule alone need not deliver everything: a part of it was left out. */
+  /** True if the schedule alone need not deliver everything, because a part was left out. */
   has_gap: boolean;
   /** True when a process was disturbed. */
   is_struck: boolean;
@@ -230,8 +230,8 @@ export async function insert(world: World, ages: number[]): Promise<void> {
 }
 
 /**
- * Ends the world's processes, with the sessions of those that are in the middle of something, and
- * the requests of its person: what they hold would keep the next world waiting.
+ * Ends the world's processes, including the sessions of processes in the middle of something, and
+ * the requests of its person. What they hold would keep the next world waiting.
  */
 export async function closeWorld(world: World): Promise<void> {
   for (const { actor } of [world.ingestion, ...world.processes.values()]) {

@@ -24,7 +24,7 @@ export type Kafka = {
   close(): Promise<void>;
 };
 
-/** A free port; another process may take it meanwhile, which the program then says. */
+/** A free port; if another process takes it meanwhile, the program reports that. */
 export async function freePort(): Promise<number> {
   const server = await listen(createServer());
   const { port } = server.address() as AddressInfo;
@@ -33,7 +33,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Says why there is no Kafka on this machine; undefined where there can be one. */
+/** Returns the reason why this machine has no Kafka; undefined if it can have one. */
 export async function whyNoKafka(): Promise<string | undefined> {
   for (const program of ['java', 'mvn'])
     if ((await run(program, ['--version']).catch(() => undefined)) === undefined)

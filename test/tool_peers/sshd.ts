@@ -17,7 +17,7 @@ import { freePort } from './kafka.ts';
 const run = promisify(execFile);
 const program = '/usr/sbin/sshd';
 
-/** Says why there is no OpenSSH server on this machine; undefined where there is one. */
+/** Returns the reason why this machine has no OpenSSH server; undefined if it has one. */
 export function whyNoSshd(): string | undefined {
   return existsSync(program)
     ? undefined

@@ -21,7 +21,7 @@ export type Sent = {
   model: 'events' | 'groups';
   properties: { property: string; type: PropertyType }[];
   documents: string[];
-  /** The properties of each document that no column takes; left out: they are not known. */
+  /** The properties of each document that no column takes; absent: they are unknown. */
   unfit?: string[][];
 };
 
@@ -45,9 +45,9 @@ export function makeConflicts(
 }
 
 /**
- * Sends events to each place, or to files of one format, and compares columns and rest with what
- * was sent, value for value. Half of the columns come into the schema after the first run. Gives
- * the number of values that were compared.
+ * Sends events to each place, or to files of one format. Compares columns and rest with the sent
+ * events, value for value. Half of the columns come into the schema after the first run. Gives the
+ * number of values that were compared.
  */
 export async function playTyped(
   sent: Sent,

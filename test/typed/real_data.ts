@@ -41,7 +41,9 @@ function flattened(properties: Map<string, string>): string[] {
   );
 }
 
-/** Reads real events from a folder: the most frequent kinds, each with the schema learnt of it. */
+/**
+ * Reads real events from a folder: the most frequent kinds, each with the schema learnt from it.
+ */
 export async function readRealData(folder: string): Promise<(Sent & { kind: string })[]> {
   const kinds = new Map<string, string[]>();
   for (const [file, read] of Object.entries(files)) {

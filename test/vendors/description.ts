@@ -21,7 +21,7 @@ export type VendorCheck = {
   pattern?: string;
   length_max?: number;
   length_min?: number;
-  /** The time is at most so many days ago; `unit` says how it is written. */
+  /** The time is at most so many days ago; `unit` is its notation. */
   days_max?: number;
   unit?: 'seconds' | 'milliseconds' | 'microseconds' | 'text';
   message: string;
@@ -50,7 +50,7 @@ export type VendorRoute = {
   ok: VendorAnswer;
   /** For one event that breaks a rule, and for several where one does with `is_whole`. */
   refused?: VendorAnswer;
-  /** For a list of which some break rules, and the others are taken. */
+  /** For a list in which some entries break rules and the others are accepted. */
   partly?: VendorAnswer;
   /** True: one event that breaks a rule spoils its request. */
   is_whole?: boolean;
@@ -81,7 +81,7 @@ export type Vendor = {
   fields?: Record<string, Record<string, unknown>>;
   /** Presets that are left out, and why. */
   left_out?: Record<string, string>;
-  /** A mapping, and an event that the vendor refuses; `says` are its words. */
+  /** A mapping, and an event that the vendor refuses; `says` are the vendor's words. */
   bad: { mapping: string; event: Record<string, unknown>; says: string } | null;
   /** The mapping that batches are tried with. */
   batch?: string;

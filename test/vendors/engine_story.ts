@@ -25,8 +25,8 @@ type Story = {
 };
 
 /**
- * Plays the life of a tool at its vendor: a wrong key, which is corrected; an event that the vendor
- * refuses among others; a limit; an outage. Throws at the first difference.
+ * Plays the life of a tool at its vendor. A wrong key is corrected, the vendor refuses an event
+ * among others, and a limit and an outage follow. Throws at the first difference.
  */
 export async function playVendor(story: Story): Promise<void> {
   const { vendor, receiver, run } = story;

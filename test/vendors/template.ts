@@ -4,8 +4,8 @@ import type { Template } from './description.ts';
 type Values = Record<string, unknown>;
 
 /**
- * Fills a template: `{{name}}` in texts, `{ "$each": list, "as": template }` for a list of values,
- * where `as_other` is for entries without a `message`.
+ * Fills a template. `{{name}}` in a text is a value. `{ "$each": list, "as": template }` is a list
+ * of values, where `as_other` is for entries without a `message`.
  */
 export function fill(template: Template, values: Values): unknown {
   if (typeof template === 'string') return fillText(template, values);

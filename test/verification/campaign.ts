@@ -271,7 +271,7 @@ async function retain({ harness }: QueryHarness, { home }: Looked): Promise<void
   await retainRows(harness.deps, never);
 }
 
-/** Has nothing answer at the place, and says what the export tells then. */
+/** Lets nothing answer at the place, and reports the text of the export then. */
 export async function takeAway(exporting: QueryHarness, place: LookedPlace, looked: Looked) {
   const { db } = exporting.harness.deps;
   const before = (await looked.watch()).verified_through;

@@ -33,7 +33,7 @@ export type LookedPlace = {
   restore(): Promise<void>;
   /** Does what a place does to its rows on its own, or an operator to the place. */
   keepHouse(): Promise<void>;
-  /** Changes the config so that nothing answers there; undefined: the place is this server. */
+  /** Changes the config so that nothing answers there; undefined if the place is this server. */
   away?: Record<string, unknown>;
   /** Removes everything, for the next export. */
   empty(): Promise<void>;
@@ -217,7 +217,7 @@ type Files = {
 
 const deliveryIn = (name: string) => /([0-9a-f]{12})-\d{4,}\.[a-z]/.exec(name)?.[1];
 
-/** Files, of which a delivery has one; `folder` takes files of others too, where there is one. */
+/** Files, one for each delivery; `folder`, if set, takes files of others too. */
 function filePlace(
   name: string,
   destination: LookedPlace['destination'],

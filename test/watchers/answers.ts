@@ -18,10 +18,10 @@ export type Answered = {
 };
 
 /**
- * Creates the check of answers against an OpenAPI document: the operation must declare the status
- * and the media type, and JSON must have the declared shape, with not one field more and every
- * instant with six digits. The check gives what is wrong with an answer. A path or method that the
- * document does not have may only be 404, or 413 for what is not read at all.
+ * Creates the check of answers against an OpenAPI document. The operation must declare the status
+ * and the media type. JSON must have the declared shape, with no additional field, and six digits
+ * in every instant. The check gives what is wrong with an answer. A path or method that the
+ * document does not have may only be 404, or 413 for an unread body.
  */
 export function openAnswerCheck(document: Document): (answer: Answered) => string[] {
   const ajv = new Ajv({ strict: false, allErrors: true });
@@ -77,7 +77,7 @@ let whole: ReturnType<typeof openAnswerCheck> | undefined;
 
 /**
  * The document of the whole application, which the first process of a run leaves to the others in
- * the file of `SLUICE_TEST_DOCUMENT`: to create it takes half a second in each.
+ * the file of `SLUICE_TEST_DOCUMENT`. Its creation takes half a second in each.
  */
 function wholeDocument(app: FastifyInstance): Document {
   const path = process.env['SLUICE_TEST_DOCUMENT'];
@@ -164,7 +164,7 @@ export function watchAnswers(
   };
 }
 
-/** The record alone: with `validate_only` it has beside it what was ignored of the request. */
+/** Only the record: with `validate_only`, the ignored fields of the request are beside it. */
 function withoutWarnings(text: string): string {
   if (!text.includes('"warnings":')) return text;
   const { warnings: _told, ...record } = JSON.parse(text) as Json;
@@ -177,8 +177,8 @@ const instant_name = /(_at|_start|_end|_until|^timestamp|^at)$/;
 const any_instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
 /**
- * The instants in another spelling, wherever they stand: by the names of our fields, since a text
- * of a person may look like anything. Requests in the document may be spelled as people do.
+ * The instants in another spelling, at any depth. They are found by the names of our fields, since
+ * a text of a person may look like anything. Requests in the document may be spelled as people do.
  */
 function oddInstants(value: unknown, name = ''): string[] {
   if (name === 'requestBody') return [];

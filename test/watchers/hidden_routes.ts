@@ -13,10 +13,10 @@ type Declared = { type?: unknown; title?: unknown; content?: object };
 
 const problem = 'application/problem+json';
 /**
- * Collects the routes of an app that is built but not ready yet which its OpenAPI document leaves
- * out, in the document's own form: other spellings of its paths, redirects, refused methods,
- * preflights, pages, health. Complete once the app is ready. Throws for a route that does not say
- * what it answers.
+ * Collects the routes that the OpenAPI document leaves out, in the document's own form. The app is
+ * built but not ready yet. The routes are other spellings of its paths, redirects, refused methods,
+ * preflights, pages and health. Complete once the app is ready. Throws for a route that does not
+ * declare its answers.
  */
 export function collectHiddenRoutes(app: FastifyInstance): () => Paths {
   const routes: RouteOptions[] = [];
@@ -43,7 +43,7 @@ function methodsOf(routes: RouteOptions[]): Map<string, Set<string>> {
   return found;
 }
 
-/** Adds what a path is answered where no route of it has the method, or its slash is missing. */
+/** Adds the answers of a path if no route of it has the method, or its slash is missing. */
 function complete(paths: Paths, url: string, methods: Set<string>, isSlashed: boolean): void {
   // A parameter may be longer than any is.
   const tooLong: Operation['responses'] = url.includes(':')

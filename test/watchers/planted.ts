@@ -8,7 +8,7 @@ import type { Database } from '../../server/platform/postgres/database.ts';
 
 /**
  * Fields of bodies and answers that hold a secret; the text under them may be kept nowhere in
- * clear. A new key stands in `value`, as other things do: keys are known by their form.
+ * clear. A new key is in `value`, like other things; keys are known by their form.
  */
 const secret_fields = new Set([
   'password',
@@ -36,8 +36,9 @@ export type PlantedSecrets = {
   log: Logger;
   see(sent: unknown, answered: unknown, cookies: string[]): void;
   /**
-   * Fails when one of them stands in a row of the database, or in a line of the log, that was
-   * written since the last search. Those of that time are still looked for: a line may come late.
+   * Fails if one of them is in a row of the database, or in a line of the log, that was written
+   * since the last search. The search continues for the ones of that time, because a line may come
+   * late.
    */
   search(db: Database): Promise<void>;
 };
@@ -95,7 +96,7 @@ function* parts(places: Place[]): Generator<Place[]> {
 }
 
 function searchPart(places: Place[], secrets: string[]): void {
-  // All at once first: a place is looked for where there is something to find.
+  // Searches all places at once first; only a hit needs the search by place.
   const whole = places.map(({ text }) => text).join('\n');
   const found = secrets.filter((secret) => whole.includes(secret));
   if (found.length === 0 && !forms.test(whole)) return;
@@ -120,8 +121,8 @@ function isDescription(value: unknown): boolean {
 }
 
 /**
- * A link's secret is its token, not its address; a seed is looked for as bytes as well, a recovery
- * code without its hyphen as well.
+ * A link's secret is its token, not its address. The search also finds a seed as bytes and a
+ * recovery code without its hyphen.
  */
 function partsOf(value: string): string[] {
   if (/^[A-Z2-7]{32}$/.test(value))
@@ -163,7 +164,7 @@ async function rowsOf(
   return { places, seen_before: String(tables[0]!.seen_before) };
 }
 
-/** Bytes are dumped as hexadecimal digits: what they spell is looked at as well. */
+/** Bytes are dumped as hexadecimal digits, so the search also reads the text that they spell. */
 function decoded(row: string): string {
   const spelled = [...row.matchAll(/\\\\?x((?:[0-9a-f]{2})+)/g)].map((match) =>
     Buffer.from(match[1]!, 'hex').toString('latin1'),

@@ -133,8 +133,8 @@ function shown(text: string, form: string): string {
 }
 
 /**
- * The secrets under a key: texts however deep, of a private key each line, of the JSON of an
- * account its key, of a connection string or a signature what stands after its name.
+ * The secrets under a key. They are texts at any depth, each line of a private key, the key in the
+ * JSON of an account, and what follows the name in a connection string or a signature.
  */
 function partsOf(key: string, value: unknown): Part[] {
   if (typeof value === 'object' && value !== null)

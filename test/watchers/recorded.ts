@@ -151,8 +151,8 @@ export type RecordedChanges = {
     sent: Record<string, string>,
   ): void;
   /**
-   * Fails when one of them since the last check did not leave exactly one entry in each log that it
-   * concerns, and one at least.
+   * Fails unless each of them since the last check left exactly one entry in each log that it
+   * concerns, and at least one.
    */
   check(db: Database): Promise<void>;
 };

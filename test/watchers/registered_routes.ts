@@ -3,8 +3,8 @@ import type { Scope } from '../../server/platform/http/caller/scopes.ts';
 import { documentedRoute } from '../../server/platform/http/responses.ts';
 
 /**
- * A route as the app has it: `scope` is `public` for those without a key and `any` for those that
- * ask for no scope, `session` says that a key is refused, `path` names its parameters as `:name`.
+ * A route as the app has it. `scope` is `public` for a route without a key and `any` for one that
+ * requires no scope. `session` says that a key is refused. `path` names its parameters as `:name`.
  */
 export type RegisteredRoute = {
   method: string;
@@ -16,7 +16,7 @@ export type RegisteredRoute = {
   no_store: boolean;
   /** Closed to a session that reaches a part of what the account has. */
   own_account: boolean;
-  /** Undefined: as `within` says. */
+  /** Undefined: the value of `within`. */
   service_keys: boolean | undefined;
   within: 'organization' | 'project' | undefined;
   level: number;
@@ -29,8 +29,8 @@ export type RegisteredRoute = {
 };
 
 /**
- * Collects the routes of an app that is built but not ready yet; without those that only answer
- * 405, 308 and OPTIONS, and without HEAD. Complete once the app is ready.
+ * Collects the routes of an app that is built but not ready yet. It omits HEAD and routes that only
+ * answer 405, 308 and OPTIONS. Complete once the app is ready.
  */
 export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
   const routes: RouteOptions[] = [];

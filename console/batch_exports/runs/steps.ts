@@ -119,7 +119,7 @@ function refusedIn({ records_rejected: refused }: BatchExportRun): string {
 /** Returns which attempt failed, and why. */
 function failedAttempt({ steps, latest_error }: BatchExportRun): string {
   const attempt = steps.at(-1)?.attempt;
-  const error = latest_error ?? 'its log says why.';
+  const error = latest_error ?? 'the log of the run says why.';
   return `${attempt === undefined ? 'An attempt' : `Attempt ${attempt}`} failed: ${error}`;
 }
 
@@ -145,6 +145,6 @@ export function outcomeOf(run: BatchExportRun): string {
     case 'Cancelled':
       return 'Cancelled: nothing was delivered.';
     default:
-      return `Failed: ${run.latest_error ?? 'its log says why.'}`;
+      return `Failed: ${run.latest_error ?? 'the log of the run says why.'}`;
   }
 }

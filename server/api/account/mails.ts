@@ -15,7 +15,7 @@ export function verificationMail(
 ): MailMessage {
   const paragraphs = [
     is_new
-      ? `Somebody who is signed in wants ${to} to be the address of the account. It takes ` +
+      ? `Somebody who is signed in asked to change the address of the account to ${to}. It takes ` +
         'effect when they open this link, signed in to that account.'
       : `Open this link, signed in to your account, to confirm that ${to} is your address.`,
     ...endingOf(leaving),

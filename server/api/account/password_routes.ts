@@ -74,8 +74,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
 function requestRoute(app: FastifyInstance, deps: Deps): void {
   const { db, mail } = deps;
   const detail = mail.is_configured
-    ? 'If there is an account with this address, a link to choose a new password is on its way ' +
-      'there.'
+    ? 'If an account has this address, it gets a mail with a link to choose a new password.'
     : 'This server sends no mail: ask its operator for a link (sluice user reset --email ' +
       '<address>).';
   app.post(

@@ -70,7 +70,7 @@ export const TotpSecret = Type.Object({
   secret: Type.Optional(
     Type.String({
       description:
-        'The seed in base 32, for typing it in; `validate_only` creates none and shows none.',
+        'The seed in base 32, to type in. `validate_only` neither creates nor shows one.',
     }),
   ),
   otpauth_url: Type.Optional(Type.String({ description: 'The content of a QR code for the app.' })),
@@ -85,7 +85,7 @@ export const TotpCode = Type.Object({
 export const RecoveryCodes = Type.Object({
   recovery_codes: Type.Array(Type.String(), {
     description:
-      'Each signs in once in place of a code of the app; `validate_only` creates none and shows ' +
-      'none.',
+      'Each works once, in place of a code from the app. `validate_only` neither creates nor ' +
+      'shows any.',
   }),
 });

@@ -199,7 +199,7 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
           if (!user.has_second_factor) {
             // There is no code to check.
             held();
-            throw conflict('Recovery codes go with a second factor: set one up first.');
+            throw conflict('Recovery codes need a second factor: set one up first.');
           }
           await requireFactor(tx, deps, request, user, confirmed.given);
           held();

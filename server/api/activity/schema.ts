@@ -55,7 +55,7 @@ export const ActivityEntry = Type.Object(
         { description: 'The API key or setup link that it was done with; null: none.' },
       ),
     ),
-    session_id: nullable(uuid('The session that it was done in; null: none.')),
+    session_id: nullable(uuid('The session in which it was done; null without one.')),
     ip: nullable(
       Type.String({
         description: "The client's address. Members below level 8 see only their own.",
@@ -105,7 +105,7 @@ export const ActivityChain = Type.Object(
             description: 'Number of missing or changed entries.',
           }),
           detail: nullable(
-            Type.String({ description: 'The first of them in a sentence; null without any.' }),
+            Type.String({ description: 'The first one in a sentence; null if there is none.' }),
           ),
         },
         {

@@ -30,8 +30,8 @@ export function organizationKeyRoutes(app: FastifyInstance, { clock }: Deps): vo
     config: { scope: 'organization_member:write', within: 'organization', level: 8 },
     summary: "Remove the organization from the access of a member's assistant",
     description:
-      'For administrators. The grant ends if it opens nothing else; otherwise it opens the ' +
-      'rest. 404 for a key that no assistant has: to end those, remove the member.',
+      'For administrators. The grant ends if it gives access to nothing else. 404 for a key that ' +
+      'no assistant has: to end such a key, remove the member.',
     response: { 204: { type: 'null' } },
     work: async ({ request, tx, record }) => {
       const { organization_id } = request.access;

@@ -18,7 +18,7 @@ const record = {
     description: 'The rights of the key. `*` is every right of its owner.',
   }),
   scoped_organizations: Type.Array(uuid(), {
-    description: 'It opens only these organizations; empty: no such limit.',
+    description: 'The key works only in these organizations; empty: no limit.',
   }),
   scoped_teams: Type.Array(Type.Integer(), {
     description:
@@ -30,12 +30,12 @@ const record = {
       'It works from these addresses and networks only; empty: from anywhere. Another ' +
       'address gets 403.',
   }),
-  expires_at: nullable(instant('From then on it is refused; null: never.')),
-  last_used_at: nullable(instant('Exact to the minute; null: never used.')),
+  expires_at: nullable(instant('The server refuses the key from then on; null: it never expires.')),
+  last_used_at: nullable(instant('Precise to the minute; null: never used.')),
   last_used_ip: nullable(Type.String({ description: 'The IP address of the latest use.' })),
   last_used_user_agent: nullable(
     Type.String({
-      description: 'What the client called itself then; at most 400 characters.',
+      description: 'User agent of the client then; at most 400 characters.',
     }),
   ),
   created_at: instant(),
@@ -46,7 +46,7 @@ const record = {
           Type.String({
             description:
               'The host of the document that describes the client; null: it registered itself, ' +
-              'so nothing proves who it is.',
+              'without proof of its identity.',
           }),
         ),
         returns_to: Type.String({
@@ -68,7 +68,7 @@ export const NewApiKey = Type.Object(
     value: Type.Optional(
       Type.String({
         description:
-          'The key. It is shown in this answer only; `validate_only` creates none and shows none.',
+          'The key. Shown in this answer only. `validate_only` neither creates nor shows one.',
       }),
     ),
   },
@@ -137,7 +137,7 @@ export const AgentRequest = Type.Object(asked);
 /** The request of an assistant, before the person decides. */
 export const AgentPreview = Type.Object(
   {
-    name: Type.String({ description: 'What the client calls itself; nothing proves it.' }),
+    name: Type.String({ description: 'Name that the client gives itself, without proof.' }),
     client_host: nullable(Type.String()),
     returns_to: Type.String({ description: 'Address to which the browser is sent afterwards.' }),
     is_local: Type.Boolean({ description: "Whether that is a program on the person's computer." }),
@@ -158,21 +158,22 @@ const label = lineOfText({
 const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
   minItems: 1,
   maxItems: all_scopes.length + 1,
-  description: 'Each once; `x:write` includes `x:read`, `*` is all.',
+  description: 'No duplicates. `x:write` includes `x:read`; `*` means all scopes.',
 });
 const limits = {
   scoped_organizations: Type.Optional(
     Type.Array(uuid(), {
       maxItems: entries_max,
-      description: 'Organizations of the caller; default and empty: no such limit.',
+      description:
+        'Organizations of the caller that the key is limited to; empty (default): no limit.',
     }),
   ),
   scoped_teams: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }), {
       maxItems: entries_max,
       description:
-        'Projects of the caller; default and empty: no such limit. With both limits a project ' +
-        'must be within both.',
+        'Projects of the caller that the key is limited to; empty (default): no limit. If both ' +
+        'limits are set, a project must be within both.',
     }),
   ),
   allowed_ip_ranges: Type.Optional(

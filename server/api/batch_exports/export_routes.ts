@@ -176,8 +176,8 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
     changing(
       'Change a batch export; what may be left out keeps its value',
       withDestinations(BatchExportReplacement, 'BatchExportPut'),
-      'The config is replaced, but for secrets that are not sent; as with PATCH they have to ' +
-        'be sent where the config leads elsewhere.',
+      'The config is replaced, except for secrets that you do not send. As with PATCH, send them ' +
+        'again if the config points elsewhere.',
     ),
     change('put'),
   );

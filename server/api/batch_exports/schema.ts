@@ -175,7 +175,7 @@ export const BatchExport = Type.Object(
           }),
           custom_query: Type.String({ description: 'The query as it was sent.' }),
         },
-        { description: 'What the custom query was resolved into; null without one.' },
+        { description: 'The resolved custom query; null without one.' },
       ),
     ),
     ...typed_answers,

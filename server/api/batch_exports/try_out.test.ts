@@ -124,7 +124,7 @@ test('a preview of long rows shows the oldest alone, and none that is too long',
   const custom_query = `SELECT uuid, event, timestamp, ${six} FROM events`;
   const refused = await preview({ custom_query });
   assert.equal(refused.status, 400, refused.text.slice(0, 300));
-  assert.match(refused.body.detail, /^The first row has more than 16 MiB/);
+  assert.match(refused.body.detail, /^The first row is larger than 16 MiB/);
 });
 
 test('the same slice is queried once, unless project, filter or format differ', async () => {

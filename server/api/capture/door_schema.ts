@@ -9,14 +9,14 @@ const description =
   'event is stored and survives a crash, except for refused ones (docs/sdks.md).';
 const refused = {
   400: 'The body is not in the form of the SDK, or every event was refused.',
-  401: 'No write key, or an unknown, expired or revoked one, or a personal key.',
+  401: 'The write key is missing, unknown, expired or revoked, or it is a personal key.',
   413: 'The body is larger than 20 MiB, packed or unpacked: send fewer events at a time.',
-  503: 'Too busy; Retry-After says when to send again.',
+  503: 'Too busy; Retry-After says when to retry.',
 };
 
 const refused_settings = {
-  400: 'The request cannot be read, or shows several keys.',
-  401: 'No key where one is needed, or an unknown, expired or revoked one.',
+  400: 'The request cannot be read, or has several keys.',
+  401: 'The key is missing although needed, unknown, expired or revoked.',
   413: refused[413],
   503: refused[503],
 };

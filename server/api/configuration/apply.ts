@@ -78,9 +78,9 @@ async function getOpenPlan(
   const plan = await findPlan(tx, organization_id, hash, sql`FOR UPDATE`);
   if (plan === undefined) throw notFound();
   if (plan.applied_at !== null)
-    throw conflict(`This plan was applied at ${plan.applied_at}: create a new one.`);
+    throw conflict(`This plan was already applied at ${plan.applied_at}: create a new one.`);
   if (Date.parse(plan.expires_at) <= deps.clock.now())
-    throw conflict(`This plan could be applied until ${plan.expires_at}: create a new one.`);
+    throw conflict(`This plan expired at ${plan.expires_at}: create a new one.`);
   return plan;
 }
 

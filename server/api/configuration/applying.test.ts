@@ -61,14 +61,11 @@ test('a plan is applied once, within an hour, in its own organization', async ()
   assert.equal((await config.apply('unknown')).status, 404);
   assert.equal((await config.apply(hash)).status, 200);
   const again = await config.apply(hash);
-  assert.deepEqual([again.status, /was applied at/.test(again.body.detail)], [409, true]);
+  assert.deepEqual([again.status, /was already applied at/.test(again.body.detail)], [409, true]);
   const late = (await config.plan(named('Late'))).body.hash;
   now_ms += 3_600_000;
   const refused = await config.apply(late);
-  assert.deepEqual(
-    [refused.status, /could be applied until/.test(refused.body.detail)],
-    [409, true],
-  );
+  assert.deepEqual([refused.status, /plan expired at/.test(refused.body.detail)], [409, true]);
 });
 
 test('a repeated plan has the same hash, and the same answer', async () => {

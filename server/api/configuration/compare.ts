@@ -235,7 +235,7 @@ function referenceFaults(objects: Wanted[], pairs: Pair[], state: State): Violat
               {
                 attr: attrOfPath(path, is_list ? `${field}.${index}` : field),
                 code: 'invalid_input',
-                detail: `There is no ${other.replace('_', ' ')} with the key ${name} here.`,
+                detail: `No ${other.replace('_', ' ')} has the key ${name}.`,
               },
             ],
       );

@@ -45,7 +45,7 @@ function sectionSchema(kind: Kind): Fields {
   if (kind.is_single) return objectSchema(kind);
   return {
     type: ['object', 'null'],
-    description: 'Objects by their keys, which stay when names change.',
+    description: 'Objects by key; a key stays the same when the name changes.',
     propertyNames: { pattern: key_pattern, maxLength: 100 },
     additionalProperties: objectSchema(kind),
   };

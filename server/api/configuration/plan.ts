@@ -107,8 +107,8 @@ function refuseSecretsOfAgent(request: FastifyRequest, { objects }: Configuratio
         attr,
         code: 'invalid_input',
         detail:
-          'No secret goes through an agent: write {"keep": true}, and let a person enter it in ' +
-          'the console. One that was written down should be replaced.',
+          'An agent cannot set secrets: write {"keep": true}, and let a person enter the secret ' +
+          'in the console. Replace every secret that was written here.',
       })),
     );
 }

@@ -1,5 +1,5 @@
 // Length: what the files want and what stands are read by one list of kinds, into objects that have
-// the same keys and paths; apart, each half would explain the other.
+// the same keys and paths. Apart, each half would explain the other.
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import type { Deps } from '../../deps.ts';

@@ -65,9 +65,10 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Retrieve the current state as a configuration',
         description:
-          'What the key may not read is left out. Secrets are references; a plan of the answer ' +
-          'changes nothing. With `kind` and `id` only that object, to be copied into files: this ' +
-          'needs the scope of the kind, and of the kinds that it refers to.',
+          'The answer leaves out everything that the key may not read. Secrets are references; a ' +
+          'plan of the answer changes nothing. With `kind` and `id` only that object, to be ' +
+          'copied into files: this needs the scope of the kind, and of the kinds that it refers ' +
+          'to.',
         querystring: PulledQuery,
         response: { 200: Pulled },
       },

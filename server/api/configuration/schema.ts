@@ -42,8 +42,8 @@ export const PlanRequest = Type.Object({
   prune: Type.Optional(
     Type.Boolean({
       description:
-        'Delete what this source has applied before and no longer names, in sections that the ' +
-        'configuration has; default false.',
+        'Delete objects that this source applied earlier and no longer names, in the sections of ' +
+        'the configuration; default false.',
     }),
   ),
   people: Type.Optional(
@@ -181,8 +181,8 @@ export const Plan = Type.Object(
     }),
     left: Type.Array(Left, {
       description:
-        'What the source applied before and no longer names; it stays without `prune`, and where ' +
-        'another source applied something in it.',
+        'Objects that the source applied earlier and no longer names. They stay without `prune`, ' +
+        'or if another source applied something in them.',
     }),
     notes: Type.Array(Note, {
       description:

@@ -81,7 +81,7 @@ function contentOf(notice: Notice, organization: string): Said {
         heading: `${domain} is verified`,
         paragraphs: [
           `The DNS record that proves ${domain} was found, so the domain belongs to the ` +
-            `organization ${organization}. Its settings for signing in are in force from now on.`,
+            `organization ${organization}. Its sign-in settings apply from now on.`,
           'Keep the record: Sluice checks it every day, and the domain lapses if the record ' +
             'is missing for 72 hours.',
         ],

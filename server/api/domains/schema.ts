@@ -52,8 +52,8 @@ const Verification = Type.Object(
       ),
       {
         description:
-          'What each resolver said at `last_checked_at`; empty before the first time. One that ' +
-          'has the record is enough; the others have a second more then.',
+          'What each resolver said at `last_checked_at`; empty before the first time. One ' +
+          'resolver with the record is enough; the others then get one more second.',
       },
     ),
   },
@@ -94,8 +94,7 @@ export const Domain = Type.Object(
       description: 'The name in lower case; internationalised names as punycode.',
     }),
     is_verified: Type.Boolean({
-      description:
-        'True if the domain is verified now. Only then do the settings below have an effect.',
+      description: 'True if the domain is verified now. The settings below take effect only then.',
     }),
     verified_at: nullable(
       instant('Start of the verification; null while the domain is not verified.'),
@@ -153,8 +152,8 @@ const settable = {
 };
 
 const name_description =
-  'The name, for instance `example.com`; in any script. No public mail provider and no public ' +
-  'suffix.';
+  'The name, for instance `example.com`; in any script. Neither a public mail provider nor a ' +
+  'public suffix.';
 
 /** Body of POST. */
 export const DomainCreate = Type.Object({

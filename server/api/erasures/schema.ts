@@ -53,7 +53,7 @@ const Filter = Type.Object(
   {
     // A misspelled condition must not erase everything that the other conditions match.
     additionalProperties: false,
-    description: 'Events that meet every condition; persons are left as they are.',
+    description: 'Events that meet every condition; persons stay unchanged.',
   },
 );
 

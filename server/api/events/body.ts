@@ -51,7 +51,7 @@ function isGzip(header: string | undefined): boolean {
   const encoding = header?.toLowerCase();
   if (encoding === undefined || encoding === 'identity') return false;
   if (encoding === 'gzip' || encoding === 'x-gzip') return true;
-  throw unsupportedMediaType('Send the body plain or with "Content-Encoding: gzip".');
+  throw unsupportedMediaType('Send the body uncompressed, or with "Content-Encoding: gzip".');
 }
 
 function unpacked(body: Readable): Readable {

@@ -19,7 +19,7 @@ const Event = Type.Object(
     uuid: Type.Optional(
       uuid(
         'Names the event; the same uuid in a project is stored once. Default: a new one, so ' +
-          'that sending again stores again.',
+          'sending the event again stores it again.',
       ),
     ),
     properties: Type.Optional(
@@ -42,7 +42,7 @@ const Event = Type.Object(
     ),
     $unset: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Names of properties that the person is to lose; also inside `properties`.',
+        description: 'Names of properties to delete from the person; also inside `properties`.',
       }),
     ),
   },

@@ -87,8 +87,8 @@ function createRoute(app: FastifyInstance): void {
 const quota = {
   attr: null,
   detail:
-    `This organization has ${open_downloads_max} downloads, which is the most: delete one, ` +
-    'or wait until one expires.',
+    `This organization has ${open_downloads_max} downloads, the maximum: delete one, or wait ` +
+    'until one expires.',
 };
 
 function recordRoutes(app: FastifyInstance, { db }: Deps): void {
@@ -153,7 +153,7 @@ function partRoute(app: FastifyInstance, { db, engine }: Deps): void {
         throw throttled(5, [
           {
             attr: null,
-            detail: 'Your organization is fetching three parts, which is the most: wait for one.',
+            detail: 'Your organization is fetching three parts, the maximum: wait for one.',
           },
         ]);
       fetched.set(owner, at_once + 1);

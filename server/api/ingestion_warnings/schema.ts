@@ -34,7 +34,7 @@ export const IngestionWarning = Type.Object(
         'stored before. `put_off`: the sender has to send it again.',
     }),
     events: Type.Integer({
-      description: 'How many events; requests for `request_refused`, `request_put_off`.',
+      description: 'Number of events; for `request_refused` and `request_put_off`, of requests.',
     }),
     last_at: instant('Time of the latest one.'),
     examples: Type.Array(Example, { description: 'Examples, at most 5, newest first.' }),

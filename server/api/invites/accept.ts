@@ -127,7 +127,7 @@ function refuse(
 function signInFirst() {
   return unauthenticated(
     'not_authenticated',
-    'There is an account with the address of this invite: sign in with it, then accept.',
+    'An account with the address of this invite exists: sign in to it, then accept.',
   );
 }
 

@@ -82,10 +82,10 @@ function bulkRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Invite several people at once',
         description:
-          'A list of invites, `{"invites": [...]}`, or one invite; all or nothing. The answer ' +
-          'is the first invite with the list of all under `results`. It waits 3 seconds for ' +
-          'the mails; the rest goes out after it, and the list of invites shows it. 429 names ' +
-          'the addresses that had 10 invites less than a day apart.',
+          'A list of invites, `{"invites": [...]}`, or one invite; all or nothing. The answer is ' +
+          'the first invite with the list of all under `results`. The request waits 3 seconds ' +
+          'for the mails. Sluice sends the rest later, and the list of invites shows it. 429 ' +
+          'names the addresses that got 10 invites within a day.',
         body: BulkBody,
         response: { 200: BulkAnswer },
       },

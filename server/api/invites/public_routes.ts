@@ -60,7 +60,7 @@ export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
         summary: 'Accept an invite: sign up, or join with the signed-in account',
         description:
           'Without an account with the address: send `token` and `password`; the account is ' +
-          'created and signed in. With one: sign in first, or send a key with the scope ' +
+          'created and signed in. With an account: sign in first, or send a key with the scope ' +
           '`organization_member:write` and without limits. An invite can be accepted once.',
         body: Acceptance,
         response: { 201: Accepted, ...refusals, 403: Problem, 413: Problem, 415: Problem },

@@ -44,8 +44,7 @@ export async function countRecipients(
 
 function detailOf(seconds: number): string {
   return (
-    `This address was sent ${invites_of_recipient.free} invites, from all organizations ` +
-    `together, less than a day apart: try again in ${seconds} ` +
-    `${seconds === 1 ? 'second' : 'seconds'}.`
+    `This address got ${invites_of_recipient.free} invites within a day, from all organizations ` +
+    `together: try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
   );
 }

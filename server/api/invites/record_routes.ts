@@ -57,7 +57,7 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
     config: { ...config, no_store: true },
     summary: 'Send an invite again',
     description:
-      'It is open for 3 days from now, under a new link; the link before it ends. ' +
+      'The invite gets a new link, which works for 3 days. The old link stops working. ' +
       "Another's needs level 8, and none is sent by a level below its own. 429: the " +
       'address had 10 invites less than a day apart.',
     response: { 200: InviteWithLink },

@@ -40,8 +40,8 @@ const link = Type.Optional(
   Type.String({
     format: 'uri',
     description:
-      'Lets its reader accept; it is shown only here and in the mail. Where a mail brings it, ' +
-      'only administrators see it here. `validate_only` creates none and shows none.',
+      'Accepts the invite; shown only here and in the mail. If a mail carries it, only ' +
+      'administrators see it here. `validate_only` creates none and shows none.',
   }),
 );
 
@@ -62,8 +62,8 @@ export const NewInvite = Type.Object({
     maxLength: 254,
     format: 'email',
     description:
-      'Compared without regard to case; the domain is stored in lower case, in another script ' +
-      'as punycode. An open invite for the address is replaced.',
+      'Case does not matter. The domain is stored in lower case, in another script as punycode. ' +
+      'An open invite for the address is replaced.',
   }),
   first_name: Type.Optional(
     lineOfText({
@@ -76,7 +76,7 @@ export const NewInvite = Type.Object({
     nullable(
       Type.String({
         maxLength: 2000,
-        description: 'What the mail says beside the link; default null.',
+        description: 'Message in the mail, next to the link; default null.',
       }),
     ),
   ),
@@ -113,7 +113,7 @@ export const ShownInvite = Type.Object(
     organization_name: Type.String(),
     invited_by: nullable(
       Type.String({
-        description: 'Name or address of who invites; null when the account is gone.',
+        description: 'Name or address of the inviting person; null if the account is gone.',
       }),
     ),
     target_email: Type.String(),

@@ -103,8 +103,8 @@ test('a person gets at most ten invites a day, from any senders', async () => {
   );
   assert.equal(
     refused.body.detail,
-    'This address was sent 10 invites, from all organizations together, less than a day apart: ' +
-      'try again in 86400 seconds.',
+    'This address got 10 invites within a day, from all organizations together: try again in ' +
+      '86400 seconds.',
   );
   const again = await resend(one, id);
   assert.deepEqual([again.status, again.body.attr], [429, null]);

@@ -81,9 +81,9 @@ function maintainRoute(app: FastifyInstance): void {
     config: { scope: 'lake:write', within: 'project' },
     summary: 'Maintain a table now',
     description:
-      'The next round begins within a minute. It merges small files at once and removes what ' +
-      'nothing names; `maintenance.finished_at` tells when it has ended. 409 for a table ' +
-      'that Sluice does not maintain.',
+      'The next round begins within a minute. It merges small files at once and removes unused ' +
+      'files; `maintenance.finished_at` tells when it has ended. 409 for a table that Sluice ' +
+      'does not maintain.',
     response: { 202: LakeTableDetails },
     work: async ({ request, tx, record }) => {
       const { team_id, id } = asked(request);

@@ -42,7 +42,7 @@ test('an unknown argument is refused by its name, in plain words of the server',
       {
         attr: 'projekt',
         code: 'unknown_field',
-        detail: 'There is no such argument here. Did you mean `project`?',
+        detail: 'Unknown argument. Did you mean `project`?',
       },
       { attr: 'limit', code: 'min_value', detail: 'Must be at least 1.' },
     ],

@@ -116,7 +116,7 @@ test('a secret goes neither in nor out: a person enters it behind a link', async
     project.batch_exports.orders.destination.config.password = value;
     const { is_error, data } = await plan(configuration);
     assert.ok(is_error);
-    assert.match(data.errors[0].detail.untrusted_text, /No secret goes through an agent/);
+    assert.match(data.errors[0].detail.untrusted_text, /An agent cannot set secrets/);
     assert.match(data.errors[0].attr.untrusted_text, /orders__destination__config__password$/);
   }
   project.batch_exports.orders.destination.config.password = { keep: true };
@@ -140,7 +140,7 @@ test('an agent applies what a person planned, and is shown no created secret', a
   const url = 'https://hooks.example.com/pl4nted-token';
   project.notice_targets = { hook: { type: 'webhook', url } };
   const own = await agent.call('plan_configuration', { configuration });
-  assert.match(own.data.errors[0].detail.untrusted_text, /No secret goes through an agent/);
+  assert.match(own.data.errors[0].detail.untrusted_text, /An agent cannot set secrets/);
   const path = `/api/organizations/${home.organization.id}/configuration/plan/`;
   const planned = await home.ask('POST', path, { configuration });
   assert.equal(planned.status, 201, planned.text);

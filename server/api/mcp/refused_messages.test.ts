@@ -42,7 +42,7 @@ test('only a personal API key opens it', async () => {
   const session = await harness.request('POST', '/mcp', { body: list, headers: { cookie } });
   isProblem(session, 401, /a session is not accepted here/);
   const both = await post(list, { headers: { cookie } });
-  isProblem(both, 400, /one credential only/);
+  isProblem(both, 400, /only one credential/);
 });
 
 test('a page of another site is refused, whatever names it has for the server', async () => {

@@ -52,13 +52,13 @@ export const mcp_schema = {
   body: Message,
   response: {
     200: { description: 'The answer to a request of the protocol.', content: json },
-    202: { description: 'A notification was taken; no body.', type: 'null' },
+    202: { description: 'The notification was accepted; no body.', type: 'null' },
     400: {
       description:
         'Invalid JSON, more than one message, or a message that the protocol does not have.',
       content: { ...json, ...problem },
     },
-    401: refused('No key, or an unknown, expired or revoked one; a session does not count.'),
+    401: refused('The key is missing, unknown, expired or revoked; a session does not count.'),
     403: refused('The Origin is not this server, or the token lacks a scope.'),
     404: { description: 'A method that the protocol does not have.', content: json },
     405: refused('Only POST is allowed.'),
@@ -67,8 +67,8 @@ export const mcp_schema = {
     413: refused('The body is larger than 1048576 bytes.'),
     415: refused('The body is not application/json.'),
     422: refused('The Idempotency-Key was used for another request.'),
-    429: refused('Too many requests; Retry-After says when to come back.'),
+    429: refused('Too many requests; Retry-After says when to retry.'),
     500: refused('The server failed.'),
-    503: refused('A store does not answer at the moment; Retry-After says when to come back.'),
+    503: refused('A store does not answer at the moment; Retry-After says when to retry.'),
   },
 };

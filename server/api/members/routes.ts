@@ -87,9 +87,9 @@ function removalRoute(app: FastifyInstance): void {
       schema: {
         summary: 'Remove a member, or leave (`@me`)',
         description:
-          'Removing another needs level 8, removing an owner 15; leaving is open to all but ' +
-          'the only owner. Keys and sessions give nothing there from then on. Members whose ' +
-          'account is deactivated can be removed as well.',
+          'To remove another member you need level 8, to remove an owner level 15. Everybody ' +
+          'except the only owner can leave. Their keys and sessions stop working there at once. ' +
+          'Members whose account is deactivated can be removed as well.',
         response: {
           204: { type: 'null' },
           409: { ...Problem, description: 'The only owner cannot leave.' },

@@ -25,8 +25,8 @@ export const Member = Type.Object(
     }),
     last_seen_at: nullable(
       instant(
-        'When the person last asked for something of this organization, in a session or with a ' +
-          'key; exact to the minute. Null: not since the server notes it.',
+        'Time of the last request of the person to this organization, in a session or with a ' +
+          'key; precise to the minute. Null: not since the server began to record it.',
       ),
     ),
     managed_by: ManagedBy,

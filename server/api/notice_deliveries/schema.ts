@@ -31,19 +31,19 @@ const tried = {
 const fields = {
   id: Type.Integer({ description: 'Id of the delivery.' }),
   team_id: Type.Integer({ description: 'The project of the export.' }),
-  notice: uuid('The notice; webhooks have it as `webhook-id`.'),
+  notice: uuid('Id of the notice; webhooks send it as `webhook-id`.'),
   event: Type.Enum([...notice_events]),
   batch_export: nullable(uuid('The export that the notice is about; null: it is about a tool.')),
   plugin_config: nullable(Type.Integer({ description: 'The tool that the notice is about.' })),
-  target: nullable(uuid('The target; null where an administrator gets it by mail.')),
+  target: nullable(uuid('The target; null if an administrator gets the notice by mail.')),
   address: nullable(
-    Type.String({ description: 'The administrator; null where it goes to a target.' }),
+    Type.String({ description: 'The administrator; null if the notice goes to a target.' }),
   ),
   outcome: Type.Enum([...delivery_outcomes], {
     description: '`pending`: the next attempt is at `next_attempt_at`.',
   }),
   attempts: Type.Integer({ description: 'Attempts since it was last sent.' }),
-  next_attempt_at: nullable(instant('When it is tried next; null once it is over.')),
+  next_attempt_at: nullable(instant('Time of the next attempt; null once the outcome is final.')),
   last_try: nullable(Type.Object(tried, { description: 'The latest attempt; null before it.' })),
   created_at: instant('When it happened.'),
 };
@@ -58,8 +58,8 @@ export const NoticeDeliveryRecord = Type.Object(
     ...fields,
     body: Type.String({
       description:
-        'What the target is sent, to the byte, with ******** in place of a secret; a mail says ' +
-        'the same in words.',
+        'The exact body for the target, with ******** in place of a secret; a mail says the same ' +
+        'in words.',
     }),
     tries: Type.Array(Type.Object({ number: Type.Integer(), ...tried }), {
       description: 'Every attempt, oldest first.',

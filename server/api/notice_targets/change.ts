@@ -52,9 +52,7 @@ export async function createTarget(
       ${isPutOut(sql`${request.caller.user_id}::integer`)} AS is_out`))!;
   if (type === 'email' && is_out) throw putOut(no_mails);
   if (count >= targets_max)
-    throw conflict(
-      `The project has ${targets_max} notice targets, which is the most: delete one first.`,
-    );
+    throw conflict(`The project has ${targets_max} notice targets, the maximum: delete one first.`);
   const id = uuidv7();
   const created_secret = type === 'webhook' && own_secret === undefined ? newWebhookSecret() : null;
   const secret = own_secret ?? created_secret;

@@ -50,7 +50,7 @@ function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges):
   const { needed, foreign } = type_fields[type];
   const missing: Violation[] =
     is_new && fields[needed] === undefined
-      ? [{ attr: needed, code: 'required', detail: `A target of type ${type} needs it.` }]
+      ? [{ attr: needed, code: 'required', detail: `A target of type ${type} needs this field.` }]
       : [];
   const empty = (['address', 'url'] as const).filter(
     (name) => fields[name] === null && !foreign.includes(name) && (!is_new || name === needed),
@@ -61,12 +61,12 @@ function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges):
     ...empty.map((attr): Violation => ({
       attr,
       code: 'null',
-      detail: `A target of type ${type} needs it: leave it out to keep it.`,
+      detail: `A target of type ${type} needs this field: leave it out to keep its value.`,
     })),
     ...strange.map((attr): Violation => ({
       attr,
       code: 'invalid_input',
-      detail: `A target of type ${type} has none: leave it out.`,
+      detail: `A target of type ${type} does not have this field: leave it out.`,
     })),
   ];
 }

@@ -49,8 +49,8 @@ const fields = {
       minItems: 1,
       maxItems: exports_max,
       description:
-        'Only notices of these exports of the project; null (default): of all, also of those ' +
-        'that are created later.',
+        'Only notices of these exports of the project; null (default): of all exports, also ' +
+        'future ones.',
     }),
   ),
   enabled: Type.Boolean({

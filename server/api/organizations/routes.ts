@@ -138,8 +138,8 @@ function deleteRoute(app: FastifyInstance): void {
           ifMatch(request, before);
           if (await arePluginsUsedElsewhere(tx, organization_id))
             throw conflict(
-              'Projects of other organizations use global plugins of this one: they must remove ' +
-                'their configs first.',
+              'Projects of other organizations use global plugins of this organization: they ' +
+                'must remove their configs first.',
             );
           record(entryOf('deleted', before, undefined));
           if (!isKept) await deleteOrganization(tx, organization_id);

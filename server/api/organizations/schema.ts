@@ -25,7 +25,7 @@ export const Organization = Type.Object(
     id: uuid(),
     name: Type.String({ description: 'Name for people, 1 to 64 characters.' }),
     slug: Type.String({
-      description: 'Made from the first name; unique, and unchanged by renaming.',
+      description: 'Made from the first name; unique. Renaming does not change it.',
     }),
     created_at: instant('When the organization was created.'),
     updated_at: instant('Time of the last change of one of its own fields.'),
@@ -71,16 +71,16 @@ const optional = {
     nullable(
       Type.Boolean({
         description:
-          'Whether members must use a second factor; default null. It holds for everybody at ' +
-          'once: who switches it on without a second factor of their own is locked out until ' +
-          'they set one up.',
+          'Whether members must use a second factor; default null. It applies to everybody at ' +
+          'once. If you switch it on without a second factor of your own, you are locked out ' +
+          'until you set one up.',
       }),
     ),
   ),
   forbids_agent_writes: Type.Optional(
     Type.Boolean({
       description:
-        'Whether agents (what asks by MCP: `/mcp` and `sluice mcp`) may change nothing here, ' +
+        'If true, agents (clients of MCP: `/mcp` and `sluice mcp`) cannot change anything here, ' +
         'whatever their key; default false.',
     }),
   ),

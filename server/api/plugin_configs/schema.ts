@@ -25,8 +25,8 @@ const host = Type.String({
 const fields = {
   enabled: Type.Boolean({
     description:
-      'Does it run? From the moment it is enabled, events that come in are its; while it is ' +
-      'disabled they are not.',
+      'Does it run? The plugin gets the events that arrive while its config is enabled, and no ' +
+      'others.',
   }),
   order: Type.Integer({
     minimum: 0,
@@ -42,8 +42,7 @@ const fields = {
   }),
   allowed_hosts: Type.Array(host, {
     maxItems: 100,
-    description:
-      "Hosts that the plugin's `fetch` may reach; none is reached without being named here.",
+    description: "The only hosts that the plugin's `fetch` may reach.",
   }),
   event_choice: nullable(
     Type.Object(

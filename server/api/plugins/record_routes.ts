@@ -63,11 +63,11 @@ function makingRoute(
 ): void {
   const { base, noun } = collection;
   const description =
-    'A package (`custom`, `repository`, `local`) is fetched, compiled and checked in the ' +
-    'sandbox before the answer. Its plugin.json and its code define the fields. A package ' +
-    'that cannot be fetched, or does not fit the collection, is 400 on `url` or `name`. ' +
-    '`source`: fields are stored as sent, code comes through `update_source/`. Needs the ' +
-    'plugins access level 6, for `is_global` 9.';
+    'A package (`custom`, `repository`, `local`) is fetched, compiled and checked in the sandbox ' +
+    'before the answer. Its plugin.json and its code define the fields. A package that cannot be ' +
+    'fetched, or does not fit the collection, is 400 on `url` or `name`. `source`: fields are ' +
+    'stored as sent, code comes through `update_source/`. Needs the plugins access level 6, and ' +
+    'level 9 to set `is_global`.';
   app.post(
     base,
     {
@@ -99,7 +99,7 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
   const description =
     'Fetches nothing. You may overwrite fields that the package or its code defines (`name`, ' +
     '`capabilities`, ...); the next change of code sets them again. Needs the plugins access ' +
-    'level 6, for another `is_global` 9.';
+    'level 6, and level 9 to change `is_global`.';
   const changed = { ...PluginPatch, title: 'PluginPatch' };
   const schema = { description, body: changed, response: { 200: Plugin } };
   app.patch(

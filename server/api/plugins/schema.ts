@@ -194,7 +194,7 @@ export const PluginDifferences = Type.Object(
       Type.Object({
         file: Type.String(),
         diff: nullable(
-          Type.String({ description: 'In the unified form; null: it is too long, or too other.' }),
+          Type.String({ description: 'Unified diff; null if it is too long or too different.' }),
         ),
       }),
       { description: 'The differences in each file that is added, removed or changed.' },

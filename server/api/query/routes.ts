@@ -17,8 +17,8 @@ export function queryRoutes(
   const schema = {
     summary: 'Check a query: its columns, or its errors',
     description:
-      'Nothing is stored and no row is read. A query with errors is an answer like any other ' +
-      '(200); only a body that is no question about a query is a 400.',
+      'Nothing is stored and no row is read. A query with errors is answered with 200; only a ' +
+      'malformed body is answered with 400.',
     body: QueryToValidate,
     response: { 200: QueryValidation },
   };
@@ -39,7 +39,7 @@ export function queryRoutes(
       config: { scope: 'batch_export:read', within: 'project' },
       schema: {
         summary: 'List the tables, columns and functions of the query language',
-        description: 'For the completion of an editor; docs/query_language.md explains them.',
+        description: 'For autocompletion in an editor; docs/query_language.md explains them.',
         response: { 200: QueryLanguage },
       },
     },

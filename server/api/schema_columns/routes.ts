@@ -28,8 +28,8 @@ const base = '/api/projects/:project_id/schema_columns/';
 const reading = { scope: 'batch_export:read', within: 'project' } as const;
 const writing = { scope: 'batch_export:write', within: 'project' } as const;
 const full =
-  `The schema has ${schema_columns_max} columns, which is the most: a removed column keeps ` +
-  'its place. Other properties stay in the rest column.';
+  `The schema has ${schema_columns_max} columns, the maximum: a removed column keeps its place. ` +
+  'Other properties stay in the rest column.';
 
 /**
  * Routes of `/api/projects/:project_id/schema_columns/`: the properties that are columns of

@@ -46,7 +46,7 @@ function notOffered(asked: string, path: string): ScimRefused {
     return new ScimRefused(
       501,
       undefined,
-      `There is no ${asked} here: ask for Users and Groups one by one, or list them.`,
+      `This server does not support ${asked}: read or list Users and Groups.`,
     );
   const help = path.startsWith('/')
     ? 'the base URL has a slash at its end, enter it without.'

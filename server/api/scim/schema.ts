@@ -7,8 +7,7 @@ import { User } from '../users/schema.ts';
 
 const Level = nullable(
   Type.Enum([1, 8], {
-    description:
-      'The level that its people have at least: 1 member, 8 administrator; null: it says nothing.',
+    description: 'Minimum level of its people: 1 member, 8 administrator; null: no minimum.',
   }),
 );
 
@@ -36,7 +35,7 @@ export const Directory = Type.Object(
       description: 'Whether it may deactivate, delete and reactivate owners.',
     }),
     token_count: Type.Integer({ description: 'Tokens that work.' }),
-    last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
+    last_used_at: nullable(instant('Precise to the minute; null: not used yet.')),
     active_people: Type.Integer({ description: 'Members whom the directory sees.' }),
     deactivated_people: Type.Integer({
       description: 'People whom it has deactivated and may reactivate.',
@@ -70,7 +69,7 @@ export const Token = Type.Object(
     created_by: nullable(User),
     created_at: instant(),
     expires_at: instant('After this time it is refused.'),
-    last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
+    last_used_at: nullable(instant('Precise to the minute; null: not used yet.')),
   },
   { title: 'DirectoryToken' },
 );
@@ -84,7 +83,9 @@ export const NewToken = Type.Object(
     base_url: Directory.properties.base_url,
     token: Type.Optional(
       Type.String({
-        description: 'The token (`slc_...`), here alone; `validate_only` creates and shows none.',
+        description:
+          'The token (`slc_...`), shown only here. `validate_only` neither creates ' +
+          'nor shows one.',
       }),
     ),
   },

@@ -36,8 +36,8 @@ const record = {
   scopes: Type.Array(Type.String(), { description: 'The rights of the key.' }),
   scoped_teams: Type.Array(Type.Integer(), { description: projects_description }),
   allowed_ip_ranges: Type.Array(Type.String(), { description: ranges_description }),
-  expires_at: nullable(instant('From then on it is refused; null: never.')),
-  last_used_at: nullable(instant('Exact to the minute; null: never used.')),
+  expires_at: nullable(instant('The server refuses the key from then on; null: it never expires.')),
+  last_used_at: nullable(instant('Precise to the minute; null: never used.')),
   last_used_ip: nullable(Type.String({ description: 'The IP address of the latest use.' })),
   last_used_user_agent: nullable(
     Type.String({ description: 'The name of the client then; at most 400 characters.' }),
@@ -61,7 +61,7 @@ export const NewServiceKey = Type.Object(
     value: Type.Optional(
       Type.String({
         description:
-          'The key. It is shown in this answer only; `validate_only` creates none and shows none.',
+          'The key. Shown in this answer only. `validate_only` neither creates nor shows one.',
       }),
     ),
   },

@@ -14,7 +14,7 @@ const session = {
   }),
   ip: Type.String({ description: "The client's address at the sign-in." }),
   user_agent: Type.String({
-    description: 'What the browser called itself at the sign-in; at most 400 characters.',
+    description: 'User agent of the browser at sign-in; at most 400 characters.',
   }),
   created_at: instant(),
   last_used_at: instant('Updated at most once a minute. A session ends after 7 days without use.'),

@@ -8,7 +8,7 @@ export const TestSignIn = Type.Object(
     url: Type.String({
       format: 'uri',
       description:
-        'To be opened in a browser. It signs nobody in; at the end it shows what the identity ' +
+        'Open it in a browser. It signs nobody in; at the end it shows what the identity ' +
         'provider said, or why that would be refused.',
     }),
     expires_at: instant('Start the test before this time.'),

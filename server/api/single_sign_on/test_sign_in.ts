@@ -125,8 +125,8 @@ function certificateWarning({ certificate }: Received, now_ms: number): string |
   const left_ms = Date.parse(certificate.not_after) - now_ms;
   if (left_ms <= 0)
     return (
-      'Warning: the certificate has expired. Sign-ins go on with its key; let the provider ' +
-      'renew it.'
+      'Warning: the certificate has expired. Sign-ins still work with its key; ask the provider ' +
+      'to renew it.'
     );
   return left_ms <= warning_ms
     ? 'Warning: the certificate expires within 30 days. Add the next one before the ' +

@@ -43,8 +43,8 @@ export const Account = Type.Object(
       Type.String({
         format: 'email',
         description:
-          'The address that `email` becomes when the link sent to it is opened; null when ' +
-          'none is waiting.',
+          'New address, which replaces `email` once the link sent to it is opened; null without ' +
+          'one.',
       }),
     ),
     has_password: Type.Boolean({ description: 'Whether the account can sign in with a password.' }),

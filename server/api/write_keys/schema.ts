@@ -24,7 +24,7 @@ export const WriteKey = Type.Object(
     expires_at: nullable(
       instant('Time from which the key is refused, after a rotation. Null: never.'),
     ),
-    last_used_at: nullable(instant('Exact to the minute; null: never used.')),
+    last_used_at: nullable(instant('Precise to the minute; null: never used.')),
     created_at: instant(),
     updated_at: instant(),
     managed_by: ManagedBy,
@@ -38,7 +38,7 @@ export const NewWriteKey = Type.Object(
     ...WriteKey.properties,
     value: Type.Optional(
       Type.String({
-        description: 'The key (`slp_...`); `validate_only` creates none and shows none.',
+        description: 'The key (`slp_...`). `validate_only` neither creates nor shows one.',
       }),
     ),
   },

@@ -28,7 +28,7 @@ export async function reconcile(context: CommandContext, flags: ReconcileFlags):
   else if (found.length === 0)
     say(
       flags.export === undefined
-        ? 'No export waits to be reconciled.'
+        ? 'No export needs to be reconciled.'
         : `The export ${flags.export} is not waiting for reconciliation. Without --export, ` +
             'all waiting exports are reconciled.',
     );

@@ -106,7 +106,7 @@ function readMap(reading: Reading, map: YAMLMap, path: string): Record<string, u
   for (const { key, value } of map.items as Pair<Node, Node | null>[]) {
     const name = isScalar(key) ? nameOf(key) : undefined;
     const offset = key.range?.[0] ?? 0;
-    if (name === undefined) return refuse(reading, offset, 'A key must be a text.');
+    if (name === undefined) return refuse(reading, offset, 'A key must be a string.');
     if (name === '<<') {
       entries.unshift(...mergedEntries(reading, value, path, offset));
       continue;

@@ -121,7 +121,7 @@ function readInterval(text: string): BatchExport['interval'] {
 }
 
 /**
- * Says that the schedule delivers no older rows for a start in the past; empty for a later start,
+ * Says that the schedule delivers no older rows for a start in the past. Empty for a later start,
  * and for an export that replaces its table, whose first run delivers everything.
  */
 export function olderText(

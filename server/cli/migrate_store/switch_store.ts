@@ -59,7 +59,7 @@ async function requireNoErasure(db: Database): Promise<void> {
   const open = await db.row(sql`SELECT 1 FROM erasures WHERE finished_at IS NULL LIMIT 1`);
   if (open !== undefined)
     throw new UserError(
-      'An erasure is in progress, and its notes are in this store. Switch when it is done ' +
+      'An erasure is in progress, and its notes are in this store. Switch after it is complete ' +
         '(`sluice erasures`).',
     );
 }

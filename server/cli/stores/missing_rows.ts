@@ -33,9 +33,9 @@ async function hasEvents(clickhouse: ClickHouse): Promise<boolean> {
 function lostControl(): string {
   return (
     'The control store is empty, and the analytics store has events. If it is the wrong one, set ' +
-    'SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to where people and exports are. If they are lost, ' +
-    `bring them back with \`${commandLine('restore <place> --lost postgres')}\`. If there is ` +
-    'nothing to bring back, name an empty ClickHouse too.'
+    'SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to the store with your people and exports. If ' +
+    `they are lost, bring them back with \`${commandLine('restore <place> --lost postgres')}\`. ` +
+    'If there is nothing to restore, name an empty ClickHouse too.'
   );
 }
 
@@ -48,8 +48,8 @@ export async function findEmptyControl(
   if (lost !== undefined || !(await isEmpty(db))) return lost;
   return (
     'The control store is empty: no server was started on it, so there is nothing to back up. If ' +
-    'it is the wrong one, set SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to where people and ' +
-    'exports are.'
+    'it is the wrong one, set SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to the store with your ' +
+    'people and exports.'
   );
 }
 

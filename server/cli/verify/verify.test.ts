@@ -116,8 +116,8 @@ test('a fault of one export does not stop the comparison of others', async () =>
         'store',
         1,
         [],
-        'The store does not answer at its address. Check that in the config (endpoint_url), and ' +
-          'that firewalls let this server reach it. (connection_failed)',
+        'The store does not answer at its address. Check the address (endpoint_url), and that ' +
+          'firewalls let this server reach it. (connection_failed)',
       ],
       ['whole', 1, [], null],
       ['new', 0, [], null],

@@ -59,7 +59,7 @@ export type FlushOutcome = { fates: Fate[]; failure?: FlushFailure };
 /**
  * Stores a project's events and the resulting versions of persons in one batch, or in several if
  * their rows exceed one. Guarantees, for any number of processes: each event that it reports as
- * stored is in the store exactly once by its uuid and survives a kill of every process;
+ * stored is in the store exactly once by its uuid and survives a kill of every process.
  * `inserted_at` is the same for a whole batch, in whole milliseconds, and greater than that of
  * every earlier batch. Never throws.
  */

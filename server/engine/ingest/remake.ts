@@ -12,8 +12,8 @@ const seconds_max = 60;
 const removals = { session: 'session_removals', group: 'group_removals' } as const;
 
 /**
- * Makes exports deliver the sessions and groups again that an erasure noted: gives each a change at
- * a new instant, like a batch of events after all others of the project. Returns false while a
+ * Makes exports deliver the sessions and groups again that an erasure noted. It gives each a change
+ * at a new instant, like a batch of events after all others of the project. Returns false while a
  * batch with an unknown end is in the way, or if the project is gone; may be repeated.
  */
 export async function remakeNoted(

@@ -49,8 +49,8 @@ const groups_waiting_max = 20;
 
 /**
  * Ingests NDJSON from a stream of plain bytes while it is being read. Guarantees: memory does not
- * grow with the stream; a bad line is listed and the others are accepted; blank lines are skipped;
- * the answer comes when all accepted events are stored. Never throws because of the stream's
+ * grow with the stream. A bad line is listed and the others are accepted. Blank lines are skipped.
+ * The answer comes when all accepted events are stored. Never throws because of the stream's
  * content or its end. Calls `hold` with the number of buffered bytes of a line; an error from it
  * breaks the stream.
  */

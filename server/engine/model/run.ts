@@ -112,9 +112,9 @@ export type RunEnd =
   | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };
 
 /**
- * A slice as it is stored: its bounds by insertion time (null: all rows of the run), its key bounds
- * where it splits the rows of one insertion, its count at the source, and its outcome once it is
- * safe.
+ * A slice as it is stored. It has its bounds by insertion time (null: all rows of the run), its key
+ * bounds where it splits the rows of one insertion, and its count at the source. It has its outcome
+ * once it is safe.
  */
 export type StoredSlice = {
   number: number;

@@ -41,9 +41,9 @@ const claim_lock = 7_301_021;
 
 /**
  * Claims up to `count` due deliveries, in the order of their start. Guarantees, over all processes:
- * one attempt at a time for each recipient, and four for each project; projects take turns, the
- * longest due delivery of each first, but targets that refused their latest delivery come last; a
- * recipient gets no notice of an export while an earlier one is in progress; a target gets its
+ * one attempt at a time for each recipient, and four for each project. Projects take turns, the
+ * longest due delivery of each first, but targets that refused their latest delivery come last. A
+ * recipient gets no notice of an export while an earlier one is in progress. A target gets its
  * requested pause. Deliveries of a dead process become due again when its lease expires.
  */
 export async function claimDueDeliveries(

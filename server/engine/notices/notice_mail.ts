@@ -15,8 +15,8 @@ export type Addressee = 'target' | 'administrator';
 const footers: Record<Addressee, string> = {
   target: 'You get this mail because a notice target of the project names your address.',
   administrator:
-    'You get this mail because you administrate the organization, and its project has no ' +
-    'notice targets. Create one to choose who gets which notices.',
+    'You get this mail because you administer the organization, and its project has no notice ' +
+    'targets. Create one to choose who gets which notices.',
 };
 
 /** Length of a sentence in a mail of several notices, which gives each one line. */

@@ -50,8 +50,8 @@ type SendOptions = { signal?: AbortSignal; answer_ms?: number; look_ms?: number 
 
 /**
  * Attempts every due delivery until none is due or in progress, and returns the number of attempts.
- * Guarantees: those of `claimDueDeliveries`, in any number of processes; a hanging receiver delays
- * no other delivery; a result is stored before the next attempt is due; after a crash the receiver
+ * Guarantees: those of `claimDueDeliveries`, in any number of processes. A hanging receiver delays
+ * no other delivery. A result is stored before the next attempt is due. After a crash the receiver
  * gets the notice again, with the same id.
  */
 export async function sendDueNotices(

@@ -14,8 +14,8 @@ import type { DisabledReason } from './outbox.ts';
 
 /**
  * Stores the result of an attempt and the time of the next one. Guarantees: an attempt that lost
- * its lease changes nothing; the target shows its latest attempt; the export's log has the notices
- * that Sluice gave up; a target gets its requested pause. A target whose receiver is gone is
+ * its lease changes nothing. The target shows its latest attempt. The export's log has the notices
+ * that Sluice gave up. A target gets its requested pause. A target whose receiver is gone is
  * disabled, with the reason in the activity log, unless its address changed meanwhile. Then the new
  * address is tried next. Every attempt is stored. Notices sent together use the same `now` and
  * `jitter` (from 0 to below 1), so that they stay together.

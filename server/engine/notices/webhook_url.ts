@@ -3,8 +3,8 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 /** Replaces path and query in a shown address. */
 export const hidden_part = '********';
 /**
- * Length of the hidden part from which its last characters are shown too, and their number: enough
- * to tell two webhooks of one host apart, too few to guess the rest.
+ * Length of the hidden part from which its last characters are shown too, and their number. They
+ * are enough to tell two webhooks of one host apart, and too few to guess the rest.
  */
 const hinted_characters_min = 24;
 const hint_characters = 4;

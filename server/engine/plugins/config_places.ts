@@ -14,7 +14,7 @@ const place_endings = /(?:url|uri|host|hostname|endpoint|domain|address|bucket|r
 type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the keys of the fields that say where the secrets of a plugin's config go: a word of the
+ * Returns the keys of the fields that say where the secrets of a plugin's config go. A word of the
  * key says so, or a value before or after the change is a URL. Plugins choose their own field
  * names, so no list of them exists.
  */

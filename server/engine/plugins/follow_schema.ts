@@ -11,7 +11,7 @@ type Row = StoredPluginConfig & { id: number; enabled: boolean };
 /**
  * Adapts the configs of a plugin to another schema of settings, under the caller's lock on the
  * plugin. Guarantees: a value whose field has become secret is sealed from now on, and a sealed one
- * stays sealed; nothing is disabled and no value is lost; an enabled config with a missing setting
+ * stays sealed. Nothing is disabled and no value is lost. An enabled config with a missing setting
  * says so in its `error`. Returns the number of configs with a missing setting. Configs of other
  * organizations that run an accepted version follow when they accept another one.
  */

@@ -1,8 +1,9 @@
 import type { PluginError } from './plugin.ts';
 
 /**
- * Converts a fault of a package to a violation of the field `attr`: `unavailable` for an origin
- * that does not answer, `invalid_input` for the rest, with file, line and column if known.
+ * Converts a fault of a package to a violation of the field `attr`. It is `unavailable` for an
+ * origin that does not answer and `invalid_input` for the rest, with file, line and column if
+ * known.
  */
 export function pluginFault(error: PluginError, attr: string) {
   const { code, message, file, line, column } = error;

@@ -87,8 +87,8 @@ export function schemaOf({ fields, values, text }: ResolvedQuery): QuerySchema {
 
 /**
  * Returns the columns of an export with this query. Guarantee: a column that is not marked as
- * calculated equals the column of its name in the model's own table, and the export has one row for
- * each of its rows. So destinations may use it as the model's key.
+ * calculated equals the column of its name in the model's own table. The export has one row for
+ * each row of that table. So destinations may use it as the model's key.
  */
 export function columnsOfQuery({ columns, fields, is_row_wise }: ResolvedQuery): Column[] {
   // Only a table's columns are printed as `t<number>_<name>`, and the only table of a row-wise

@@ -110,7 +110,7 @@ export function appendActivity(
 
 /**
  * Appends entries of one actor to their chain, in order and in one statement, in the transaction of
- * the change: a change of a group can change the level of thousands of people. Guarantee: numbers
+ * the change. One change of a group can change the level of thousands of people. Guarantee: numbers
  * have no gaps and follow the order of commits, because the chain's head is locked until the
  * transaction ends. So call this last in a transaction. `asked` is the result of an earlier
  * `lockChain` for the same number of entries.

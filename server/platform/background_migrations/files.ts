@@ -57,7 +57,7 @@ export async function noteBackgroundMigrations(db: Database, folder: string): Pr
     );
     if (known?.sha256 !== sha256)
       throw new Error(
-        `The migration ${name} was changed after this database had noted it; bring back the file.`,
+        `The migration ${name} was changed after this database had noted it; restore the file.`,
       );
   }
 }

@@ -33,7 +33,7 @@ const again_seconds = 300;
 /**
  * Continues the oldest unfinished migration: one partition at a time, so that the store has room
  * for everything else. Returns when it has to wait. Guarantees: a kill at any point, of a process
- * or of the store, loses nothing; requested work is awaited and not requested again; several
+ * or of the store, loses nothing. Requested work is awaited and not requested again. Several
  * processes never do the same work at once.
  */
 export async function workBackgroundMigrations(

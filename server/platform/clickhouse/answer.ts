@@ -24,8 +24,8 @@ export const plain_columns = 'plain';
 
 /**
  * Streams a large answer by the shortest path: from the embedded store's engine straight into this
- * process, without a third process and a connection; like any answer if no pipe is available.
- * Guarantee: the stream ends cleanly only after the store has reported success, and fails
+ * process, without a third process and a connection. If no pipe is available, it works like any
+ * answer. Guarantee: the stream ends cleanly only after the store has reported success, and fails
  * otherwise. Destroying it or aborting the signal stops the query. Rejects with the store's error
  * if it comes before the first byte. The bytes are lent: see `giveBack`. `is_plain`: the format
  * might refuse some column types, but not these, so the store can skip its test over no rows.
@@ -53,7 +53,7 @@ function untilAborted(stream: Readable, { abort_signal }: ExecParams): Readable 
 }
 
 /**
- * The read end, and a write end without a writer: while it is held, the reader sees no end,
+ * The read end, and a write end without a writer. While it is held, the reader sees no end,
  * although the engine may not have opened the pipe yet, or may have stopped.
  */
 type Ends = { read: number; hold: number };

@@ -36,8 +36,8 @@ const reasons_by_weight: UnansweredReason[] = [
 
 /**
  * Joins the answers of several resolvers. Guarantee: one answer with records is enough, and the
- * records of all are joined; a name that one resolver knows exists; and a resolver without an
- * answer never hides another's answer.
+ * records of all are joined. A name that one resolver knows exists. A resolver without an answer
+ * never hides another's answer.
  */
 export function combineAnswers(answers: TxtAnswer[]): TxtAnswer {
   const records = new Set(

@@ -11,10 +11,10 @@ export function basePath({ config }: Context): string {
 }
 
 /**
- * Returns the path and query of a request without the base path, so that the routes are the same
- * whether the proxy removes it or not, and whatever host a client puts before the path (RFC 9112,
- * 3.2.2). It begins with one slash: SDKs are often configured with a host that ends with a slash,
- * and browsers read two leading slashes as a host.
+ * Returns the path and query of a request without the base path. So the routes are the same whether
+ * the proxy removes it or not, and whatever host a client puts before the path (RFC 9112, 3.2.2).
+ * The path begins with one slash: SDKs are often configured with a host that ends with a slash, and
+ * browsers read two leading slashes as a host.
  */
 export function withoutBasePath(context: Context, url: string): string {
   const path = withOneSlash(url.replace(/^https?:\/\/[^/?#]*\/?/i, '/'));

@@ -92,9 +92,9 @@ export async function confirmCaller(tx: Transaction, request: FastifyRequest): P
 }
 
 /**
- * Returns false once the caller's key or session has ended, their account is closed, or they are no
- * longer a member of the organization with the level of the route (null: the caller's own things).
- * Called during a long answer.
+ * Returns false once the caller's key or session has ended, or their account is closed. The same
+ * holds if they are no longer a member of the organization with the level of the route (null: the
+ * caller's own things). Called during a long answer.
  */
 export async function mayGoOn(
   request: FastifyRequest,

@@ -127,7 +127,7 @@ export function twoCredentials(): ApiError {
   return request(
     400,
     'invalid_input',
-    'Show one credential only: a personal API key, a session cookie, or address and password.',
+    'Send only one credential: a personal API key, a session cookie, or address and password.',
   );
 }
 
@@ -246,7 +246,7 @@ export function idempotencyMismatch(): ApiError {
   return request(
     422,
     'idempotency_mismatch',
-    'This Idempotency-Key was used for another request: take a new key.',
+    'This Idempotency-Key was used for another request: use a new key.',
   );
 }
 

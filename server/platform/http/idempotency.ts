@@ -139,7 +139,7 @@ function keeping(secrets: Secrets, claim: Claim, { status, headers, text }: Kept
 
 /**
  * Runs before the answer of a POST is sent. It stores the answer if the handler did not. It
- * releases the key after a 429 and a 5xx, which ask for a retry, and after a long answer: without a
+ * releases the key after a 429 and a 5xx, which ask for a retry, and after a long answer. Without a
  * change, a repeat is harmless, and many long answers would fill the disk.
  */
 export async function settleIdempotencyKey(
@@ -193,8 +193,8 @@ function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: s
 }
 
 /**
- * Returns the reach of an idempotency key: under another key of the person, the same path
- * (`@current`, or one without an organization) may mean another place, and a route's answer may
+ * Returns the reach of an idempotency key. Under another key of the person, the same path
+ * (`@current`, or one without an organization) may mean another place. A route's answer may also
  * depend on more scopes than its own. An answer outside the reach is not replayed. Empty for
  * callers with all rights.
  */

@@ -51,7 +51,7 @@ export function allowedMethods(methods: ReadonlySet<string>): string[] {
 /**
  * Prepares the answer for each request whose path lacks its method: `completed` of a request is set
  * from the first hook on. Called before the routes are registered. Fastify's own router finds the
- * paths, in a tree of one method: explicit routes for all missing methods would be ten for each
+ * paths, in a tree of one method. Explicit routes for all missing methods would be ten for each
  * real one, and half of a server's start time.
  */
 export function findLacking(app: FastifyInstance): void {

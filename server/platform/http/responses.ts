@@ -33,7 +33,8 @@ export const Problem = Type.Object(
     request_id: Type.String(),
     errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), {
       minItems: 1,
-      description: 'Every violation, of more than 1,000 the first; the first is repeated above.',
+      description:
+        'Every violation, at most the first 1,000; the fields above repeat the first one.',
     }),
   },
   { title: 'Problem' },
@@ -46,19 +47,19 @@ const descriptions: Record<number, string> = {
   204: 'Done; no body.',
   304: 'Unchanged since the ETag in If-None-Match; no body.',
   400:
-    'The body or query is wrong (`errors` lists every violation), or the request shows two ' +
+    'The body or query is wrong (`errors` lists every violation), or the request has two ' +
     'credentials.',
-  401: 'No key, or an unknown, expired or revoked one.',
+  401: 'The key is missing, unknown, expired or revoked.',
   403: 'The key lacks the scope, or the level in the organization is too low.',
   404: 'Unknown, or in an organization or project that the caller is not a member of.',
   406: 'The Accept header does not allow JSON.',
-  409: 'The present state does not allow it, or a request with this Idempotency-Key is running.',
+  409: 'The current state does not allow it, or a request with this Idempotency-Key is running.',
   412: 'The record changed since the ETag in If-Match.',
   415: 'The body is not application/json.',
   422: 'The Idempotency-Key was used for another request.',
-  429: 'Too many requests; Retry-After says when to come back.',
+  429: 'Too many requests; Retry-After says when to retry.',
   500: 'The server failed.',
-  503: 'A store does not answer at the moment; Retry-After says when to come back.',
+  503: 'A store does not answer at the moment; Retry-After says when to retry.',
 };
 
 const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
@@ -210,7 +211,7 @@ export function withMediaTypes(
 }
 
 function scopeSentence({ config }: RouteOptions): string {
-  const who = config?.session === true ? ' Only for people who signed in: a key is 403.' : '';
+  const who = config?.session === true ? ' Only for signed-in people; a key gets 403.' : '';
   return config?.scope === 'any'
     ? `Any key, whatever its scopes.${who}`
     : `Scope: \`${config?.scope}\`.${who}`;

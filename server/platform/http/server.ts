@@ -54,7 +54,7 @@ const request_parts = [
 
 /**
  * Builds the HTTP server: the common rules of the whole API around the routes that `register` adds.
- * Guarantees: a route without `config.scope` stops the start; every error has the same body; no
+ * Guarantees: a route without `config.scope` stops the start. Every error has the same body. No
  * handler of a route that is not public runs before key, limit, scope, membership and level were
  * checked. Names that a route does not know are refused, or ignored and reported if `isLenient`
  * says so for its method and path.

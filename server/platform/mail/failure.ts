@@ -24,7 +24,7 @@ type RelayError = {
 const unreachable = 'The mail relay cannot be reached; check host and port in SLUICE_SMTP_URL.';
 const late =
   'The mail relay did not answer in time; check host and port in SLUICE_SMTP_URL, and whether ' +
-  'smtps:// is meant.';
+  'the URL needs smtps://.';
 const login = 'The mail relay refuses user and password; check them in SLUICE_SMTP_URL.';
 const refused = 'The mail relay refused; the detail is its reply.';
 const advice_of_code: Record<string, string> = {

@@ -25,8 +25,8 @@ export type Mail = {
   is_configured: boolean;
   /**
    * Returns true if the relay has accepted the mail (its 250). Returns false if there is no relay,
-   * an address is invalid, or the relay refused, broke off or took longer than 15 seconds,
-   * including the wait for a free connection; the log has the cause. Never throws. After a timeout,
+   * an address is invalid, or the relay refused, broke off or took longer than 15 seconds. The time
+   * includes the wait for a free connection. The log has the cause. Never throws. After a timeout,
    * the mail may still arrive. `id` becomes the Message-ID: a repeated mail must use the same one.
    */
   send(message: MailMessage, id?: string): Promise<boolean>;
@@ -65,7 +65,7 @@ export function openMail(options: MailOptions): Mail {
   const from = readMailbox(options.from);
   if (from === undefined)
     throw new MailSettingError(
-      'The sender of mails must be one address, as sluice@example.com or Sluice ' +
+      'The sender of mails must be one address, such as sluice@example.com or Sluice ' +
         '<sluice@example.com>.',
     );
   return options.url === undefined

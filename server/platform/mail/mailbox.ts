@@ -23,9 +23,9 @@ export function domainOf(address: string): string {
 }
 
 /**
- * The address as it is kept and looked for, so that a mailbox has one spelling: the part before the
- * @ as it was written, A to Z of the domain in lower case, and a domain in another script as DNS
- * has it (`xn--...`).
+ * The address as it is kept and looked for, so that a mailbox has one spelling. The part before the
+ * @ stays unchanged. The domain has A to Z in lower case, and another script as DNS has it
+ * (`xn--...`).
  */
 export function withPlainDomain(address: string): string {
   const at = address.lastIndexOf('@') + 1;

@@ -7,8 +7,8 @@ import type { DueMail, MailSender } from './attempt_mail.ts';
 import type { MailMessage } from './mail.ts';
 
 /**
- * The link in a mail: `name` is its name in `mails.link`, by which the database withdraws the mail
- * if the link becomes void; at `expires_at_ms` the link expires, and the mail with it.
+ * The link in a mail. `name` is its name in `mails.link`, by which the database withdraws the mail
+ * if the link becomes void. At `expires_at_ms` the link expires, and the mail with it.
  */
 export type MailedLink = { name: string; expires_at_ms: number };
 
@@ -17,7 +17,7 @@ export type NewMail = { message: MailMessage; link?: MailedLink };
 
 /**
  * The mails to send. Guarantees: a mail is sent if and only if the transaction that wrote it is
- * committed, also after a kill; one process at a time sends it; a mail that the relay does not
+ * committed, also after a kill. One process at a time sends it. A mail that the relay does not
  * accept is retried over a day, and none is sent once its link is void or it has expired. It
  * arrives twice, with the same Message-ID, only if the relay accepted it and the answer or its
  * record was lost.

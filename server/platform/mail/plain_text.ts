@@ -26,8 +26,9 @@ export function oneLine(text: string): string {
   return cleanText(text).replace(invisible, '').replace(/\s+/g, ' ').trim();
 }
 
-// Mail programs make a link of a URL with its scheme, of one that begins with www, and of a host
-// with a port, a path, a query or a fragment. A dot of another script counts as one.
+// Mail programs make a link of a URL with its scheme and of one that begins with www. They also
+// make one of a host with a port, a path, a query or a fragment. A dot of another script counts as
+// one.
 const dot = String.raw`[.\u3002\uff0e\uff61]`;
 const name = String.raw`(?:[\p{L}\p{N}_-]+${dot})+\p{L}[\p{L}\p{N}-]*`;
 const numbers = String.raw`\d+(?:\.\d+){3}`;
@@ -41,9 +42,9 @@ const links = new RegExp(
 );
 
 /**
- * Returns untrusted text for a subject, or as a name inside a sentence: the result of `oneLine`,
- * with `(link removed)` in place of anything that mail programs make a link of. So nobody can use
- * this server to send their own URLs to strangers.
+ * Returns untrusted text for a subject, or as a name inside a sentence. It is the result of
+ * `oneLine`, with `(link removed)` in place of anything that mail programs make a link of. So
+ * nobody can use this server to send their own URLs to strangers.
  */
 export function withoutLinks(text: string): string {
   return oneLine(text).replace(links, '(link removed)');

@@ -19,7 +19,7 @@ export type BufferPool = {
 type Block = { buffer: Buffer; lent: number; free(block: Block): void };
 
 /**
- * Larger blocks help the reader no further, and unchanged writes of them cost more: a kernel
+ * Larger blocks help the reader no further, and unchanged writes of them cost more. A kernel
  * answers a write of a megabyte with equally large pages, which a virtual machine may first have to
  * get.
  */

@@ -6,9 +6,9 @@ import { Agent, buildConnector } from 'undici';
 import { OutboundRefused } from './outbound_faults.ts';
 
 /**
- * The ways to make guarded connections: directly, after a check of literal addresses, for which
- * Node calls no `lookup`; or over the socket of a proxy, which is undefined for addresses that need
- * none. `throughProxy` itself is undefined for protocols without a proxy.
+ * The ways to make guarded connections. A direct one follows a check of literal addresses, for
+ * which Node calls no `lookup`. The other one uses the socket of a proxy, which is undefined for
+ * addresses that need none. `throughProxy` itself is undefined for protocols without a proxy.
  */
 export type Guard = {
   checkLiteral(host: string): void;

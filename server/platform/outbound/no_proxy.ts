@@ -5,10 +5,10 @@ import ipaddr from 'ipaddr.js';
 export type ProxyTarget = { host: string; addresses: string[]; port: number };
 
 /**
- * Returns true if the target needs no proxy. An entry is `*`, a name, which also covers names below
- * it (`example.com`, `.example.com`, `*.example.com`), an address, or a CIDR range, which also
- * match the addresses of a name; names and addresses may have a `:port`. Loopback never uses a
- * proxy: there it would be another machine.
+ * Returns true if the target needs no proxy. An entry is `*`, a name, an address or a CIDR range. A
+ * name also covers names below it (`example.com`, `.example.com`, `*.example.com`). Addresses and
+ * ranges also match the addresses of a name. Names and addresses may have a `:port`. Loopback never
+ * uses a proxy: there it would be another machine.
  */
 export function isWithoutProxy(entries: string[], target: ProxyTarget): boolean {
   const { host, addresses } = target;

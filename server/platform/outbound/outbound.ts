@@ -17,7 +17,7 @@ export type OutboundAddress = { address: string; family: number };
 
 /**
  * The guard before every connection that leaves the server. Guarantee of each member: it only
- * connects to a globally reachable address or to one that the operator allowed, and to exactly the
+ * connects to a globally reachable address or to one that the operator allowed. It uses exactly the
  * checked address, so that a name cannot change its target in between. HTTP uses the operator's
  * proxy, which is asked for that address.
  */
@@ -36,9 +36,9 @@ export type Outbound = {
   /** Opens a separate agent, which the caller has to destroy. */
   openAgent(protocol: 'http:' | 'https:', options: https.AgentOptions): http.Agent;
   /**
-   * Works like the standard's `fetch`, only for http and https; follows at most 5 redirects, each
-   * of them checked, none from https to http; credentials are not sent to another origin. A body of
-   * bytes is sent without copies: the caller must not change it until the answer has come.
+   * Works like the standard's `fetch`, only for http and https. It follows at most 5 redirects,
+   * each of them checked, none from https to http. Credentials are not sent to another origin. A
+   * body of bytes is sent without copies: the caller must not change it until the answer has come.
    */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** Closes idle connections. */

@@ -13,9 +13,9 @@ const tell_again_ms = 60_000;
 
 /**
  * Runs the work after `delay_ms`, and then `pause_ms` after the end of each turn. Guarantees: turns
- * never overlap; a failed turn is logged under the name, and the next one still comes; a persistent
- * fault is reported once a minute, and so is its end; `stop` aborts the signal, and later errors of
- * the work are ignored; waiting keeps no process alive.
+ * never overlap. A failed turn is logged under the name, and the next one still comes. A persistent
+ * fault is reported once a minute, and so is its end. `stop` aborts the signal, and later errors of
+ * the work are ignored. Waiting keeps no process alive.
  */
 export function startLoop(
   name: string,

@@ -24,10 +24,10 @@ const jitter_max = 0.1;
 const throttled_ms = 30 * second_ms;
 
 /**
- * Returns when the attempt after the failed one with this number (from 1) is due, in milliseconds
- * since the epoch: after growing pauses of up to an hour, and not before the receiver's requested
- * pause is over. Null after the 28th, about a day after the first. `random` returns numbers from 0
- * to below 1.
+ * Returns when the next attempt is due, in milliseconds since the epoch, after the failed one with
+ * this number (from 1). The pauses grow up to an hour, and are never shorter than the receiver
+ * requested. Null after the 28th, about a day after the first. `random` returns numbers from 0 to
+ * below 1.
  */
 export function nextAttempt(
   attempts: number,
@@ -41,9 +41,9 @@ export function nextAttempt(
 }
 
 /**
- * Returns the pause that an answer asks for, in milliseconds, at most an hour: `Retry-After` of a
- * 429 or 5xx in seconds or as an HTTP date, half a minute for a 429 without a readable one,
- * otherwise 0.
+ * Returns the pause that an answer asks for, in milliseconds, at most an hour. For a 429 or 5xx it
+ * is `Retry-After`, in seconds or as an HTTP date. A 429 without a readable one gives half a
+ * minute, any other answer 0.
  */
 export function restAskedFor(status: number, retryAfter: string | null, now: number): number {
   if (status !== 429 && status < 500) return 0;

@@ -128,9 +128,9 @@ export async function readStandbys(db: Database): Promise<Standbys> {
 }
 
 /**
- * Judges whether an acknowledged commit is also on a standby: `synchronous`, or not, because the
- * awaited standby is disconnected (`missing`), none is configured (`none`), or the setting does not
- * wait long enough (`unsafe`). `unknown`: this user may not see it.
+ * Judges whether an acknowledged commit is also on a standby. `synchronous` means yes. Otherwise
+ * the awaited standby is disconnected (`missing`), none is configured (`none`), or the setting does
+ * not wait long enough (`unsafe`). `unknown`: this user may not see it.
  */
 export function judgeStandbys({ wanted, commit, present }: Standbys) {
   if (wanted === '') return 'none';

@@ -120,9 +120,9 @@ function queryable(send: Send): Queryable {
 
 /**
  * Opens a pool for a PostgreSQL URL (15 or newer), which may name several servers. Guarantees:
- * sessions run in UTC, on the primary; timestamps are ISO 8601 text with `Z` and full microseconds;
- * 64-bit integers are numbers; a broken idle connection is replaced and does not end the process; a
- * caller that waits for a server that answers nobody gets an error within ten seconds; a commit
+ * sessions run in UTC, on the primary. Timestamps are ISO 8601 text with `Z` and full microseconds.
+ * 64-bit integers are numbers. A broken idle connection is replaced and does not end the process. A
+ * caller that waits for a server that answers nobody gets an error within ten seconds. A commit
  * that a synchronous standby did not confirm is a `StoreAwayError`.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {

@@ -12,7 +12,7 @@ export const idle_ms = 15_000;
 
 /**
  * Assigns the connections of a pool that has no other user. The pool opens one at a time, and only
- * if none becomes free within a moment: callers wait 20 ms for a free one, and at most a tenth of a
+ * if none becomes free within a moment. Callers wait 20 ms for a free one, and at most a tenth of a
  * second during an opening. Opening one takes more processor time than most statements. If requests
  * pile up, many openings at once would delay the running requests; and a new connection prepares
  * all its statements again.

@@ -27,7 +27,7 @@ class CertificateRefused extends Error {}
 /**
  * Reads the certificates in a field: one or several PEM blocks, or one certificate as bare base64,
  * with or without line breaks. Guarantee of the result: 1 to 10 different X.509 certificates with
- * RSA keys of 2048 to 8192 bits, in the order of the field, each PEM created from the parsed
+ * RSA keys of 2048 to 8192 bits, in the order of the field. Each PEM is created from the parsed
  * certificate. Otherwise returns a sentence with the needed change, without any part of the field.
  */
 export function readCertificates(
@@ -54,14 +54,14 @@ function splitField(text: string): string[] {
     );
   if (/PRIVATE KEY/i.test(text))
     throw new CertificateRefused(
-      'This is a private key. Paste the certificate only, and replace the key at the identity ' +
-        'provider: it should not have left it.',
+      'This is a private key. Paste only the certificate, and replace the key at the identity ' +
+        'provider: a private key must never leave it.',
     );
   const blocks = [...text.matchAll(pem_block)];
   if (blocks.length === 0) return [text];
   if (blocks.length > certificates_max)
     throw new CertificateRefused(
-      `There are more than ${certificates_max} certificates. Remove those that are no longer used.`,
+      `There are more than ${certificates_max} certificates. Remove the unused ones.`,
     );
   if (text.replaceAll(pem_block, '').trim() !== '')
     throw new CertificateRefused(

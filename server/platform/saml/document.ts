@@ -28,10 +28,11 @@ const tag = /<\/?[^\s"'<>/](?:"[^"<]*"|'[^'<]*'|[^"'<>])*>/g;
 const reference = /&(?:(?:amp|lt|gt|quot|apos);|#(\d{1,7});|#x([0-9a-fA-F]{1,6});)?/g;
 
 /**
- * Returns the document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64
- * of well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or processing instruction, so it
- * is a tree of elements and text; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000
- * namespaces; namespace-well-formed, so the parser had nothing to repair. Throws `ResponseRefused`.
+ * Returns the document inside a `SAMLResponse` field. Guarantee: the text is at most 256 KiB of
+ * strict base64 of well-formed UTF-8. It has no DOCTYPE, entity, CDATA section, comment or
+ * processing instruction, so it is a tree of elements and text. It has at most 2,000 elements, 32
+ * deep, 5,000 attributes and 1,000 namespaces. Its namespaces are well-formed, so the parser had
+ * nothing to repair. Throws `ResponseRefused`.
  */
 export function readDocument(encoded: string): XmlDocument {
   const text = decodeText(decodeBase64(encoded))
@@ -74,7 +75,7 @@ function decodeBase64(encoded: string): Buffer {
   const bytes = Buffer.from(plain, 'base64');
   // Encoding again detects everything that Node's lenient decoder ignores.
   if (bytes.length === 0 || bytes.toString('base64') !== plain)
-    refuse('not_base64', 'The field SAMLResponse is not base64 as RFC 4648 has it.');
+    refuse('not_base64', 'The field SAMLResponse is not base64 as RFC 4648 defines it.');
   if (bytes.length > bytes_max)
     refuse('too_large', `The response has more than ${bytes_max} bytes.`);
   return bytes;
@@ -101,8 +102,8 @@ function checkMarkup(text: string): void {
   if (text.includes('<?'))
     refuse(
       'markup',
-      'The response has a processing instruction, or an XML declaration of something else ' +
-        'than XML 1.0 in UTF-8.',
+      'The response has a processing instruction, or an XML declaration of anything but XML 1.0 ' +
+        'in UTF-8.',
     );
 }
 

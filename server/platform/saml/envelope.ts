@@ -35,11 +35,11 @@ const assertion_parts = [
 const identifier_attributes = new Set(['id', 'assertionid', 'responseid', 'requestid']);
 
 /**
- * Returns the parts of the response. Guarantee: one Response, at the root, of version 2.0, with
- * status Success, for this service's address, from this provider, in answer to the request; in the
- * whole document exactly one Assertion, a child of the root; at most one Signature in each of the
- * two, as a direct child, and none elsewhere; unique identifiers; nothing encrypted. Throws
- * `ResponseRefused`.
+ * Returns the parts of the response. Guarantee: the document has one Response, at the root, of
+ * version 2.0 and with status Success. It is for this service's address, from this provider, and
+ * answers the request. The whole document has exactly one Assertion, a child of the root. Each of
+ * the two has at most one Signature, as a direct child, and no other element has one. Identifiers
+ * are unique, and nothing is encrypted. Throws `ResponseRefused`.
  */
 export function readEnvelope(
   root: Element,

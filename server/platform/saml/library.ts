@@ -63,7 +63,7 @@ export async function readVerifiedAssertion(
   }
   return refuse(
     'library',
-    'The response could not be read. It lacks something that SAML 2.0 asks for, such as a ' +
+    'The response could not be read. It lacks something that SAML 2.0 requires, such as a ' +
       'NotOnOrAfter.',
   );
 }

@@ -8,8 +8,8 @@ const wrong_part = /:[-.\d\u00b7\u203f\u2040\p{M}]/u;
 
 /**
  * Returns true if the text is one well-formed XML document, and namespace-well-formed (Namespaces
- * in XML 1.0, 7). Guarantee: no prefix is undeclared, unset or bound to a reserved namespace, no
- * name has two colons, and no element has an attribute twice, also not by two prefixes of one
+ * in XML 1.0, 7). Guarantee: no prefix is undeclared, unset or bound to a reserved namespace, and
+ * no name has two colons. No element has an attribute twice, also not by two prefixes of one
  * namespace. So two parsers cannot read different names from one text. The text has no DOCTYPE.
  */
 export function isNamespaceWellFormed(text: string): boolean {

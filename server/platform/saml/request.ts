@@ -17,10 +17,10 @@ const relay_state_bytes_max = 80;
 
 /**
  * Starts a sign-in. Returns the URL for the browser: the provider's with an AuthnRequest
- * (HTTP-Redirect binding, deflated, unsigned), which asks for an e-mail address as the NameID and
- * for a response by POST to this service. Also returns the request's random id, which the response
- * must name, so the caller stores it. Throws RangeError for a relay state of more than 80 bytes,
- * which providers may cut.
+ * (HTTP-Redirect binding, deflated, unsigned). The request asks for an e-mail address as the NameID
+ * and for a response by POST to this service. Also returns the request's random id, which the
+ * response must name, so the caller stores it. Throws RangeError for a relay state of more than 80
+ * bytes, which providers may cut.
  */
 export async function createLoginRequest(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,

@@ -36,11 +36,11 @@ const digest_algorithms = new Set([
 ]);
 
 /**
- * Refuses a signature of another form than SAML 2.0 Core 5.4: enveloped in the element that it
- * signs, one Reference to that element's ID, the transforms enveloped-signature and exclusive
- * canonicalization, an empty Object, and algorithms from the list. KeyInfo is allowed and never
- * read. Guarantee: each part that a verifier looks up by name exists once. Does not verify the
- * signature itself.
+ * Refuses a signature of another form than SAML 2.0 Core 5.4. The right form is enveloped in the
+ * element that it signs and has one Reference to that element's ID. It has the transforms
+ * enveloped-signature and exclusive canonicalization, an empty Object, and algorithms from the
+ * list. KeyInfo is allowed and never read. Guarantee: each part that a verifier looks up by name
+ * exists once. Does not verify the signature itself.
  */
 export function checkSignatureForm(signed: Element, signature: Element): void {
   const names = listElements(signature).flatMap(({ localName }) =>

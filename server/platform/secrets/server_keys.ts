@@ -12,7 +12,7 @@ export class WrongSecretKeyError extends Error {
     super(
       'This database was set up under another secret key. Start with that one as ' +
         'SLUICE_SECRET_KEY (or as the file secret_key of the data folder), or name it in ' +
-        'SLUICE_PREVIOUS_SECRET_KEYS while it is exchanged.',
+        'SLUICE_PREVIOUS_SECRET_KEYS while you rotate it.',
     );
     this.name = 'WrongSecretKeyError';
   }

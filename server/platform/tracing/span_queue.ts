@@ -23,8 +23,8 @@ const delay_ms = 5_000;
 const tries_max = 5;
 
 /**
- * Opens a queue of 2,048 spans. Guarantees: `add` never waits, and spans without room are dropped;
- * each span is counted once, with its outcome; a batch that could not be sent is tried five times
+ * Opens a queue of 2,048 spans. Guarantees: `add` never waits, and spans without room are dropped.
+ * Each span is counted once, with its outcome. A batch that could not be sent is tried five times
  * with growing pauses, one batch at a time. `send` never rejects.
  */
 export function openSpanQueue(

@@ -50,7 +50,7 @@ export type RunWanted = {
 
 /**
  * Adds a run row of one hour of 1 January 2026, as the planner and a worker would have left it, and
- * gives its id.
+ * returns its id.
  */
 export async function insertRunRow(
   harness: Harness,

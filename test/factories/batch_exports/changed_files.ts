@@ -16,8 +16,8 @@ const ways: Record<string, [open: typeof same, close: typeof same]> = {
 };
 
 /**
- * A file of the contract's rows in which somebody has changed the event `plain` to `plane`, and the
- * properties of its row from `{"a":1}` to `{"a":2}`.
+ * A file of the contract's rows with a change: the event `plain` is `plane`, and the properties of
+ * its row are `{"a":2}` instead of `{"a":1}`.
  */
 export function changedFile(bytes: Buffer, { format, compression }: Encoding): Buffer {
   const [open, close] = (format === 'Parquet' ? undefined : ways[compression ?? '']) ?? [

@@ -7,8 +7,7 @@ import { insertRunRow, newExport } from './batch_exports.ts';
 import type { Harness } from '../../harness.ts';
 
 /**
- * A worker as far as claims see it: it remembers what it has and whom it served last, as the real
- * one does.
+ * A worker as claims see it. It remembers its runs and the last served project, like the real one.
  */
 export type TestClaimant = {
   worker_id: string;

@@ -167,7 +167,7 @@ export function expectedRow(
  * of five.
  */
 function hasNumberBeyond(json: string): boolean {
-  // Not by a reviver: it is not told of numbers under a key that comes again, and PostgreSQL reads
+  // A reviver cannot do this: it does not see numbers under a repeated key, and PostgreSQL reads
   // those too.
   const numbers = json
     .replaceAll(/"(?:[^"\\]|\\.)*"/g, '')

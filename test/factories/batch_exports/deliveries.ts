@@ -21,7 +21,7 @@ export const uuid_only: Column[] = [
   { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
 ];
 
-/** A delivery of its own with the contract's columns, or what the changes make of it. */
+/** A new delivery with the contract's columns, with these changes. */
 export function freshDelivery(changes: Partial<Delivery> = {}): Delivery {
   const run_id = randomUUID();
   return {
@@ -49,7 +49,7 @@ export const outcomeOf = (records: number): SliceOutcome => ({
   state: null,
 });
 
-/** The manifest of a delivery of which nothing but that it is there is looked at. */
+/** The manifest of a delivery, for tests that only check that it is there. */
 export const manifest = { name: 'manifest', text: '{}' };
 
 /** The parts of a delivery besides its destination. */
@@ -137,8 +137,8 @@ export const personLine = (
   `${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
 
 /**
- * Two deliveries of persons of which each version is higher in one respect and lower in the other:
- * distinct id, version, mapping and name. The first version that differs decides.
+ * Two deliveries of persons. Each version is higher in one respect and lower in the other: distinct
+ * id, version, mapping and name. The first version that differs decides.
  */
 export const rival_deliveries: [string, number, number, string][][] = [
   [

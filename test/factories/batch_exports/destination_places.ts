@@ -5,13 +5,13 @@ import { own_keys } from '../people/rsa_keys.ts';
 type Config = Record<string, unknown>;
 
 /**
- * A stored config with every secret that fits into one, and what a change of each key of its type
- * is tried with.
+ * A stored config with every secret that it can have, and a test value for a change of each key of
+ * its type.
  */
 export type PlacesCase = {
   type: string;
   config: Config;
-  /** Changes of keys that say where: each asks for every secret that it does not bring. */
+  /** Changes of keys that name a place; each requires every secret that it does not bring. */
   moves: Config[];
   /** Changes that keep every secret. */
   stays: Config[];
@@ -73,8 +73,8 @@ const other_role = [
 ];
 
 /**
- * All destination types: which keys say where, and which do not. Together they are all keys of a
- * type that are no secret.
+ * All destination types, with the keys that name a place and the other keys. Together they are all
+ * keys of a type that are no secret.
  */
 export const places_cases: PlacesCase[] = [
   {

@@ -42,7 +42,7 @@ export const exportOf = async (home: TestOrganization, body: Record<string, unkn
 export const statusOf = async (id: string) =>
   (({ status, needs_worker }) => [status, needs_worker])(await runOf(id));
 
-/** Looks until there is nothing left to look at; gives how many runs were looked at. */
+/** Looks at runs until none is left, and returns their number. */
 export async function lookAtAll(): Promise<number> {
   let count = 0;
   for (let more = await completeEmptyRuns(engine); more > 0; more = await completeEmptyRuns(engine))

@@ -22,7 +22,7 @@ let hours = 10_000;
 
 /**
  * Adds a run of the given hour, else of one that no other run has, takes it as a worker does and
- * ends it through the engine; gives its id. `rows`: what it has delivered, by default one row when
+ * ends it through the engine; gives its id. `rows`: the number of delivered rows, by default one if
  * it completes.
  */
 export async function endedRun(

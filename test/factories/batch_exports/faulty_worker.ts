@@ -8,8 +8,8 @@ import { brokenConnection, lose } from './faulty_catalog.ts';
 type Fetch = Engine['outbound']['fetch'];
 
 /**
- * The fate of the answer to a commit: lost before the request was sent, after it was carried out,
- * or `late`, where the request arrives when the worker has already given it up.
+ * The fault of the answer to a commit. The answer is lost before the request was sent or after it
+ * was carried out, or it is `late`: the request arrives after the worker has given it up.
  */
 export type Answer = 'lost before' | 'lost after' | 'late';
 

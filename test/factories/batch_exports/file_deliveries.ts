@@ -5,7 +5,7 @@ import type {
   SliceOutcome,
 } from '../../../server/engine/model/destination/destination.ts';
 
-/** A delivery of no columns to a folder, or what the changes make of it. */
+/** A delivery without columns to a folder, with these changes. */
 export const fileDelivery = (changes: Partial<Delivery> = {}): Delivery => ({
   delivery_id: '018f0000-0000-7000-8000-0123456789ab',
   run_id: '018f0000-0000-7000-8000-0123456789ab',

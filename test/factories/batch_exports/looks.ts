@@ -7,9 +7,9 @@ import { workVerifications } from '../../../server/engine/exports/verification/w
 const never = new AbortController().signal;
 
 /**
- * Looks at an export as the schedule does, without its pauses, at all of its deliveries and with a
- * budget of so many milliseconds; null: its own, and nothing without one. With `is_forced` false
- * only a look that is due begins.
+ * Looks at all deliveries of an export as the schedule does, but without its pauses. The budget is
+ * so many milliseconds; null: the export's own, and without one it does nothing. With `is_forced`
+ * false only a look that is due begins.
  */
 export async function lookAt(
   { db, engine }: Pick<Deps, 'db' | 'engine'>,

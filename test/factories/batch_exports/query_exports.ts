@@ -14,7 +14,9 @@ import { eventually } from '../../eventually.ts';
 import { openHarness } from '../../harness.ts';
 import type { Answer, Harness, HarnessOptions, TestOrganization } from '../../harness.ts';
 
-/** An event of a test; what is left out is filled in. `at` is when it happened and was taken in. */
+/**
+ * An event of a test, with defaults for missing fields. `at` is when it happened and was taken in.
+ */
 export type TestEvent = { event: string; at: string; distinct_id?: string; properties?: object };
 /** A version of a person. */
 export type TestPerson = { distinct_id: string; at: string; version: number; properties?: object };
@@ -25,8 +27,8 @@ export type QueryHarness = {
   folder: string;
   insert(home: TestOrganization, events: TestEvent[], persons?: TestPerson[]): Promise<void>;
   /**
-   * Creates an export whose scheduled runs are the first three hours of 2026, or as many as `hours`
-   * says, with what is asked of it.
+   * Creates an export with this query, whose scheduled runs are the first three hours of 2026, or
+   * as many as `hours` says.
    */
   scheduled(
     home: TestOrganization,

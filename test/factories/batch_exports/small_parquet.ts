@@ -19,7 +19,7 @@ export type Said = {
 
 /**
  * A Parquet file with one page of one nullable text column `text`, written by hand so that it can
- * say what no writer says. `body` is the page: its levels and its values.
+ * contain what no writer writes. `body` is the page: its levels and its values.
  */
 export function smallParquet(body: Buffer, rows: number, said: Said = {}): Buffer {
   const page = struct(
@@ -87,7 +87,7 @@ function footerOf(length: number, rows: number, said: Said): Buffer {
       [4, [group]],
     ]),
   );
-  // A fifth field: the list of these pairs, each of which is the end of a struct alone.
+  // A fifth field: the list of these pairs. Each pair is only the end of a struct.
   return pairs === 0
     ? fields
     : Buffer.concat([
@@ -98,7 +98,7 @@ function footerOf(length: number, rows: number, said: Said): Buffer {
       ]);
 }
 
-/** The page of so many rows `a`; its run of levels says `run` rows. */
+/** The page of so many rows `a`; its run of levels claims `run` rows. */
 export function pageOf(rows: number, run = rows): Buffer {
   const levels = Buffer.concat([varint(run * 2), Buffer.from([1])]);
   const head = Buffer.alloc(4);

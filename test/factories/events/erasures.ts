@@ -28,7 +28,7 @@ const lately = () => ({
 
 /** Returns helpers for tests of erasures; exported rows need a harness that delivers. */
 export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
-  // Not what the organization asks with: a server that was restored has it too.
+  // Uses a key instead of the organization's own client, because a restored server has the key too.
   const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
     opened().harness.request(method, `/api/projects/${home.project.id}/${path}`, {
       key: home.key,

@@ -9,7 +9,7 @@ export type Fill = {
   events: number;
   from: number;
   to: number;
-  /** Insertion times; default those of the events. */
+  /** Insertion times; default: the times of the events. */
   inserted_from?: number;
   inserted_to?: number;
 };

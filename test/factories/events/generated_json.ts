@@ -15,7 +15,7 @@ const digits = (draw: Draw, count: number, set = '0123456789') =>
 const hex = (draw: Draw, count: number) => digits(draw, count, '0123456789abcdef');
 
 /**
- * A text that stands in no number's place and looks like one: hashes, ids, versions, dates, lists,
+ * A text in another place than a number's that looks like one: hashes, ids, versions, dates, lists,
  * exponents that nothing could hold.
  */
 function textLikeNumber(draw: Draw): string {
@@ -122,9 +122,7 @@ function quoted(draw: Draw, text: string): string {
   return `"${draw(10) === 0 ? `\\u00${(0x61 + draw(26)).toString(16)}` : ''}${inside}${end}"`;
 }
 
-/**
- * A number as it may stand in JSON, in any notation; now and then one that hardly any store holds.
- */
+/** A number of JSON, in any notation; sometimes one that hardly any store holds. */
 export function numberText(draw: Draw): string {
   const sign = of(draw, ['', '', '-']);
   const whole = draw(3) === 0 ? '0' : `${1 + draw(9)}${digits(draw, draw(draw(6) === 0 ? 40 : 6))}`;

@@ -11,7 +11,7 @@ export const generated = {
   count: Number(process.env['SLUICE_TEST_VALUES_COUNT'] ?? inDepth(60, 300)),
 };
 
-/** Redshift's VARCHAR holds 65,535 bytes; what is too long for a place is not asked here. */
+/** Redshift's VARCHAR holds 65,535 bytes; this test has no longer values. */
 const row_bytes_max = 60_000;
 
 /** The position of the generated rows in the table `contract`, behind the rows of the contract. */

@@ -10,7 +10,7 @@ export type Bent = {
   cross_origin?: boolean;
   /** True if the authenticator made sure of the person; true unless said. */
   verifies?: boolean;
-  /** The sign count that it says; one more than before unless said. */
+  /** The reported sign count; by default one more than before. */
   sign_count?: number;
   user_handle?: string;
 };

@@ -19,7 +19,7 @@ export type TestDirectory = TestOrganization & {
   provision(name: string, more?: object): Promise<Resource>;
   /** A person's level in the organization; undefined: they are no member. */
   levelOf(email: string): Promise<number | undefined>;
-  /** The newest entries of the organization's log: what was done, to whom. */
+  /** The newest entries of the organization's log: the action and the person. */
   entries(count: number): Promise<string[]>;
 };
 

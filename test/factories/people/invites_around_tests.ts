@@ -7,8 +7,8 @@ import type { Harness } from '../../harness.ts';
 export let harness: Harness;
 
 /**
- * Opens the harness before the tests of the file that calls it, and closes it after them:
- * `passed_ms` is how far its clock is ahead; without it, it is the one that files share. Called by
+ * Opens the harness before the tests of the file that calls it, and closes it after them.
+ * `passed_ms` is how far its clock is ahead; without it, the harness is the shared one. Called by
  * each test file itself: hooks of an imported module may run before its tests.
  */
 export function openAroundTests(passed_ms?: () => number): void {

@@ -10,7 +10,7 @@ import { password } from './people.ts';
 /** The path of a person's passkeys. */
 export const list_of_passkeys = '/api/users/@me/passkeys/';
 
-/** A browser that keeps all cookies: who is signed in, and which browser it is. */
+/** A browser that keeps all cookies: the session of the person, and the id of the browser. */
 export type PasskeyBrowser = {
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
   /** The options that `/api/sessions/passkey/begin/` gave. */

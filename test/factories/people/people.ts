@@ -30,8 +30,8 @@ function hashQuickly(message: string): string {
 export type TestClock = { now(): number; pass(milliseconds: number): void };
 
 /**
- * Creates a clock that stands, until it is moved, at the second in which it is first asked: long
- * after its file was loaded when other files of the process ran before.
+ * Creates a clock that stands still, until it is moved, at the second in which it is first asked.
+ * That may be long after its file was loaded, if other files of the process ran before.
  */
 export function openTestClock(): TestClock {
   let passed = 0;
@@ -170,8 +170,8 @@ export async function userNow({ deps }: Harness, email: string): Promise<UserRow
 }
 
 /**
- * The token in the link of the latest mail to the address with this path, such as `reset-password`;
- * waits up to 5 seconds for one that is not among those known.
+ * Returns the token in the link of the latest mail to the address with this path, such as
+ * `reset-password`. It waits up to 5 seconds for a token that is not among the known ones.
  */
 export async function mailedToken(
   server: MailServer,

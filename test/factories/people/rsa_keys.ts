@@ -10,11 +10,11 @@ export type RsaKeys = {
 };
 
 /**
- * RSA keys of 2,048 bits that whoever is asked knows. They are read, because to create some takes a
+ * RSA keys of 2,048 bits that the asked party knows. They are read, because to create some takes a
  * tenth to half a second.
  */
 export const own_keys = readKeys('saml_acme.key');
-/** Those of a stranger. */
+/** The keys of a stranger. */
 export const other_keys = readKeys('saml_other.key');
 
 function readKeys(name: string): RsaKeys {

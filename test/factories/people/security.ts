@@ -12,7 +12,9 @@ import type { TestClock } from './people.ts';
 /** A line of the server's log that tells of a security event. */
 export type SecurityLine = Record<string, unknown> & { security_event: string; msg: string };
 
-/** A server whose log is read, whose mails come to a relay of the test, and whose time stands. */
+/**
+ * A server with a readable log, a relay of the test for its mails, and a clock that stands still.
+ */
 export type SecurityWorld = {
   harness: Harness;
   clock: TestClock;

@@ -37,7 +37,7 @@ export type Home = TestOrganization & { domain: DomainRow };
 export type Navigator = {
   cookies: Map<string, string>;
   go(path: string): Promise<Answer>;
-  /** Posts a form; `from_elsewhere` is what a page of another site sends. */
+  /** Posts a form; `from_elsewhere` is the form of a page of another site. */
   post(path: string, fields: Record<string, string>, from_elsewhere?: boolean): Promise<Answer>;
 };
 
@@ -49,8 +49,8 @@ const saml_fields = {
 };
 
 /**
- * Opens the server. The test's clock stands at the present second; `wall_clock` leaves it to the
- * machine, for providers that read theirs.
+ * Opens the server. The test's clock stands still at the current second. `wall_clock` uses the
+ * machine's clock, for providers that read theirs.
  */
 export async function openSingleSignOn(
   options: HarnessOptions & { wall_clock?: boolean } = {},
@@ -143,8 +143,8 @@ export function openNavigator(harness: Harness): Navigator {
 }
 
 /**
- * Begins a SAML sign-in and gives what the provider reads in it. Fails when the browser is not sent
- * to a provider.
+ * Begins a SAML sign-in and returns what the provider reads in it. Fails when the browser is not
+ * sent to a provider.
  */
 export async function beginSaml(
   browser: Navigator,

@@ -18,7 +18,7 @@ export const pax = (name: string): TarEntry => {
 export const hostile_tars: HostileArchive[] = [
   ['no archive', Buffer.from('hello'), 'invalid', /neither a zip archive nor a tar/],
   ['nothing', Buffer.alloc(0), 'invalid', /neither a zip archive nor a tar/],
-  ['a page', Buffer.from('<!DOCTYPE html><title>Sign in'), 'invalid', /page for browsers/],
+  ['a page', Buffer.from('<!DOCTYPE html><title>Sign in'), 'invalid', /web page, not an archive/],
   [
     'tar: a plugin.json in another encoding',
     packFiles({ 'plugin.json': Buffer.from('{"name":"Grüße"}', 'latin1') }),

@@ -4,7 +4,7 @@ import { writeToolPackage } from './tool_package.ts';
 export const hostile_directory = 'hostile';
 
 /**
- * A package of tools in the layout of the library, whose one destination runs the text of an event
+ * A package of tools in the layout of the library. Its only destination runs the text of an event
  * as code: the worst that a destination could do.
  */
 export function writeHostilePackage(tools_dir: string): void {

@@ -1,8 +1,8 @@
 import type { TestOrganization } from '../../harness.ts';
 
 /**
- * Installs the Webhook of the catalogue and switches it on, with one mapping to the address and
- * more fields of it; gives the config's address.
+ * Installs the Webhook of the catalogue and enables it, with one mapping to the address and more
+ * fields of it. Returns the path of the config.
  */
 export async function installedWebhook(
   home: TestOrganization,

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '../../../server/engine/plugins/tools/tool.ts';
 
-/** A destination whose functions do what a test wants of a tool. */
+/** A destination whose functions do what a test asks of a tool. */
 export const offering_code = `
   const text = 'x'.repeat(2000);
   const give = {

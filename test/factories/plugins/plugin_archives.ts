@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { Header } from 'tar';
 
-/** One entry of a tar archive; `size` is what its header says when that is not the truth. */
+/** One entry of a tar archive; `size` is the size in its header if that is wrong. */
 export type TarEntry = {
   name: string;
   content?: string | Buffer;
@@ -57,7 +57,7 @@ export function packFiles(files: Record<string, string | Buffer>, folder = 'pack
   );
 }
 
-/** A zip archive with a directory at its end that says `count` entries. */
+/** A zip archive with a directory at its end that claims `count` entries. */
 export function createZip(entries: ZipEntry[], count = entries.length): Buffer {
   const parts: Buffer[] = [];
   const starts: number[] = [];

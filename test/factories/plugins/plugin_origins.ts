@@ -12,8 +12,8 @@ import type { PluginRegistry } from '../../servers/plugin_registry.ts';
 export const origin_secret = 'secret-token-0123456789';
 
 /**
- * A registry and a forge on 127.0.0.1, what is needed to fetch packages from them, and the log as
- * it was written.
+ * A registry and a forge on 127.0.0.1, the dependencies to fetch packages from them, and the
+ * written log.
  */
 export type OriginWorld = {
   registry: PluginRegistry;

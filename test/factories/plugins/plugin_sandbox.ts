@@ -35,7 +35,7 @@ export type TestSandbox = {
   sandbox: Sandbox;
   /** Compiles index.ts, or several files, and loads it. */
   load(source: string | PluginFiles, options?: Partial<PluginInstance>): Promise<TestPlugin>;
-  /** Loads what the compiler would give. */
+  /** Loads the output of the compiler. */
   loadCode(code: string, options?: Partial<PluginInstance>): Promise<TestPlugin>;
   close(): Promise<void>;
 };
@@ -43,7 +43,7 @@ export type TestSandbox = {
 /** A signal that is never aborted. */
 export const never = new AbortController().signal;
 
-/** A plugin.json that says nothing. */
+/** A minimal plugin.json. */
 export const plain_manifest: PluginManifest = {
   name: 'test',
   description: null,
@@ -57,8 +57,8 @@ export const plain_manifest: PluginManifest = {
 };
 
 /**
- * The server part of a package; index.ts where only a text is given. For code of our own the
- * compiler works in this process: the two processes in which others' is kept cost 0.1 s each time.
+ * The server part of a package; index.ts where only a text is given. For our own code, the compiler
+ * works in this process. The two processes that confine foreign code cost 0.1 s each time.
  */
 export async function compileServer(source: string | PluginFiles): Promise<string> {
   // It stops the compiler once, for all that compile beside it.
@@ -118,7 +118,7 @@ export function emptyRecord(): PlatformRecord {
   };
 }
 
-/** A platform that notes what it is asked for. */
+/** A platform that records its calls. */
 export function platformInMemory({
   stored,
   cached,

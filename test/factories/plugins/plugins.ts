@@ -41,8 +41,8 @@ type CollectionName = keyof typeof served;
 export const collection_names = Object.keys(served) as CollectionName[];
 
 /**
- * Files of a package that serves a collection; `manifest` is put over what its plugin.json says,
- * `files` over its files.
+ * Files of a package that serves a collection. `manifest` overrides its plugin.json, `files` its
+ * files.
  */
 export function packageFiles(
   collection: CollectionName,
@@ -73,9 +73,9 @@ export function collectionUrl(
 const known = new Map<string, PreparedPlugin>();
 
 /**
- * A plugin of kind `source` with the files, as if they had been sent: what an install makes of them
- * is made here, once in a process for files that differ in the plugin's name alone. The activity
- * does not tell of it.
+ * A plugin of kind `source` with the files, as if they had been sent. It is built here as an
+ * install would build it, once in a process for files that only differ in the plugin's name. The
+ * activity has no entry for it.
  */
 export async function writtenPlugin(
   harness: Harness,
@@ -153,7 +153,7 @@ export async function publishedPlugin(
   return plugin;
 }
 
-/** Sets what the organization may do with plugins: 0, 3, 6 or 9. */
+/** Sets the plugins access level of the organization: 0, 3, 6 or 9. */
 export async function setPluginsLevel(
   { deps }: Harness,
   { organization }: TestOrganization,

@@ -15,7 +15,7 @@ export const fails = (
   fails: codes,
 });
 
-/** A name, a piece of code, and what it must come to. */
+/** A name, a piece of code, and its required result. */
 export type Attempt = [string, string, Outcome];
 
 /**

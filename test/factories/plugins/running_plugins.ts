@@ -14,7 +14,7 @@ export type PluginTarget = {
   /** The bodies that were answered with 200, in order. */
   taken: any[];
   /**
-   * Says what a request is answered with: a status, or undefined for 200. Called in the order of
+   * Returns the answer to a request: a status, or undefined for 200. Called in the order of
    * arrival.
    */
   answer: (body: any, path: string) => number | undefined;
@@ -48,8 +48,8 @@ export async function openPluginTarget(): Promise<PluginTarget> {
 }
 
 /**
- * Keeps the server's sandbox process until the server closes, as other plugins of a server do: else
- * each test would start another one with its first plugin.
+ * Keeps the server's sandbox process until the server closes, like other plugins of a server do.
+ * Otherwise each test would start another one with its first plugin.
  */
 export async function keepSandbox({ deps }: Harness): Promise<void> {
   await deps.sandbox.load({
@@ -143,8 +143,8 @@ export async function storedEvents(
 }
 
 /**
- * Fails unless exactly these events were taken, each once, and those of each person in their order.
- * `taken`: uuids.
+ * Fails unless exactly these events were accepted, each once, and the events of each person in
+ * their order. `taken`: uuids.
  */
 export function assertTaken(
   taken: string[],

@@ -1,4 +1,4 @@
-/** An attempt of a tool's code: its name, the code, and what it has to come to. */
+/** An attempt of a tool's code: its name, the code, and the required result. */
 export type ToolAttempt = [name: string, code: string, expected: RegExp];
 
 /** The places that attempts try to reach. */

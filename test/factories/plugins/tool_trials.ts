@@ -33,7 +33,7 @@ export type TrialValues = {
 
 /** Tools of the installed library in one process, and a receiver that answers 200 to everything. */
 export type ToolTrials = {
-  /** Loads a tool; `variables` are those of the operator, for a process of its own. */
+  /** Loads a tool; `variables` are the operator's, for a process of its own. */
   load(directory: string, variables?: Record<string, string>): Promise<LoadedPlugin>;
   describe(tool: LoadedPlugin): Promise<ToolDescription>;
   /** Returns the outcome of an event that fits the mapping, and the requests that were made. */

@@ -28,7 +28,7 @@ async function generationOf({ db, config_id }: ToolWorld): Promise<number> {
 
 const refresh_program = fileURLToPath(new URL('./refresh_process.ts', import.meta.url));
 
-/** Starts a process that refreshes; `lines` are what it said. */
+/** Starts a process that refreshes; `lines` are its output. */
 function startRefresh({ database_url, secret_key, config_id }: ToolWorld, generation: number) {
   const words = [refresh_program, database_url, secret_key, String(config_id), String(generation)];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });

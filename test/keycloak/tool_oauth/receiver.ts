@@ -12,7 +12,7 @@ export type Receiver = {
   close(): Promise<void>;
 };
 
-/** Says whether Keycloak calls a token active. */
+/** Returns true if Keycloak calls a token active. */
 export type Introspect = (token: string) => Promise<boolean>;
 
 /** Opens the introspection (RFC 7662) of a realm, as its client. */

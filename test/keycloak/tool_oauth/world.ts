@@ -52,7 +52,7 @@ const password = 'correct horse battery staple';
 const wait_ms = 120_000;
 const person = { username: 'ada', email: 'ada@vendor.example' };
 
-/** Starts everything; what was started is ended again when something does not start. */
+/** Starts everything; if a part does not start, it ends the others. */
 export async function openToolWorld(home: string, folder: string): Promise<ToolWorld> {
   const closing: (() => Promise<unknown>)[] = [];
   const keep = async <Part>(part: Promise<Part>, close: (part: Part) => Promise<unknown>) => {
@@ -147,7 +147,7 @@ async function openStores(folder: string, keep: Keep) {
   };
 }
 
-/** A realm whose refresh tokens are good once, with somebody who has an account there. */
+/** A realm whose refresh tokens work once, with somebody who has an account there. */
 async function openVendor(home: string, keep: Keep, redirect_uri: string) {
   const keycloak = await keep(startKeycloak(home, await findFreePort()), (part) => part.close());
   const realm = await createRealm(keycloak, 'vendor');

@@ -3,7 +3,7 @@ import type { Field, StoredTable } from './tables.ts';
 import { Refused, page_size } from './store.ts';
 import type { Store, Answer, Asked } from './store.ts';
 
-/** Answers what is asked of a dataset or of a table in it. */
+/** Answers requests about a dataset or a table in it. */
 export function answerDataset(
   store: Store,
   { request, url, body }: Asked,

@@ -57,14 +57,12 @@ export class BigQueryJobs {
     this.page_size = pageSize;
   }
 
-  /**
-   * Lets the next job whose name matches end with an error; `is_after`: once it has done its work.
-   */
+  /** Lets the next job whose name matches end with an error; `is_after`: after its work is done. */
   failNext(pattern: RegExp, reason: string, message: string, is_after = false): void {
     this.faults.push({ pattern, reason, message, is_after });
   }
 
-  /** Lets the next job whose name matches go on until `release`, or until it is cancelled. */
+  /** Lets the next job whose name matches continue until `release`, or until it is cancelled. */
   holdNext(pattern: RegExp): void {
     this.held.push(pattern);
   }
@@ -77,12 +75,12 @@ export class BigQueryJobs {
     this.spoilers.push(change);
   }
 
-  /** Ends the held jobs as they would have ended. */
+  /** Ends the held jobs with their normal result. */
   async release(): Promise<void> {
     for (const job of this.jobs.values()) await job.run?.();
   }
 
-  /** Names of the jobs, and how they stand. */
+  /** Names of the jobs, and their states. */
   states(): string[] {
     return [...this.jobs].map(
       ([id, { status }]) => `${id} ${status.errorResult?.reason ?? status.state}`,

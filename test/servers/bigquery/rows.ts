@@ -43,8 +43,8 @@ export function fieldOf({ fields }: StoredTable, column: string): Field {
 }
 
 /**
- * The rows of a list of stage tables, with the values that a SELECT list makes of them. JSON values
- * are told from text by an array around them.
+ * The rows of a list of stage tables, with the values that a SELECT list makes of them. An array
+ * around JSON values separates them from text.
  */
 export function selectRows(
   world: StatementWorld,

@@ -25,10 +25,7 @@ export type BigQueryServer = FaultyServer & {
   tables(dataset: string): Map<string, StoredTable>;
   /** Makes the server keep only the first 256 KiB of the next piece of an upload. */
   takePartNext(): void;
-  /**
-   * Does what the next request that matches asks for, and breaks the connection instead of an
-   * answer.
-   */
+  /** Carries out the next request that matches, and breaks the connection instead of an answer. */
   loseAnswerNext(pattern: RegExp): void;
   /** The guard, with the ways to Google led here. */
   reroute(outbound: Outbound): Outbound;

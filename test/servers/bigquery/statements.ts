@@ -13,8 +13,8 @@ import type { StatementWorld, StatementResult, Parameters } from './rows.ts';
 import { mergeRows } from './merge.ts';
 
 /**
- * A statement that is understood, and what it does. Everything else is refused, as a statement with
- * a fault would be.
+ * A known statement, and its effect. Everything else is refused, as a statement with a fault would
+ * be.
  */
 type Form = {
   pattern: RegExp;

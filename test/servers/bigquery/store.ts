@@ -47,7 +47,7 @@ export class Refused extends Error {
 /** The address of the real service. */
 export const origin = 'https://bigquery.googleapis.com';
 
-/** Small, so that whoever lists has to go through pages. */
+/** Small, so that a listing has several pages. */
 export const page_size = 2;
 
 /** The real address that gives its tokens. */

@@ -153,8 +153,8 @@ function readLines(bytes: Buffer): Row[] {
 }
 
 /**
- * The documented result of `SAFE.PARSE_JSON`: undefined for what is no JSON, has more than 500
- * levels, or a number that neither 64 bits nor a double hold without loss.
+ * The documented result of `SAFE.PARSE_JSON`. It is undefined for invalid JSON, for more than 500
+ * levels, and for a number that neither 64 bits nor a double hold without loss.
  */
 export function safeParseJson(text: string): string | undefined {
   const check = (_key: string, value: unknown, { source }: { source?: string }) => {

@@ -16,9 +16,7 @@ export type ClickHouseProxy = {
   url: string;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
-  /**
-   * From now on no answer comes through, as when the server hangs; what is sent to it still does.
-   */
+  /** From now on no answer arrives, as if the server hung; requests still reach it. */
   hold(): void;
   /** Called with the text of each statement before it is passed on, which waits for the promise. */
   watch(before: ((statement: string) => Promise<void> | void) | undefined): void;
@@ -28,8 +26,8 @@ export type ClickHouseProxy = {
 };
 
 /**
- * The fault of the first statement that matches, after one that matches `follows`: the server gets
- * it or not (`reaches`), and the client gets an error of the server, nothing, or the end of its
+ * The fault of the first statement that matches, after one that matches `follows`. `reaches` says
+ * whether the server gets it. The client gets an error of the server, nothing, or the end of its
  * connection. `away`: later statements are cut too.
  */
 export type ClickHouseFault = {

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * The fault of the next COMMIT of a transaction that has written a receipt: the server gets it or
- * not (`reaches`; if not, it rolls back), and the client gets an error, nothing, or the end of its
- * connection. `away`: no new connection is accepted afterwards, until the fault is lifted.
+ * The fault of the next COMMIT of a transaction that has written a receipt. `reaches` says whether
+ * the server gets it; if not, the server rolls back. The client gets an error, nothing, or the end
+ * of its connection. `away`: no new connection is accepted afterwards, until the fault is lifted.
  */
 export type CommitFault<Refusal> = {
   reaches: boolean;
@@ -11,15 +11,15 @@ export type CommitFault<Refusal> = {
   away?: true;
 };
 
-/** The next COMMIT of whoever comes through a door. */
+/** The next COMMIT of a client that comes through a door. */
 export type CommitFaults<Refusal> = {
   /** Is anybody let in? */
   isAway(): boolean;
-  /** Takes over the next COMMIT; undefined lifts what was asked for. */
+  /** Sets the fault of the next COMMIT; undefined clears it. */
   strike(fault: CommitFault<Refusal> | undefined): void;
   /**
    * Joins two ends of a connection, and carries the fault out where the COMMIT comes by. `seen`
-   * gives what is passed on of an answer, before anything else.
+   * gets the passed part of an answer, before anything else.
    */
   join(client: Duplex, upstream: Duplex, seen?: (chunk: Buffer) => Buffer | undefined): void;
 };

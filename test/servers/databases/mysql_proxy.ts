@@ -3,7 +3,7 @@ import { endTogether, listenLocally } from '../loopback.ts';
 import { openCommitFaults } from './commit_faults.ts';
 import type { CommitFaults } from './commit_faults.ts';
 
-/** An error of MySQL's protocol, as the server says it; `ends`: it closes the connection. */
+/** An error of MySQL's protocol, as the server sends it; with `ends` it closes the connection. */
 export type MySqlRefusal = { errno: number; sql_state: string; message: string; ends?: true };
 
 /**
@@ -14,10 +14,7 @@ export type MySqlProxy = {
   port: number;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
-  /**
-   * From now on no answer of the server comes through, as when it hangs; what is sent to it still
-   * does.
-   */
+  /** From now on no answer of the server arrives, as if it hung; requests still reach it. */
   hold(): void;
   /** Answers come through again, to new connections. */
   release(): void;

@@ -5,7 +5,7 @@ import { endTogether, listenLocally } from '../loopback.ts';
 import { openCommitFaults } from './commit_faults.ts';
 import type { CommitFaults } from './commit_faults.ts';
 
-/** An error of PostgreSQL's protocol, as the server says it. */
+/** An error of PostgreSQL's protocol, as the server sends it. */
 export type PostgresRefusal = { severity: string; code: string; message: string };
 
 /**
@@ -16,10 +16,7 @@ export type PostgresProxy = {
   port: number;
   /** Ends all connections at once, as a broken network does. */
   cut(): void;
-  /**
-   * From now on no answer of the server comes through, as when it hangs; what is sent to it still
-   * does.
-   */
+  /** From now on no answer of the server arrives, as if it hung; requests still reach it. */
   hold(): void;
   commits: CommitFaults<PostgresRefusal>;
   close(): Promise<void>;

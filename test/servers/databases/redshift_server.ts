@@ -22,7 +22,7 @@ export type RedshiftServer = {
 const ssl_request = 80_877_103;
 const iam_role = 'arn:aws:iam::123456789012:role/loads';
 
-/** Words that the dialect of Redshift lacks, looked for outside quotes. */
+/** Words that the dialect of Redshift lacks, outside quotes. */
 const lacking =
   /\b(ON CONFLICT|RETURNING|DISTINCT ON|ON COMMIT|NULLS (FIRST|LAST)|NO SCROLL|WITH NO DATA|FULL JOIN|ARRAY|jsonb?|text|uuid|to_regclass|pg_temp|now\(\)|lock_timeout|\w*advisory\w*|hashtext\w*|ctid|FROM STDIN|IN \w+ ?\w* MODE)\b|\[|FILTER \(|::/i;
 const statement_bytes_max = 16 * 1024 * 1024;
@@ -174,7 +174,7 @@ function join(
   fromServer().catch(end).finally(end);
 }
 
-/** The statement itself, or one that is a syntax error and says why. */
+/** The statement itself, or one with a syntax error that gives the reason. */
 function accepted(text: string): string {
   const found = lacking.exec(text.replaceAll(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, "''"));
   return found === null ? text : `REDSHIFT LACKS "${found[0]}"`;
@@ -200,7 +200,7 @@ const raise = (text: string) =>
 const copy_pattern =
   /^COPY (?<table>\w+) \((?<columns>.+)\) FROM 's3:\/\/(?<bucket>[^/']+)\/(?<manifest>[^']+)' (?:IAM_ROLE '(?<role>[^']+)'|ACCESS_KEY_ID '(?<key>[^']*)' SECRET_ACCESS_KEY '(?<secret>[^']*)') REGION '(?<region>[^']+)' MANIFEST FORMAT AS CSV GZIP NULL AS '(?<null>[^']+)' TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF$/;
 
-/** Clients of the bucket, one for each pair of keys: to create one takes as long as a load. */
+/** Clients of the bucket, one for each pair of keys: a new one takes as long as a load. */
 class Clients {
   private readonly store: S3Server | undefined;
   private readonly known = new Map<string, S3Client>();

@@ -8,8 +8,8 @@ import type { LocalServer } from '../loopback.ts';
 type Upstream = { stream: Socket; client: pg.Client; hear: (bytes: Buffer) => void };
 
 /**
- * A pooler as pgbouncer with `pool_mode = transaction`: it lets everybody in, leaves out what a
- * client asks for as it opens, and gives each transaction the session that became free last.
+ * A pooler like pgbouncer with `pool_mode = transaction`. It accepts everybody, ignores the startup
+ * parameters of a client, and gives each transaction the session that became free last.
  */
 export async function openTransactionPooler(url: string): Promise<LocalServer> {
   const all: Upstream[] = [];

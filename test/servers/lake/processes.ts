@@ -15,7 +15,10 @@ export async function freePorts(count: number): Promise<number[]> {
 /** A server of another maker, and how it is ended. */
 export type Started = { close(): Promise<void> };
 
-/** Starts a program and waits until `isUp` says so; throws what it wrote if it ends before. */
+/**
+ * Starts a program and waits until `isUp` returns true; throws the program's output if it ends
+ * before.
+ */
 export async function startProgram(
   [program, ...args]: [string, ...string[]],
   cwd: string,

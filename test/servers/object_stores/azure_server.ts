@@ -32,8 +32,8 @@ type Azurite = {
 };
 
 /**
- * Azurite without its command line, which loads what it needs for databases too: in a process of
- * its own it took twice the processor time to start.
+ * Azurite without its command line, which also loads the code for databases. In a process of its
+ * own it took twice the processor time to start.
  */
 function loadAzurite(): Azurite {
   const require = createRequire(import.meta.url);
@@ -46,8 +46,8 @@ function loadAzurite(): Azurite {
 
 /**
  * Starts Azurite, in memory, behind a front on which faults can be asked for. It checks shared keys
- * and signatures itself, but gives a wrong one the code that at Azure means a firewall: the front
- * gives it Azure's.
+ * and signatures itself, but its code for a wrong one means a firewall at Azure. The front replaces
+ * it with Azure's code.
  */
 export async function openAzureServer(): Promise<AzureServer> {
   const { BlobServer, BlobConfiguration } = loadAzurite();

@@ -46,7 +46,7 @@ export class Refused extends Error {
   }
 }
 
-/** Small, so that whoever lists has to go through pages. */
+/** Small, so that a listing has several pages. */
 export const page_size = 2;
 
 /** The bucket of the name. Refuses when there is none. */

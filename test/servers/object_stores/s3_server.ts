@@ -12,15 +12,15 @@ import type { FaultyServer } from '../faulty_server.ts';
 export type S3Server = FaultyServer & {
   access_key: string;
   secret_key: string;
-  /** Those of its requests that asked for encryption by AES256. */
+  /** Its requests that asked for encryption by AES256. */
   encrypted: string[];
   /** Open uploads of a bucket, as keys. */
   openUploads(bucket: string): string[];
 };
 
 /**
- * Gives this process the credentials of the store, as an operator gives them to a server: in
- * variables that the AWS SDK knows.
+ * Gives this process the credentials of the store, as an operator gives them to a server. They are
+ * in variables that the AWS SDK knows.
  */
 export function setEnvironmentCredentials({ access_key, secret_key }: S3Server): void {
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: access_key, AWS_SECRET_ACCESS_KEY: secret_key });
@@ -32,11 +32,11 @@ const access_key = 'AKIATHATONLYTESTSHAVE';
 const secret_key = 'a-secret-that-only-tests-have';
 
 /**
- * Starts `s3rver` behind a front that adds what it lacks: it checks signatures (s3rver takes any
- * secret), and it knows ListMultipartUploads, ListParts, AbortMultipartUpload and the error of an
- * upload that is gone, all over s3rver's own folder of uploads. The bucket `locked` takes bytes
- * with their MD5 alone, as AWS does where there is Object Lock. The bucket `overwrites` ignores
- * If-None-Match, as some stores do.
+ * Starts `s3rver` behind a front that adds missing parts. The front checks signatures (s3rver
+ * accepts any secret), and knows ListMultipartUploads, ListParts, AbortMultipartUpload and the
+ * error of a missing upload. All work on s3rver's own folder of uploads. The bucket `locked` takes
+ * bytes with their MD5 alone, as AWS does where there is Object Lock. The bucket `overwrites`
+ * ignores If-None-Match, as some stores do.
  */
 export async function openS3Server(
   buckets: string[],
@@ -116,8 +116,8 @@ function isWithoutDigest(request: http.IncomingMessage, bucket: string): boolean
 }
 
 /**
- * Has an object the name of a request that wants none there? The first request of a name that is
- * under way has it already: `names` are of those.
+ * Has an object the name of a request that wants none there? The first request of a name that is in
+ * progress has it already: `names` are of those.
  */
 function isTaken(
   directory: string,
@@ -188,8 +188,8 @@ function signatureProblem(request: http.IncomingMessage): string | undefined {
 }
 
 /**
- * s3rver checks a signature of its own known secret: it is left out, so that it takes the request
- * as an anonymous one.
+ * Removed: s3rver checks a signature against its own known secret. Without it, s3rver accepts the
+ * request as an anonymous one.
  */
 function forward(request: http.IncomingMessage, response: http.ServerResponse, port: number): void {
   const { authorization: _authorization, ...headers } = request.headers;

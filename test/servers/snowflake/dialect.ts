@@ -12,9 +12,9 @@ export class SnowflakeRefusal extends Error {
 }
 
 /**
- * The parts of the dialect that PostgreSQL lacks, in schemas of its own: VARIANT, which is jsonb
- * here and so does not round, ARRAY and OBJECT, which here refuse values that Snowflake would
- * convert, their functions, and an information schema that names types as Snowflake does.
+ * The parts of the dialect that PostgreSQL lacks, in schemas of their own. VARIANT is jsonb here
+ * and so does not round. ARRAY and OBJECT refuse values here that Snowflake would convert. Their
+ * functions follow, and an information schema that names types like Snowflake.
  */
 const parts = `
   CREATE SCHEMA snowflake_parts;
@@ -58,8 +58,7 @@ export async function installDialect(client: Client): Promise<void> {
 const name = '"(?:[^"]|"")+"';
 
 /**
- * The forms of statements that the stand-in knows, and their translation; everything else is an
- * error of syntax.
+ * The statements that the stand-in knows, and their translation; every other one is a syntax error.
  */
 const forms: [RegExp, (statement: string, ...groups: string[]) => string][] = [
   [

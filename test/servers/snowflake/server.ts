@@ -33,7 +33,7 @@ export type SnowflakeServer = Pick<
   fail(pattern: RegExp, fault: SnowflakeFault, times?: number): void;
   /** Takes back all that `fail` has asked for. */
   recover(): void;
-  /** Is a request held that will never be answered? */
+  /** True if a request is held that will never be answered. */
   isHanging(): boolean;
   /** The next request of each session hears that its token has ended; it can be renewed. */
   expireTokens(): void;

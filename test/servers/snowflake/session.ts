@@ -17,7 +17,7 @@ export type SnowflakeAccount = {
 /** A column of an answer, with its type as the wire has it. */
 type AnsweredColumn = { name: string; type: 'text' | 'fixed' | 'real' | 'boolean' };
 
-/** An answer: rows of texts, or where the client is to bring a file to. */
+/** An answer: rows of texts, or the place to which the client must upload a file. */
 export type SnowflakeAnswer =
   | { columns: AnsweredColumn[]; rows: (string | null)[][] }
   | { transfer: Record<string, unknown> };
@@ -52,8 +52,8 @@ const wire_types: Record<number, AnsweredColumn['type']> = {
 };
 
 /**
- * The one format that the stand-in reads, which is the one of PostgreSQL's COPY with `FORMAT csv`:
- * an empty field without quotes is null, quotes are doubled.
+ * The only format of the stand-in: PostgreSQL's COPY with `FORMAT csv`. An empty field without
+ * quotes is null, and quotes are doubled.
  */
 const file_format =
   `(TYPE = CSV COMPRESSION = GZIP RECORD_DELIMITER = '\\n' FIELD_DELIMITER = ',' ` +

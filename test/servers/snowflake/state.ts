@@ -32,7 +32,7 @@ export type World = {
   account: SnowflakeAccount;
   /** Statements that it was sent. */
   statements: string[];
-  /** Paths of requests that it has no answer for: what the client sends of its own accord. */
+  /** Paths of requests that it cannot answer: requests that the client sends of its own accord. */
   unknown_paths: string[];
   is_hanging: boolean;
   tokens: Map<string, Tokens>;
@@ -49,7 +49,7 @@ export function isAfter(fault: SnowflakeFault): boolean {
   return fault === 'after' || (typeof fault === 'object' && 'is_after' in fault);
 }
 
-/** Does what was asked for instead of an answer; `after` is for the caller. */
+/** Carries out the requested fault instead of an answer; `after` is for the caller. */
 export function isTakenOver(world: World, subject: string, response: http.ServerResponse): boolean {
   const found = world.faults.find(({ pattern, times }) => times > 0 && pattern.test(subject));
   if (found === undefined || isAfter(found.fault)) return false;

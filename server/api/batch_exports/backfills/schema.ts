@@ -50,7 +50,7 @@ export const Backfill = Type.Object(
     start_at: instant('Start of the range (inclusive).'),
     end_at: instant('End of the range (exclusive).'),
     runs: Type.Integer({
-      description: 'How many runs it takes: the intervals that the range touches.',
+      description: 'Number of runs: one for each interval that the range touches.',
     }),
     detail: nullable(
       Type.String({

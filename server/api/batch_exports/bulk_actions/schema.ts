@@ -38,8 +38,8 @@ const Filter = Type.Object(
         minItems: 1,
         maxItems: run_statuses.length,
         description:
-          'Runs with one of these statuses; default for a retry those that failed, for a cancel ' +
-          'those that are not over.',
+          'Runs with one of these statuses. Default: failed runs for a retry, unfinished runs ' +
+          'for a cancel.',
       }),
     ),
     error_code: Type.Optional(
@@ -74,7 +74,7 @@ const asked = {
     Type.Array(uuid(), {
       minItems: 1,
       maxItems: ids_max,
-      description: 'The runs or exports that are meant, one by one; instead of `filter`.',
+      description: 'The runs or exports, one by one; instead of `filter`.',
     }),
   ),
   filter: Type.Optional(Filter),
@@ -104,7 +104,7 @@ export const BulkAction = Type.Object(
   {
     id: uuid('Id of the action.'),
     team_id: nullable(
-      Type.Integer({ description: 'The project that it is about; null: the organization.' }),
+      Type.Integer({ description: 'The project concerned; null for the organization.' }),
     ),
     action: Type.Enum([...bulk_kinds]),
     status: Type.Enum(['Running', 'Completed', 'Aborted'], {
@@ -136,7 +136,7 @@ export const BulkActionItem = Type.Object(
     number: Type.Integer({ description: 'Its place, from 1 on.' }),
     batch_export: uuid("The export, or the run's export."),
     name: Type.String({ description: 'The name of the export at that time.' }),
-    run: nullable(uuid('The run; null where it is about the export.')),
+    run: nullable(uuid('The run; null if the item is an export.')),
     outcome: Type.Enum([...outcomes], {
       description:
         '`unchanged`: it needed no change. `refused`: `detail` says why. `aborted`: the ' +

@@ -269,7 +269,7 @@ async function giveUpOne(tx: Transaction, id: string): Promise<number> {
     AND status = 'Running' FOR UPDATE SKIP LOCKED`);
   if (open === undefined) return 0;
   const items = await nextItems(tx, id, 1);
-  const detail = 'The server failed at it; its log says why. Try it by itself.';
+  const detail = 'The server failed on it; the server log says why. Try it by itself.';
   await keepResults(
     tx,
     id,

@@ -40,7 +40,7 @@ export const Connection = Type.Object(
     id: uuid(),
     name: Type.String({ description: 'A name for people.' }),
     type: fields.type,
-    config: keysOf('Where the other side is and who signs in there; secret keys are left out.'),
+    config: keysOf('Address and sign-in of the other side, without secret keys.'),
     secret_keys: Type.Array(Type.String(), {
       description: 'Keys of the config with a stored secret; no value is ever shown.',
     }),

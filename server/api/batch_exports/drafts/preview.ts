@@ -55,7 +55,7 @@ export async function preview(engine: Engine, organization_id: string, draft: Dr
     throw invalid(
       null,
       'max_length',
-      'The first row has more than 16 MiB, which is too long to be shown.',
+      'The first row is larger than 16 MiB, which is too large to show.',
     );
   const { written, texts } = read;
   const table = { columns: draft.columns.map(({ name }) => name), rows: await cellsOf(texts) };

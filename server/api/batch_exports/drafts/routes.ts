@@ -31,8 +31,7 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
   });
   const previewing = (body: TObject) => ({
     summary: 'Show the oldest 10 rows as the destination would get them',
-    description:
-      'Where they have more than 4 MiB, the oldest alone; 400 where that has more than 16 MiB.',
+    description: 'If they exceed 4 MiB, only the oldest row; 400 if that row exceeds 16 MiB.',
     body,
     response: { 200: ExportPreview },
   });

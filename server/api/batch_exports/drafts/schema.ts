@@ -31,7 +31,8 @@ export const ExportPreview = Type.Object(
     }),
     compression: nullable(Type.String()),
     records: Type.Integer({
-      description: 'Number of rows, at most 10; of an HTTP endpoint those in its first request.',
+      description:
+        'Number of rows, at most 10; for an HTTP endpoint, the rows of its first request.',
     }),
     headers: nullable(
       Type.Record(Type.String(), Type.String(), {

@@ -60,7 +60,7 @@ export const LogEntry = Type.Object(
 export type LogEntry = Static<typeof LogEntry>;
 
 const envelope = {
-  count: Type.Integer({ description: 'Number of all lines that match.' }),
+  count: Type.Integer({ description: 'Number of all matching lines.' }),
   next: nullable(Type.String({ format: 'uri' })),
   previous: nullable(Type.String({ format: 'uri' })),
   results: Type.Array(LogEntry, { description: 'The lines, newest first.' }),

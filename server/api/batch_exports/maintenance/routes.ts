@@ -35,8 +35,8 @@ export function maintenanceRoutes(
     config: { scope: 'batch_export:write', within },
     summary: 'Maintain the Delta table of an export now',
     description:
-      'The next round begins within a minute. It merges small files at once and removes what ' +
-      'nothing names; `finished_at` tells when it has ended. 409 for other destinations.',
+      'The next round begins within a minute. It merges small files at once and removes unused ' +
+      'files; `finished_at` tells when it has ended. 409 for other destinations.',
     response: { 202: ExportMaintenance },
     work: async ({ request, tx, record }) => {
       const { id } = await getPresence(request, tx);

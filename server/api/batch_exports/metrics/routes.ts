@@ -20,8 +20,8 @@ export function metricsRoutes(app: FastifyInstance, engine: Engine, { base, with
   const schema = {
     summary: 'Rows, bytes, durations and lag of the runs of a batch export over time',
     description:
-      `At most ${points_max} points; a range that has more is 400: ask for a shorter one, or ` +
-      `for \`interval=hour\` or \`day\`.`,
+      `At most ${points_max} points; a range with more is refused (400): ask for a shorter one, ` +
+      `or for \`interval=hour\` or \`day\`.`,
     querystring: MetricsQuery,
     response: { 200: BatchExportMetrics },
   };

@@ -21,7 +21,7 @@ export const OverviewQuery = Type.Object({
   ...PageQuery.properties,
   health: Type.Optional(
     Type.Array(Type.Enum([...health_codes]), {
-      description: 'Only exports that are so; repeated or separated by commas.',
+      description: 'Only exports with this health; repeated or separated by commas.',
     }),
   ),
   search: Type.Optional(
@@ -57,7 +57,7 @@ const FailedInterval = Type.Object(
     data_interval_end: instant('End of that interval.'),
     finished_at: nullable(instant('When that run failed.')),
     latest_error: nullable(Type.String({ description: 'Why it failed.' })),
-    retry_run_id: nullable(uuid('The run that retries it now; null: none.')),
+    retry_run_id: nullable(uuid('The run that retries it now; null without one.')),
   },
   {
     description:
@@ -106,8 +106,8 @@ const Health = Type.Object({
       },
       {
         description:
-          'Rows that were delivered before a change of destination, model or query, or that were ' +
-          'in a table that is gone, and that nothing has delivered again; null without any.',
+          'Rows delivered before a change of destination, model or query, or into a table that ' +
+          'is gone, and not delivered again since; null if there are none.',
       },
     ),
   ),

@@ -171,7 +171,7 @@ test('names that a destination cannot take are refused before anything is create
     ['Postgres', sql_config, `event AS \`${'ä'.repeat(32)}\``, /at most 63 bytes/],
     ['Postgres', sql_config, 'event AS ctid', /`ctid` in every table/],
     ['MySQL', sql_config, 'event AS `😀`', /beyond U\+FFFF/],
-    ['MySQL', sql_config, 'event AS `x `', /blank at the end/],
+    ['MySQL', sql_config, 'event AS `x `', /space at the end/],
     ['MySQL', sql_config, 'event AS x, event AS X', /ignores case in names/],
     [
       'ClickHouse',

@@ -59,7 +59,7 @@ test('a query that takes too much fails its run with help, and the next run work
     [
       "SELECT toInt64(concat('x', event)) AS n FROM events",
       'query_failed',
-      /^Line 1, column 8: `toInt64`: A text here is not a value/,
+      /^Line 1, column 8: `toInt64`: A text in this expression cannot be converted/,
     ],
     ['SELECT intDiv(1, event::Int64) AS n FROM events', 'query_failed', /This divides by zero/],
     [
@@ -101,11 +101,20 @@ test('a preview of a query that takes too much, or fails, is a 400 that says so'
   for (const [custom_query, sentence] of [
     ['SELECT groupArray(properties) AS a FROM events', /64 MiB/],
     ["SELECT toInt64(concat('x', event)) AS n FROM events", /Line 1, column 8/],
-    ['SELECT substring(event, 9)::Int64 AS n FROM events', /column 27: `::`: A text here is not/],
-    ["SELECT concat('922337203685477580', event, '9')::Int64 AS n FROM events", /A text here/],
+    [
+      'SELECT substring(event, 9)::Int64 AS n FROM events',
+      /column 27: `::`: A text in this expression cannot be/,
+    ],
+    [
+      "SELECT concat('922337203685477580', event, '9')::Int64 AS n FROM events",
+      /A text in this expression/,
+    ],
     ['SELECT toUInt64(substring(event, 9)) AS n FROM events', /column 8: `toUInt64`: A text/],
     ['SELECT toBool(event) AS n FROM events', /column 8: `toBool`: .* neither true nor false/],
-    ['SELECT toDate(event) AS n FROM events', /column 8: `toDate`: A text here is not a timestamp/],
+    [
+      'SELECT toDate(event) AS n FROM events',
+      /column 8: `toDate`: A text in this expression is not a timestamp/,
+    ],
   ] as const) {
     const answer = await home.ask(
       'POST',

@@ -67,7 +67,7 @@ test('a row that the store does not write is the fault of the store, or of the s
   const isFault = (error: unknown) =>
     error instanceof RetryableError &&
     error.code === 'store_fault' &&
-    error.message.includes('have the operator');
+    error.message.includes('ask the operator');
   await assert.rejects(
     destinationDeps(engine, new AbortController().signal).encodeRow!(row, slice_encoding),
     isFault,

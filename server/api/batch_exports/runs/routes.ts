@@ -70,8 +70,8 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
 
 function receiptRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const signed =
-    'The signature is over the JSON text of the receipt without its last key, `signature`; ' +
-    'the text answered is the signed one, to the byte.';
+    'The signature covers the JSON text of the receipt without its last key, `signature`. The ' +
+    'answer has exactly the signed bytes.';
   app.get(
     `${base}:batch_export_id/runs/:id/receipt/`,
     {

@@ -106,8 +106,8 @@ export const BatchExportRun = Type.Object(
     created_at: instant('When the run was planned.'),
     cancel_requested_at: nullable(
       instant(
-        'When it was asked to be taken back; a worker does it within about two seconds, ' +
-          'unless the destination shows it by then.',
+        'When its cancellation was requested. A worker cancels it within about two seconds, ' +
+          'unless the destination already shows it.',
       ),
     ),
     finished_at: nullable(instant('Time of its end; null while it is in progress.')),
@@ -124,7 +124,7 @@ export const BatchExportRun = Type.Object(
         'retry has the kind of the run that it retries.',
     }),
     delivery_id: uuid(
-      'What the delivery is called at the destination; a retry of the same rows keeps it.',
+      'Name of the delivery at the destination; a retry of the same rows keeps it.',
     ),
     bytes_completed: Type.Integer({
       minimum: 0,

@@ -72,7 +72,7 @@ export const SlotRange = Type.Object(
     }),
     detail: Type.String({ description: 'The state in a sentence, for people.' }),
     first_run: nullable(
-      uuid('The run of the schedule for its first slot that has one; null: none has.'),
+      uuid('The scheduled run of its first slot that has one; null if none has.'),
     ),
     last_run: nullable(uuid('The same for its last slot with a run.')),
     records_completed: Type.Integer({

@@ -24,8 +24,8 @@ export function timelineRoutes(
   const schema = {
     summary: 'List the history of a batch export: runs, changes, pauses, backfills, notices',
     description:
-      'Newest first. Runs that are alike are one entry for each day; a group of the present day ' +
-      'moves up as it grows.',
+      'Newest first. Similar runs share one entry per day; a group of the current day moves up ' +
+      'as it grows.',
     querystring: TimelineQuery,
     response: { 200: Timeline },
   };

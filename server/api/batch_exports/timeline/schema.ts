@@ -60,7 +60,7 @@ const Change = Type.Object({
   changes: ActivityEntry.properties.changes,
   user: nullable({
     ...ActivityEntry.properties.user,
-    description: 'Who did it; null: the server, and for keys without `activity_log:read`.',
+    description: 'Who did it; null for the server, and if the key lacks `activity_log:read`.',
   }),
 });
 
@@ -84,7 +84,7 @@ const NoticeEntry = Type.Object({
 export const TimelineEntry = Type.Object(
   {
     id: uuid('Together with `at`, it identifies the entry.'),
-    at: instant('When it happened; of runs when the last of them was planned.'),
+    at: instant('When it happened; for runs, when the last one was planned.'),
     type: Type.Enum([...entry_types], {
       description:
         '`runs`: equal runs planned on one day (UTC), without those of backfills; completed runs ' +

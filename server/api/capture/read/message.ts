@@ -59,7 +59,7 @@ function readMessage(bytes: Buffer, sent: Sent): Message {
   const protocol = mine.find(({ recognises }) => recognises === undefined || recognises(body));
   const decoded = protocol?.decode(body, sent);
   if (protocol === undefined || decoded === undefined)
-    throw unparsable('The body is not what the SDKs of this path send: docs/sdks.md has them.');
+    throw unparsable('The SDKs of this path send another format: see docs/sdks.md.');
   const { length, events, keys, sent_at } = decoded;
   const clocks = { received_ms: sent.received_ms, skew_ms: skewOf(sent.received_ms, sent_at) };
   const { again } = sent;

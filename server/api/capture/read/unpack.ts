@@ -54,7 +54,7 @@ export async function unpackBody(
     if (text === undefined) return inner;
     inner = text;
   }
-  throw unparsable('The body is packed too many times.');
+  throw unparsable('The body is compressed too many times.');
 }
 
 async function unpacked(
@@ -159,8 +159,8 @@ export class UnreadError extends ApiError {
 }
 
 /**
- * Returns the facts of an unreadable body: the first write key in it, recognised by its form, so
- * that its project learns of the body; and its bytes, if they are few enough to keep.
+ * Returns the facts of an unreadable body: the first write key in it, and its bytes if they are few
+ * enough to keep. The key is recognised by its form, so that its project learns of the body.
  */
 export function unreadBody(bytes: Buffer): UnreadBody {
   const is_kept = bytes.length <= refused_content_bytes_max;

@@ -15,7 +15,7 @@ const record = {
   created_by: nullable(User),
   created_at: instant(),
   expires_at: instant('The link stops working then.'),
-  last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
+  last_used_at: nullable(instant('Precise to the minute; null: not used yet.')),
 };
 
 /** A setup link in lists and records. Its token is not stored. */

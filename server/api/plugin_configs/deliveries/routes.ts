@@ -58,8 +58,8 @@ function metricsRoute(app: FastifyInstance, { db, clock }: Deps): void {
       schema: {
         summary: 'Events, retries and delays of a tool over time',
         description:
-          `At most ${points_max} points; a range that has more is 400. Points are kept for 90 ` +
-          'days. Destinations have them, other plugins have none.',
+          `At most ${points_max} points; a range with more is refused (400). Points are kept for ` +
+          '90 days. Destinations have them, other plugins have none.',
         querystring: DeliveryMetricsQuery,
         response: { 200: DeliveryMetrics },
       },

@@ -46,7 +46,7 @@ export const PluginOauth = Type.Object(
         revoke_url: nullable(Type.String()),
         scopes: Type.String(),
       },
-      { description: 'What the vendor documents; you enter what is null.' },
+      { description: 'The values that the vendor documents; enter the ones that are null.' },
     ),
     application: nullable(
       Type.Object(

@@ -119,15 +119,18 @@ test('an unusable place is refused in a sentence', async () => {
   store.failNext(/GET .*backups\/denied/, 403, 'AccessDenied');
   store.failNext(/GET .*backups\/moved/, 301, 'PermanentRedirect');
   const asked: [() => Promise<unknown>, RegExp][] = [
-    [() => Array.fromAsync(bucket('none').list('a/')), /^The bucket "none": There is no bucket/],
+    [
+      () => Array.fromAsync(bucket('none').list('a/')),
+      /^The bucket "none": The bucket does not exist/,
+    ],
     [
       () => bucket('none').read('a'),
-      /^The bucket "none": There is no bucket of this name; check the address\.$/,
+      /^The bucket "none": The bucket does not exist; check the address\.$/,
     ],
     [() => bucket('bbb', 'endpoint=http://127.0.0.1:1').read('a'), /^The bucket "bbb": .*\.$/],
     [
       () => bucket('backups/denied').read('a'),
-      /may not do this \(AccessDenied\)\. It needs s3:PutObject, .*s3:DeleteObject/,
+      /lacks the permission for this \(AccessDenied\)\. It needs s3:PutObject, .*s3:DeleteObject/,
     ],
     [
       () => bucket('backups/moved').read('a'),

@@ -63,7 +63,7 @@ function accessViolations(config: AzureBlobConfig): ConfigViolation[] {
       return others.map((key) =>
         violation(
           key,
-          `A connection_string says this already: leave ${key} out, or the connection_string.`,
+          `The connection_string already has this: remove ${key} or the connection_string.`,
         ),
       );
     const read = readConnectionString(text);
@@ -94,7 +94,9 @@ function accessViolations(config: AzureBlobConfig): ConfigViolation[] {
   if (key !== undefined && !isAccountKey(key))
     found.push(violation('account_key', 'An account key is base64 text, as the portal shows it.'));
   if (sas !== undefined && !isSignature(sas))
-    found.push(violation('sas_token', 'A shared access signature has a part sig=; copy it whole.'));
+    found.push(
+      violation('sas_token', 'A shared access signature has a part sig=; copy all of it.'),
+    );
   return found;
 }
 

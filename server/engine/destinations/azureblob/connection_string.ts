@@ -14,12 +14,9 @@ export type Access =
 export function readConnectionString(text: string): Access | string {
   const parts = partsOf(text);
   if (parts === undefined)
-    return 'A connection string is a row of name=value parts with semicolons between them.';
+    return 'A connection string consists of name=value parts, separated by semicolons.';
   if (parts.has('usedevelopmentstorage'))
-    return (
-      'Write the address and key of the emulator out: AccountName, AccountKey and ' +
-      'BlobEndpoint.'
-    );
+    return 'Name the address and key of the emulator: AccountName, AccountKey and BlobEndpoint.';
   const name = textOf(parts.get('accountname'));
   const endpoint = endpointOf(parts, name)?.replace(/\/+$/, '');
   if (endpoint === undefined || !isPlainBase(endpoint))

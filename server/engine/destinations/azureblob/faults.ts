@@ -10,13 +10,13 @@ const credentials = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The key or the shared access signature may not do this (%). It needs create and write. ' +
-    'To resume after a crash, clean up and verify, it also needs read, list and delete. The ' +
-    'firewall of the account must let this server in.',
+  'The key or the shared access signature lacks the permission for this (%). It needs create and ' +
+    'write. To resume after a crash, clean up and verify, it also needs read, list and delete. ' +
+    'The firewall of the account must let this server in.',
 );
 const container = lasting(
   'bucket_missing',
-  'There is no container of this name; check the key container_name.',
+  'The container does not exist; check the key container_name.',
 );
 const immutable = lasting(
   'permission_denied',
@@ -59,15 +59,15 @@ const by_name: Record<string, Fault> = {
   ),
   BlockCountExceedsLimit: lasting(
     'request_refused',
-    'Too many blocks of attempts that failed wait at Azure; it discards them within a week. ' +
-      'Set max_file_size_mb.',
+    'Azure holds too many blocks of failed attempts; it discards them within a week. Set ' +
+      'max_file_size_mb.',
   ),
   ServerBusy: throttled,
-  OperationTimedOut: passing('store_fault', 'Azure did not manage the request in its own time.'),
+  OperationTimedOut: passing('store_fault', 'Azure did not finish the request in time.'),
   InternalError: passing('store_fault', 'Azure reported an internal fault.'),
   ENOTFOUND: lasting(
     'host_not_found',
-    'There is no host of this name; check account_name, endpoint_url or the connection_string.',
+    'The host name cannot be resolved; check account_name, endpoint_url or the connection_string.',
   ),
 };
 

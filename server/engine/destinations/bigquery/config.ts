@@ -105,7 +105,8 @@ export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
       `The names ${receipts_table} and ${stage_prefix}... are used by deliveries themselves; ` +
         'choose another name.',
     );
-  if (!isRsaKey(privateKeyOf(config))) refuse('private_key', 'It is not a whole RSA key in PEM.');
+  if (!isRsaKey(privateKeyOf(config)))
+    refuse('private_key', 'It is not a complete RSA key in PEM.');
   if (!isPlainBase(config.token_uri) || !config.token_uri.startsWith('https://'))
     refuse(
       'token_uri',

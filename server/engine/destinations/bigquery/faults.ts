@@ -17,13 +17,14 @@ export class JobError extends Error {
 
 const credentials = lasting(
   'authentication_failed',
-  'Google refused the service account; check that private_key and client_email are of one key ' +
-    'file, that the key was not deleted or disabled, and that the clock of this server is right.',
+  'Google refused the service account; check that private_key and client_email come from the ' +
+    'same key file, that the key was not deleted or disabled, and that the clock of this server ' +
+    'is right.',
 );
 const denied = lasting(
   'permission_denied',
-  'The service account may not do this (%). Give it the roles BigQuery Data Editor on the ' +
-    'dataset and BigQuery Job User on the project.',
+  'The service account lacks the permission for this (%). Give it the roles BigQuery Data Editor ' +
+    'on the dataset and BigQuery Job User on the project.',
 );
 const server_fault = passing('server_fault', 'BigQuery reported an internal fault (%).');
 const busy = passing(
@@ -77,19 +78,22 @@ const by_message: [RegExp, Fault][] = [
   ],
   [
     new RegExp(`not found: table .*${stage_prefix}`, 'i'),
-    passing('slice_lost', 'A staged part is gone before it could be shown; it is created again.'),
+    passing(
+      'slice_lost',
+      'A staged part was deleted before it became visible; Sluice creates it again.',
+    ),
   ],
   [
     /not found: dataset/i,
     lasting(
       'schema_missing',
-      'There is no dataset of this name in the project; create it or check the keys project_id ' +
-        'and dataset_id.',
+      'The dataset does not exist in the project; create it or check the keys project_id and ' +
+        'dataset_id.',
     ),
   ],
   [
     /not found: project|project .* not (?:found|exist)|unknown project/i,
-    lasting('database_missing', 'There is no project of this name; check the key project_id.'),
+    lasting('database_missing', 'The project does not exist; check the key project_id.'),
   ],
 ];
 
@@ -104,12 +108,11 @@ const by_reason: Record<string, Fault> = {
   insufficientPermissions: denied,
   accessNotConfigured: lasting(
     'permission_denied',
-    'The BigQuery API is not switched on in the project; switch it on there.',
+    'The BigQuery API is not enabled in the project; enable it there.',
   ),
   billingNotEnabled: lasting(
     'permission_denied',
-    'The project has no billing, and without it BigQuery runs no transactions; switch billing ' +
-      'on there.',
+    'The project has no billing, which transactions of BigQuery need; enable billing there.',
   ),
   billingTierLimitExceeded: lasting(
     'permission_denied',
@@ -128,11 +131,12 @@ const by_reason: Record<string, Fault> = {
   resourceInUse: passing('locked', 'Another job of BigQuery holds the table (%).'),
   resourcesExceeded: passing(
     'out_of_resources',
-    'The job needs more than BigQuery gives it (%). Choose a shorter interval if it comes again.',
+    'The job needs more resources than BigQuery gives it (%). Choose a shorter interval if this ' +
+      'happens again.',
   ),
   stopped: cancelled,
   timeout: cancelled,
-  duplicate: passing('conflict', 'Another session created the same thing at once.'),
+  duplicate: passing('conflict', 'Another session created the same object at the same moment.'),
   notFound: lasting('table_missing', 'The table or one that it needs is gone (%).'),
   invalid: value,
   invalidQuery: statement,
@@ -142,7 +146,7 @@ const by_reason: Record<string, Fault> = {
 const by_name: Record<string, Fault> = {
   ENOTFOUND: lasting(
     'host_not_found',
-    'There is no host of this name; check the key token_uri, and that this server reaches ' +
+    'The host name cannot be resolved; check the key token_uri, and that this server reaches ' +
       'bigquery.googleapis.com.',
   ),
   ECONNREFUSED: passing(

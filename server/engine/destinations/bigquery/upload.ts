@@ -19,8 +19,8 @@ type Piece = { bytes: Buffer; offset: number; total: number | undefined };
 
 /**
  * Starts a load job with the bytes of a stream as its file, by a resumable upload. Guarantees: no
- * job exists before the last byte has arrived; after a lost answer, it asks how much of a piece has
- * arrived and continues from there; a few pieces bound the memory. Rejects with the stream's error
+ * job exists before the last byte has arrived. After a lost answer, it asks how much of a piece has
+ * arrived and continues from there. A few pieces bound the memory. Rejects with the stream's error
  * unchanged.
  */
 export async function uploadJob(

@@ -11,7 +11,7 @@ const unreachable = passing(
 );
 const broken = passing(
   'connection_lost',
-  'The connection to the server broke. If it comes again, check the key url: a port with TLS ' +
+  'The connection to the server broke. If this happens again, check the key url: a port with TLS ' +
     'needs https.',
 );
 const credentials = lasting(
@@ -40,7 +40,10 @@ const not_clickhouse = lasting(
  */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
-    host_not_found: lasting('host_not_found', 'There is no host of this name; check the key url.'),
+    host_not_found: lasting(
+      'host_not_found',
+      'The host name cannot be resolved; check the key url.',
+    ),
     lookup_failed: server_faults.lookup_failed,
     unreachable,
     broken,
@@ -62,14 +65,14 @@ const faults: Record<string, Fault> = {
   DATABASE_ACCESS_DENIED: denied,
   UNKNOWN_DATABASE: lasting(
     'database_missing',
-    'There is no database of this name; create it or check the key database.',
+    'The database does not exist; create it or check the key database.',
   ),
   UNKNOWN_TABLE: gone,
   TABLE_IS_DROPPED: gone,
   TABLE_ALREADY_EXISTS: server_faults.created_at_once,
   INCOMPATIBLE_COLUMNS: passing(
     'conflict',
-    'The table was altered during the delivery; it is delivered again.',
+    'The table was altered during the delivery; Sluice delivers again.',
   ),
   TABLE_IS_READ_ONLY: passing(
     'read_only',
@@ -116,7 +119,7 @@ const faults: Record<string, Fault> = {
   QUOTA_EXCEEDED: passing('throttled', 'A quota of the user is used up for now (%).'),
   TOO_MANY_SIMULTANEOUS_QUERIES: passing(
     'too_many_connections',
-    'The server runs as many queries as it may.',
+    'The server already runs its maximum number of queries.',
   ),
   MEMORY_LIMIT_EXCEEDED: short,
   TOO_MANY_PARTS: short,
@@ -146,11 +149,11 @@ export function tooOld(version: string, oldest: string): Error {
 
 /**
  * Returns the error for an answer of another program, such as a page of a proxy, or an unreadable
- * one; the client has its whole text as the message, which is not for users.
+ * one. The client has its whole text as the message, which is not for users.
  */
 export function answerError(answer: Error): Error {
   if (answer.message.startsWith('Timeout error'))
-    return faultError(passing('timed_out', 'The server said nothing for an hour.'), '', answer);
+    return faultError(passing('timed_out', 'The server sent nothing for an hour.'), '', answer);
   if (answer instanceof SyntaxError || answer.message.includes('is for clickhouse-client'))
     return faultError(not_clickhouse, answer.message, answer);
   // Releases before 21.x send no error type, so the client does not recognize the error.

@@ -71,7 +71,7 @@ const hash_bits = 64;
 
 /**
  * Returns the value of `version_column`: each version as a number that grows with it, the first one
- * on top, and below them as much of a hash of the other values as fits.
+ * on top. Below them is as much of a hash of the other values as fits.
  */
 function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
   const types = new Map(layout.columns.map(({ name, type }) => [name, type]));

@@ -189,7 +189,7 @@ export async function checkTable(
 
 /**
  * Persons may continue to use a table of an earlier release, whose engine only compares the first
- * version; that is exact for them, because no two rows of a person share it.
+ * version. That is exact for them, because no two rows of a person share it.
  */
 function checkMerging(name: string, table: Table, layout: Layout): void {
   const merge = mergeOf(layout);

@@ -1,10 +1,10 @@
 import type { ColumnType } from '../../model/models/column.ts';
 
 /**
- * Returns one text for all notations that a store may use for a value: instants in UTC with six
- * digits, JSON with sorted keys and without blanks, numbers by their value. Documented changes of
- * some destinations count as equal everywhere: NUL is removed, a number that is none is null, and
- * JSON with numbers beyond a double equals a JSON string with its text.
+ * Returns one text for all notations that a store may use for a value. Instants are in UTC with six
+ * digits, JSON has sorted keys and no blanks, and numbers are written by their value. Documented
+ * changes of some destinations count as equal everywhere. NUL is removed, a number that is none is
+ * null, and JSON with numbers beyond a double equals a JSON string with its text.
  */
 export function canonicalValue(type: ColumnType, text: string | null): string | null {
   if (text === null) return null;

@@ -83,7 +83,7 @@ test('rows without a key show all their values', async () => {
     ).toSorted(),
     [
       'added t: No delivery holds this row: uuid=1, event=b, properties={\\"a\\":1}.',
-      'missing t: A row that was delivered is not there: uuid=1, event=a, properties={\\"a\\":1}.',
+      'missing t: A delivered row is missing: uuid=1, event=a, properties={\\"a\\":1}.',
     ],
   );
 });

@@ -20,8 +20,8 @@ const shown_characters = 80;
 const paired_max = 32;
 
 /**
- * Lists the differences between the rows of one key: one for each column of each row with other
- * values, and one for rows that occur too often or not often enough.
+ * Lists the differences between the rows of one key. There is one for each column of each row with
+ * other values, and one for rows that occur too often or not often enough.
  */
 export function differencesOfKey(
   place: Place,
@@ -79,7 +79,7 @@ function keylessDifferences(
     ...expected.map((row) => ({
       kind: 'missing' as const,
       name,
-      detail: `A row that was delivered is not there: ${text(row)}.`,
+      detail: `A delivered row is missing: ${text(row)}.`,
     })),
     ...found.map((row) => ({
       kind: 'added' as const,

@@ -6,8 +6,8 @@ import { identifier, literal } from './expression.ts';
 /**
  * Settings for a query with `digestExpression` over a relation. The store must not merge the two:
  * with the relation's expressions inside the digest's conditions, the sum takes twice as long. It
- * also runs at a lower priority than the rows, which the embedded store applies for any `priority`:
- * the destination waits for the rows, and the digest is only needed after them.
+ * also runs at a lower priority than the rows, which the embedded store applies for any `priority`.
+ * The destination waits for the rows, and the digest is only needed after them.
  */
 export const digest_settings = {
   query_plan_merge_expressions: 0,
@@ -57,7 +57,7 @@ const signed_zero = crc32('0') - crc32('-0');
 /**
  * The store prints the JSON again, so that numbers and escapes have one notation, and cuts it into
  * names and values. A condition makes the store extract its rows and put them back, which takes
- * half as long as the sum itself: so for a column that is rarely empty, it computes all rows,
+ * half as long as the sum itself. So for a column that is rarely empty, it computes all rows,
  * whatever the conditions say. Negative zeros are corrected after the sum, because a condition on
  * each token copies them all.
  */

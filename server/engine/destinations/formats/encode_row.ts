@@ -31,8 +31,8 @@ export async function encodeRow(
     if (signal.aborted) throw stopError(signal);
     throw new RetryableError(
       'store_fault',
-      'The analytics store of this server did not write the row. Test again; if it comes ' +
-        'again, have the operator look at the store.',
+      'The analytics store of this server did not write the row. Test again; if this happens ' +
+        'again, ask the operator to check the store.',
       { cause: error },
     );
   }

@@ -106,8 +106,8 @@ function passing(take: (chunk: Buffer) => Buffer, end: () => Buffer | void): Tra
 }
 
 /**
- * Levels chosen by measurement: gzip 6, brotli 4 and zstd 3 all reduce JSON lines to about a sixth;
- * zstd takes a third of the time, and at level 1 two thirds of that for a tenth more bytes.
+ * Levels chosen by measurement: gzip 6, brotli 4 and zstd 3 all reduce JSON lines to about a sixth.
+ * Zstd takes a third of the time, and at level 1 two thirds of that for a tenth more bytes.
  */
 function compressorOf(encoding: Encoding): Duplex | undefined {
   if (encoding.compression === null || isBinary(encoding)) return undefined;

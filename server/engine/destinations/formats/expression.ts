@@ -12,10 +12,9 @@ export type FormatSelection = {
 };
 
 /**
- * Settings that every format needs: instants as ISO 8601 with Z; names that mean the table's
- * columns even if an output column has the same name; an hour instead of 30 seconds for a
- * destination that accepts no bytes for a while; and room for a long selection in the text of the
- * query (256 KiB by default).
+ * Settings that every format needs. Instants are ISO 8601 with Z. Names mean the table's columns
+ * even if an output column has the same name. A destination may accept no bytes for an hour instead
+ * of 30 seconds. The text of the query has room for a long selection (256 KiB by default).
  */
 export const common_settings = {
   date_time_output_format: 'iso',
@@ -140,7 +139,7 @@ function asJsonString(text: string, withoutNul: boolean): string {
 /**
  * `isValidJSON` refuses numbers beyond 64 bits and lone surrogates, which JSON allows, so they are
  * shortened before the check. A number keeps its first digit and an exponent its form, so nothing
- * invalid becomes valid; a run of digits in a string stays longer than the four of a `\u` escape.
+ * invalid becomes valid. A run of digits in a string stays longer than the four of a `\u` escape.
  */
 function isJson(text: string): string {
   const shorter = `replaceRegexpAll(${text}, '([0-9])[0-9]{17,}', '\\\\1111')`;

@@ -133,7 +133,7 @@ async function withValues(
       found,
       onRow: () => source.onRow(),
     });
-    if (values.length === 0) return because('Its values are those that were delivered.');
+    if (values.length === 0) return because('Its values match the delivered ones.');
     return [difference, ...values.map((value) => ({ ...value, kind: difference.kind }))];
   } catch (error) {
     if (error instanceof FileBoundError) return because(error.message);

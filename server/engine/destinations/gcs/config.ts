@@ -76,8 +76,8 @@ export function readServiceAccount(text: string): ServiceAccount | string {
     return 'The key of the service account has no "client_email".';
   if (typeof private_key !== 'string' || !isRsaKey(private_key))
     return (
-      'The key of the service account has no "private_key", or it is not a whole RSA key in ' +
-      'PEM.'
+      'The key of the service account has no "private_key", or it is not a complete ' +
+      'RSA key in PEM.'
     );
   return { client_email, private_key };
 }

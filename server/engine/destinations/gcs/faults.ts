@@ -6,21 +6,18 @@ import { parseJson } from '../../../platform/json/parse_json.ts';
 
 const credentials = lasting(
   'authentication_failed',
-  'Google refused the service account; check that service_account_json is whole, that its key ' +
+  'Google refused the service account; check that service_account_json is complete, that its key ' +
     'was not deleted or disabled, and that the clock of this server is right.',
 );
 const denied = lasting(
   'permission_denied',
-  'The service account may not do this (%). It needs storage.objects.create, ' +
-    'storage.objects.delete and storage.multipartUploads.create. To resume after a crash, ' +
-    'clean up and verify, it also needs storage.objects.get, storage.objects.list, ' +
-    'storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has ' +
-    'them all.',
+  'The service account lacks the permission for this (%). It needs storage.objects.create, ' +
+    'storage.objects.delete and storage.multipartUploads.create. To resume after a crash, clean ' +
+    'up and verify, it also needs storage.objects.get, storage.objects.list, ' +
+    'storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has them ' +
+    'all.',
 );
-const bucket = lasting(
-  'bucket_missing',
-  'There is no bucket of this name; check the key bucket_name.',
-);
+const bucket = lasting('bucket_missing', 'The bucket does not exist; check the key bucket_name.');
 const billing = lasting(
   'permission_denied',
   'Google has closed the project or the billing account of the bucket; open it again there.',
@@ -61,8 +58,8 @@ const by_name: Record<string, Fault> = {
   cloudKmsPermissionDenied: kms_key,
   NoSuchUpload: passing(
     'slice_lost',
-    'An upload ended before Sluice could complete it. Sluice uploads it again. A rule of ' +
-      'the bucket may end open uploads too early.',
+    'An upload ended before Sluice could complete it. Sluice uploads it again. A lifecycle rule ' +
+      'of the bucket may abort open uploads too early.',
   ),
   InvalidPart: passing(
     'slice_lost',
@@ -75,7 +72,7 @@ const by_name: Record<string, Fault> = {
   backendError: store_fault,
   internalError: store_fault,
   InternalError: store_fault,
-  ENOTFOUND: lasting('host_not_found', 'There is no host of this name; check endpoint_url.'),
+  ENOTFOUND: lasting('host_not_found', 'The host name cannot be resolved; check endpoint_url.'),
 };
 
 const by_status: Record<number, Fault> = { 401: credentials, 403: denied, 404: bucket };

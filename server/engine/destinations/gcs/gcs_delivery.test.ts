@@ -179,7 +179,7 @@ test('Google’s three forms of errors tell faults apart', () => {
   ]) {
     const response = { status: 403, data };
     const error = gcs_faults.explain(Object.assign(new Error('said the library'), { response }));
-    assert.match((error as Error).message, /may not do this \(sa lacks a right\)/);
+    assert.match((error as Error).message, /lacks the permission for this \(sa lacks a right\)/);
   }
   const hidden = new Error('said the library', {
     cause: new TypeError('fetch failed', {

@@ -17,7 +17,7 @@ type Uploads = Pick<
 
 /**
  * Uploads by the multipart uploads of Google's XML API. Guarantee: only its completion shows an
- * object. The resumable uploads of the JSON API cannot do that: before the request that also shows
+ * object. The resumable uploads of the JSON API cannot do that. Before the request that also shows
  * the object, they only store whole multiples of 256 KiB, so the end of each slice would have to
  * wait elsewhere.
  */

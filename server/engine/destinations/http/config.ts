@@ -121,7 +121,9 @@ export function httpViolations(config: HttpConfig): ConfigViolation[] {
   const fault = addressFault(config.url);
   if (fault !== undefined) found.push(violation('url', fault));
   if (config.token !== undefined && !/^[\x21-\x7e]*$/.test(config.token))
-    found.push(violation('token', 'The token must be of visible ASCII characters without blanks.'));
+    found.push(
+      violation('token', 'The token must consist of visible ASCII characters without spaces.'),
+    );
   for (const [name, value] of Object.entries(config.headers ?? {})) {
     const isUsable =
       /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name) &&

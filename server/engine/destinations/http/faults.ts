@@ -4,8 +4,8 @@ import type { Fault } from '../../model/destination/faults.ts';
 
 const unverified = lasting(
   'tls_not_verified',
-  'The certificate of the endpoint is not signed by an authority known here, or is for ' +
-    'another host. Install a right one.',
+  'The certificate of the endpoint is not signed by an authority that this server trusts, or is ' +
+    'for another host. Install a right one.',
 );
 const unreachable = passing(
   'connection_failed',
@@ -13,8 +13,8 @@ const unreachable = passing(
 );
 const broken = passing(
   'connection_lost',
-  'The connection to the endpoint broke. If it comes again, check the key url: a port with TLS ' +
-    'needs https.',
+  'The connection to the endpoint broke. If this happens again, check the key url: a port with ' +
+    'TLS needs https.',
 );
 const no_tls = lasting(
   'tls_not_offered',
@@ -23,7 +23,7 @@ const no_tls = lasting(
 
 /** By the error code of Node and undici. */
 const faults = byConnectionCode({
-  host_not_found: lasting('host_not_found', 'There is no host of this name; check the key url.'),
+  host_not_found: lasting('host_not_found', 'The host name cannot be resolved; check the key url.'),
   lookup_failed: passing(
     'connection_failed',
     'The host name could not be looked up at the moment.',
@@ -32,7 +32,7 @@ const faults = byConnectionCode({
   broken,
   timed_out: passing(
     'timed_out',
-    'The endpoint did not answer in time. Check that it is well; if it needs longer, lower ' +
+    'The endpoint did not answer in time. Check that it works; if it needs more time, lower ' +
       'max_request_records.',
   ),
   tls_not_offered: no_tls,
@@ -54,19 +54,22 @@ const by_status: Record<number, Fault> = {
     'The endpoint does not let these credentials write; check the keys token and headers.',
   ),
   404: lasting('endpoint_missing', 'There is nothing at this address; check the key url.'),
-  405: lasting('endpoint_missing', 'The address takes no POST; check the key url.'),
+  405: lasting('endpoint_missing', 'The address accepts no POST; check the key url.'),
   408: passing(
     'timed_out',
     'The endpoint did not get the request in time. Lower max_request_records or ' +
-      'max_request_size_mb if it comes again.',
+      'max_request_size_mb if this happens again.',
   ),
-  410: lasting('endpoint_missing', 'The address is out of use; change the key url.'),
+  410: lasting(
+    'endpoint_missing',
+    'The endpoint says that this address is gone; change the key url.',
+  ),
   413: lasting(
     'request_too_large',
-    'A request is larger than the endpoint takes; lower max_request_size_mb or ' +
+    'A request is larger than the endpoint accepts; lower max_request_size_mb or ' +
       'max_request_records.',
   ),
-  425: passing('throttled', 'The endpoint does not take the request yet.'),
+  425: passing('throttled', 'The endpoint does not accept the request yet.'),
   429: passing('throttled', 'The endpoint asks for fewer requests.'),
 };
 

@@ -40,7 +40,7 @@ export const http: DestinationDefinition<typeof http_config> = {
   column_set: 'files',
   shows_as_written: true,
   not_verifiable:
-    'This destination cannot show again what it took, so nothing can be compared. The receipts ' +
+    'This destination cannot return delivered rows, so Sluice cannot compare them. The receipts ' +
     'prove what was handed over.',
   validate: httpViolations,
   encoding: () => ({ format: 'JSONLines', compression: null }),
@@ -70,7 +70,7 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
       name: 'Find the host',
       run: async () => {
         await deps.outbound.resolveHost(new URL(config.url).hostname);
-        return 'The host has an address that may be reached.';
+        return 'The server may connect to the address of the host.';
       },
     },
     {

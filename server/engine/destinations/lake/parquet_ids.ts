@@ -29,7 +29,7 @@ export function withFieldIds(bytes: Buffer, ids: ReadonlyMap<string, number>): B
 }
 
 /**
- * Fields are in the order of their numbers, and each stores the difference to the previous one: the
+ * Fields are in the order of their numbers, and each stores the difference to the previous one. The
  * id is inserted before the first with a greater number, whose difference then shrinks.
  */
 function giveId(

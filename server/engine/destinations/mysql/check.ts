@@ -57,13 +57,13 @@ export function checkMySql(
         const { connection } = session;
         await connection.run(await tableStatement(connection, scratch, testedLayout(row)));
         await writeRow(connection, scratch, row);
-        return 'A scratch table took a row with a value in every column, as deliveries send it.';
+        return 'A scratch table accepted a row with values in all columns, as deliveries send it.';
       },
       read: async (session) => {
         const { connection, target } = session;
         if (found !== undefined) {
           if (!(await createTemporary(connection, scratch, target.quoted)))
-            return 'Nothing was compared: that needs the right CREATE TEMPORARY TABLES.';
+            return 'Nothing was compared: that needs the privilege CREATE TEMPORARY TABLES.';
           await writeRow(connection, scratch, row);
         }
         return readTexts(session, scratch, columns, []);
@@ -144,7 +144,7 @@ async function writeUnseen(session: Session, row: SampleRow): Promise<string> {
     });
   await connection.run('ROLLBACK');
   return (
-    'The table took a row with a value in every column, as deliveries send ' +
+    'The table accepted a row with a value in every column, as deliveries send ' +
     `it${hasReceipts ? ', and that of receipts a receipt' : ''}.`
   );
 }

@@ -70,7 +70,7 @@ export function mySqlViolations(config: MySqlConfig): ConfigViolation[] {
       found.push(
         violation(
           attr,
-          'MySQL takes no names with characters beyond U+FFFF or a blank at the end.',
+          'MySQL accepts no names with characters beyond U+FFFF or a space at the end.',
         ),
       );
   }

@@ -81,8 +81,8 @@ type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: Ab
 
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
- * says otherwise; the connection uses exactly the checked address; the server gets no file of ours,
- * whatever it requests; the session opens within 60 seconds or not at all; aborting the signal ends
+ * says otherwise. The connection uses exactly the checked address. The server gets no file of ours,
+ * whatever it requests. The session opens within 60 seconds or not at all. Aborting the signal ends
  * it at once.
  */
 export async function connect(

@@ -6,8 +6,8 @@ import { server_faults } from '../sql_tables/server_faults.ts';
 const { broken, cancelled, constraint, trigger, unreachable, unverified, value } = server_faults;
 const credentials = lasting(
   'authentication_failed',
-  'The server refused user or password (%). Check user and password, and from where ' +
-    'the user may come.',
+  'The server refused the user or the password (%). Check user and password, and from where the ' +
+    'user may come.',
 );
 const denied = lasting(
   'permission_denied',
@@ -30,8 +30,8 @@ const limited = passing(
 );
 const not_given = lasting(
   'table_unsuitable',
-  'The table requires a column that the export does not have (%). Give it a default, let ' +
-    'it be null, or export to another table.',
+  'The table requires a column that the export does not have (%). Give it a default, make it ' +
+    'nullable, or export to another table.',
 );
 const characters = ofRow(
   'value_refused',

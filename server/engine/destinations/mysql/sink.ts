@@ -118,7 +118,7 @@ async function takeLock(session: Session): Promise<boolean> {
   if (lock?.is_ours !== 1)
     throw new RetryableError(
       'locked',
-      'Another worker holds this delivery for more than a minute.',
+      'Another worker has held this delivery for more than a minute.',
     );
   return (await findReceipt(dialect, delivery.delivery_id)) !== undefined;
 }
@@ -132,8 +132,8 @@ async function isThere(
 }
 
 /**
- * Judges the error of a COMMIT: after an error of the server, the session continues and holds the
- * named lock, so the receipt can be read back; a server that cut the session off has not answered.
+ * Judges the error of a COMMIT. After an error of the server, the session continues and holds the
+ * named lock, so the receipt can be read back. A server that cut the session off has not answered.
  */
 function answerOfCommit(error: unknown): CommitAnswer {
   const { code, sqlState } = error as { code?: unknown; sqlState?: unknown };

@@ -73,7 +73,7 @@ export function mySqlColumnFaults(columns: Column[]): string[] {
   for (const { name } of columns) {
     if (/[\u{10000}-\u{10ffff}]| $/u.test(name))
       faults.push(
-        'MySQL takes no names with characters beyond U+FFFF or a blank at the end: give the ' +
+        'MySQL accepts no names with characters beyond U+FFFF or a space at the end: give the ' +
           `column \`${name}\` another alias.`,
       );
     if (names.has(name.toLowerCase()))

@@ -71,7 +71,7 @@ export function roleViolations(config: RoleConfig, rules: OperatorRules): Config
     found.push(
       violation(
         'aws_role_arn',
-        'It must be the ARN of a role, as arn:aws:iam::123456789012:role/name.',
+        'It must be the ARN of a role, such as arn:aws:iam::123456789012:role/name.',
       ),
     );
   if (external_id !== undefined && !/^[\w+=,.@:/-]{2,1224}$/.test(external_id))

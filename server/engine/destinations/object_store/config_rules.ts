@@ -42,7 +42,7 @@ export function bucketViolations(place: BucketPlace): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!/^[A-Za-z0-9-]+$/.test(place.region))
     found.push(
-      violation('region', 'The region must be letters, digits and hyphens, as eu-central-1.'),
+      violation('region', 'The region must be letters, digits and hyphens, such as eu-central-1.'),
     );
   const isInHost =
     textOf(place.endpoint_url) === undefined || place.use_virtual_style_addressing === true;

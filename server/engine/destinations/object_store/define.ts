@@ -228,6 +228,6 @@ function explain(faults: StoreFaults | undefined, error: unknown, deps: Destinat
   const explained = faults === undefined ? error : faults.explain(error);
   return explained instanceof KnownError
     ? explained.message
-    : 'What the store answered is not understood. Check that its address and name are right; the ' +
-        'server log says more.';
+    : 'Sluice does not understand the answer of the store. Check that its address and name are ' +
+        'right; the server log says more.';
 }

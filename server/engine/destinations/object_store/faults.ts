@@ -6,13 +6,13 @@ import type { ObjectStore } from './object_store.ts';
 
 const unreachable = passing(
   'connection_failed',
-  'The store does not answer at its address. Check that in the config (endpoint_url), and that ' +
+  'The store does not answer at its address. Check the address (endpoint_url), and that ' +
     'firewalls let this server reach it.',
 );
 const broken = passing(
   'connection_lost',
-  'The connection to the store broke or took too long. If it comes again, check endpoint_url: a ' +
-    'port with TLS needs https.',
+  'The connection to the store broke or took too long. If this happens again, check ' +
+    'endpoint_url: a port with TLS needs https.',
 );
 const no_tls = lasting(
   'tls_not_offered',
@@ -25,8 +25,8 @@ const not_http = passing(
 );
 const certificate = lasting(
   'tls_not_verified',
-  "The certificate of the store's address is not signed by an authority known here, or is for " +
-    'another host. Install a right one.',
+  'The certificate of the store is not signed by an authority that this server trusts, or is ' +
+    'for another host. Install a valid one.',
 );
 
 /** The fault of a store that throttles requests. */
@@ -42,7 +42,7 @@ const connection_faults: Record<string, Fault> = {
   ...byConnectionCode({
     host_not_found: lasting(
       'host_not_found',
-      'There is no host of this name; check the address of the store in the config.',
+      'The host name cannot be resolved; check the address of the store in the config.',
     ),
     lookup_failed: unreachable,
     unreachable,
@@ -60,7 +60,7 @@ const store_fault = passing('store_fault', 'The store reported an internal error
 /** The fault of bytes that were damaged on their way. */
 export const damaged = passing(
   'connection_lost',
-  'Bytes were lost or changed on the way to the store (%); they are sent again.',
+  'Bytes were lost or changed on the way to the store (%); Sluice sends them again.',
 );
 
 /**

@@ -46,7 +46,7 @@ export type ObjectStore = {
   read(key: string): Promise<Readable | undefined>;
   /**
    * Returns the size in bytes, our own mark, the instant of the last write in milliseconds and the
-   * store's tag of the content, or undefined if the object does not exist.
+   * store's tag of the content. Returns undefined if the object does not exist.
    */
   describe(
     key: string,

@@ -47,7 +47,7 @@ export function encryptionOf(place: S3Place): Encryption {
 
 /**
  * Returns a sender for the bytes of one bucket by `send`, which gets the header. It adds their MD5
- * once the bucket has requested one, as every bucket with Object Lock does: elsewhere the digest
+ * once the bucket has requested one, as every bucket with Object Lock does. Elsewhere the digest
  * that the SDK signs is enough, and an MD5 takes several times as long.
  */
 export function digestSender() {

@@ -17,25 +17,22 @@ const region = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The access key may not do this (%). It needs s3:PutObject, s3:AbortMultipartUpload. To ' +
-    'resume after a crash and to verify, it also needs s3:GetObject, s3:ListBucket, ' +
-    's3:ListMultipartUploadParts and s3:ListBucketMultipartUploads.',
+  'The access key lacks the permission for this (%). It needs s3:PutObject, ' +
+    's3:AbortMultipartUpload. To resume after a crash and to verify, it also needs s3:GetObject, ' +
+    's3:ListBucket, s3:ListMultipartUploadParts and s3:ListBucketMultipartUploads.',
 );
-const bucket = lasting(
-  'bucket_missing',
-  'There is no bucket of this name; check the key bucket_name.',
-);
+const bucket = lasting('bucket_missing', 'The bucket does not exist; check the key bucket_name.');
 const key = lasting(
   'kms_key_unusable',
-  'The key of the encryption cannot be used (%); check kms_key_id, its region and its policy, ' +
-    'and that the access key has kms:GenerateDataKey and kms:Decrypt.',
+  'The encryption key cannot be used (%); check kms_key_id, its region and its policy, and that ' +
+    'the access key has kms:GenerateDataKey and kms:Decrypt.',
 );
 const wrong_request = lasting(
   'request_refused',
   'The store refused the request (%); check encryption, kms_key_id and prefix.',
 );
 const slow = passing('connection_lost', 'The store waited too long for the rest of a request.');
-const conflict = passing('conflict', 'The store is at work on the bucket or the object (%).');
+const conflict = passing('conflict', 'The store is busy with the bucket or the object (%).');
 const full = passing(
   'disk_full',
   'The store is full, or a quota is used up (%). The run continues automatically once ' +
@@ -56,7 +53,7 @@ const faults: Record<string, Fault> = {
   SignatureDoesNotMatch: credentials,
   CredentialsProviderError: lasting(
     'authentication_failed',
-    'The config has no access key, and this server finds none in its surroundings; set ' +
+    'The config has no access key, and this server finds none in its environment; set ' +
       'aws_access_key_id and aws_secret_access_key.',
   ),
   InvalidToken: credentials,
@@ -66,7 +63,8 @@ const faults: Record<string, Fault> = {
   IllegalLocationConstraintException: region,
   RequestTimeTooSkewed: lasting(
     'clock_wrong',
-    "The clock of this server differs from the store's by more than 15 minutes; set it right.",
+    'The clocks of this server and the store differ by more than 15 minutes; correct the wrong ' +
+      'one.',
   ),
   KMSDisabledException: key,
   KMSNotFoundException: key,
@@ -80,7 +78,7 @@ const faults: Record<string, Fault> = {
   ),
   InvalidEncryptionAlgorithmError: lasting(
     'request_refused',
-    'The store does not know this encryption.',
+    'The store does not support this encryption.',
   ),
   NotImplemented: lasting(
     'request_refused',
@@ -88,8 +86,8 @@ const faults: Record<string, Fault> = {
   ),
   NoSuchUpload: passing(
     'slice_lost',
-    'An upload ended before Sluice could complete it. Sluice uploads it again. A rule of ' +
-      'the bucket may end open uploads too early.',
+    'An upload ended before Sluice could complete it. Sluice uploads it again. A lifecycle rule ' +
+      'of the bucket may abort open uploads too early.',
   ),
   InvalidPart: passing(
     'slice_lost',
@@ -117,7 +115,7 @@ const faults: Record<string, Fault> = {
   RequestTimeoutException: slow,
   ENOTFOUND: lasting(
     'host_not_found',
-    'There is no host of this name; check region and endpoint_url.',
+    'The host name cannot be resolved; check region and endpoint_url.',
   ),
 };
 
@@ -135,7 +133,7 @@ const by_status: Record<number, Fault> = {
   403: refused,
   404: lasting(
     'bucket_missing',
-    'There is no bucket of this name at this address; check bucket_name and endpoint_url.',
+    'The bucket does not exist at this address; check bucket_name and endpoint_url.',
   ),
 };
 

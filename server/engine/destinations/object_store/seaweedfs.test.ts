@@ -98,5 +98,5 @@ async function tellFaults(): Promise<void> {
     (await s3.check({ ...base(), ...change }, [], deps)).find(({ status }) => status === 'failed')
       ?.detail;
   assert.match((await failed({ aws_secret_access_key: 'wrong' })) ?? '', /secret/);
-  assert.match((await failed({ bucket_name: 'none' })) ?? '', /no bucket/);
+  assert.match((await failed({ bucket_name: 'none' })) ?? '', /bucket does not exist/);
 }

@@ -18,9 +18,9 @@ const first_bytes = mebibyte / 2;
 const tidy_milliseconds = 5_000;
 
 /**
- * Returns the size of a part by its number from 1: small at first, so that small slices need little
- * memory; then larger, because each request is expensive for the store; and finally large enough
- * that 10,000 parts hold 450 GiB.
+ * Returns the size of a part by its number from 1. The first parts are small, so that small slices
+ * need little memory. Later ones are larger, because each request is expensive for the store.
+ * Finally they are large enough that 10,000 parts hold 450 GiB.
  */
 export function partBytes(number: number): number {
   if (number <= 4) return 8 * mebibyte;
@@ -117,7 +117,8 @@ export async function uploadWhole(
     if (!(await store.completeUpload(key, upload_id, parts, facts)))
       throw new RetryableError(
         'slice_lost',
-        `The store has lost the upload of ${key}; look whether a rule of the bucket ends uploads.`,
+        `The store has lost the upload of ${key}; check whether a lifecycle rule of the bucket ` +
+          'aborts uploads.',
       );
   };
   await orEndUpload(store, { key, upload_id }, send, log);

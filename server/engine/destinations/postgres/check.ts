@@ -79,7 +79,7 @@ async function writeRow(
   );
   await connection.rows('SET CONSTRAINTS ALL IMMEDIATE');
   if (!isMerged(delivery)) await connection.rows('ROLLBACK TO SAVEPOINT sluice_check');
-  return 'The table took a row with a value in every column, as deliveries send it.';
+  return 'The table accepted a row with a value in every column, as deliveries send it.';
 }
 
 /**
@@ -108,7 +108,7 @@ async function returnedRow(
   if (found === undefined)
     throw new NonRetryableError(
       'table_unsuitable',
-      'A trigger or a rule of the table leaves rows out; remove it, or export to another table.',
+      'A trigger or a rule of the table drops rows; remove it, or export to another table.',
     );
   return delivery.columns.map((_, index) => found[`c${index}`]);
 }

@@ -55,7 +55,8 @@ function columnFaults(columns: Column[]): string[] {
     .filter(({ name }) => Buffer.byteLength(name) > 63)
     .map(
       ({ name }) =>
-        `PostgreSQL takes names of at most 63 bytes: give the column \`${name}\` a shorter alias.`,
+        `PostgreSQL accepts names of at most 63 bytes: give the column \`${name}\` a shorter ` +
+        'alias.',
     );
   const taken = columns
     .filter(({ name }) => system_columns.has(name))
@@ -80,7 +81,7 @@ function violations(config: PostgresConfig): ConfigViolation[] {
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {
     if (config[attr]?.includes('\0') === true) found.push(violation(attr, 'It must not hold NUL.'));
     if (attr !== 'user' && attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 63)
-      found.push(violation(attr, 'PostgreSQL takes names of at most 63 bytes.'));
+      found.push(violation(attr, 'PostgreSQL accepts names of at most 63 bytes.'));
   }
   return found;
 }

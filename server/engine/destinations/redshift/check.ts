@@ -78,8 +78,8 @@ export function checkRedshift(
         await show(connection, target, row);
         await writeReceipt(session, delivery, { records: 1, text: '{}', is_repeat: false });
         return (
-          'The table took a row with a value in every column, as deliveries send it, and that ' +
-          'of receipts a receipt.'
+          'The table accepted a row with a value in every column, as deliveries send it. The ' +
+          'receipts table accepted a receipt.'
         );
       },
       read: (session) => readTexts(session, stage, columns, found),

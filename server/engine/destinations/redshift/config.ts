@@ -133,7 +133,7 @@ export function redshiftViolations(
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {
     if (config[attr]?.includes('\0') === true) found.push(violation(attr, 'It must not hold NUL.'));
     if (attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 127)
-      found.push(violation(attr, 'Redshift takes names of at most 127 bytes.'));
+      found.push(violation(attr, 'Redshift accepts names of at most 127 bytes.'));
   }
   return config.mode === 'COPY' ? [...found, ...copyViolations(config, rules)] : found;
 }
@@ -167,7 +167,7 @@ function copyViolations(config: RedshiftConfig, rules: OperatorRules): ConfigVio
     found.push(
       violation(
         'iam_role',
-        'It must be the ARN of a role, as arn:aws:iam::123456789012:role/name, or `default`.',
+        'It must be the ARN of a role, such as arn:aws:iam::123456789012:role/name, or `default`.',
       ),
     );
   return [

@@ -33,8 +33,8 @@ const own: OwnFaults = {
       /NoSuchKey|mandatory file|(manifest|file|prefix|object)\b.* (does not exist|not found)/is,
       passing(
         'slice_lost',
-        'A staged object is gone before it could be loaded; it is created again. A rule of the ' +
-          'bucket may remove objects too early.',
+        'A staged object was deleted before it was loaded; Sluice creates it again. A lifecycle ' +
+          'rule of the bucket may delete objects too early.',
       ),
     ],
     [/Load into table .* failed|(stl|sys)_load_error/i, value],

@@ -274,7 +274,7 @@ test('the columns of a query that Redshift cannot have are named', () => {
   for (const [given, pattern] of [
     [['a', 'A'], /ignores case/],
     [['x'.repeat(128)], /127 bytes/],
-    [['CTID'], /to itself/],
+    [['CTID'], /reserves the name/],
     [Array.from({ length: 1_600 }, (_, index) => `c${index}`), /1599 columns/],
   ] as const)
     assert.match(names(...given).join(), pattern);

@@ -58,7 +58,7 @@ const receipts_name = 'the table of receipts';
 
 /**
  * Opens the delivery's session. Redshift has no advisory locks. Instead, the lock on the table of
- * receipts separates two workers with the same delivery: it is held from before the look-up of the
+ * receipts separates two workers with the same delivery. It is held from before the look-up of the
  * receipt until the commit, so the second worker sees the first one's commit.
  */
 export async function openRedshiftSink(

@@ -58,10 +58,10 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
     const folded = name.toLowerCase();
     if (Buffer.byteLength(name) > 127)
       faults.push(
-        `Redshift takes names of at most 127 bytes: give the column \`${name}\` a shorter alias.`,
+        `Redshift accepts names of at most 127 bytes: give the column \`${name}\` a shorter alias.`,
       );
     if (system_columns.has(folded))
-      faults.push(`Redshift keeps the name \`${name}\` to itself: give the column another alias.`);
+      faults.push(`Redshift reserves the name \`${name}\`: give the column another alias.`);
     if (names.has(folded))
       faults.push(`Redshift ignores case in names: give the column \`${name}\` another alias.`);
     names.add(folded);

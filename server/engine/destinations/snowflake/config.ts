@@ -131,8 +131,8 @@ export function snowflakeViolations(config: SnowflakeConfig): ConfigViolation[] 
     found.push(
       violation(
         'account',
-        'The account is an identifier as myorganization-myaccount, without a protocol, a path ' +
-          'or .snowflakecomputing.com.',
+        'The account is an identifier such as myorganization-myaccount, without a protocol, a ' +
+          'path or .snowflakecomputing.com.',
       ),
     );
   } else if (config.account.toLowerCase().includes('snowflakecomputing')) {
@@ -171,16 +171,12 @@ function credentialViolations(config: SnowflakeConfig): ConfigViolation[] {
   if (config.authentication_type !== 'keypair') {
     if (textOf(config.password) !== undefined) return [];
     return [
-      violation('password', 'With authentication_type password a password is needed.', 'required'),
+      violation('password', 'The authentication_type password needs a password.', 'required'),
     ];
   }
   if (textOf(config.private_key) === undefined)
     return [
-      violation(
-        'private_key',
-        'With authentication_type keypair a private key is needed.',
-        'required',
-      ),
+      violation('private_key', 'The authentication_type keypair needs a private key.', 'required'),
     ];
   if (takesTooMuchWork(textOf(config.private_key)!))
     return [
@@ -194,7 +190,7 @@ function credentialViolations(config: SnowflakeConfig): ConfigViolation[] {
   return [
     violation(
       'private_key',
-      'The private key is not a whole RSA key in PEM, or the passphrase does not open it.',
+      'The private key is not a complete RSA key in PEM, or the passphrase does not decrypt it.',
     ),
   ];
 }

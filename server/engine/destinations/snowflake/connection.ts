@@ -53,9 +53,9 @@ const session_statement = `ALTER SESSION SET QUOTED_IDENTIFIERS_IGNORE_CASE = FA
   AUTOCOMMIT = TRUE LOCK_TIMEOUT = ${lock_seconds_max} ABORT_DETACHED_QUERY = TRUE`;
 
 /**
- * Opens a session through the outbound guard. Guarantees: TLS with a checked certificate; role,
- * warehouse, database and schema are those of the config, or the call rejects with the missing one;
- * the session opens within 60 seconds or not at all; aborting the signal ends it at once.
+ * Opens a session through the outbound guard. Guarantees: TLS with a checked certificate. Role,
+ * warehouse, database and schema are those of the config, or the call rejects with the missing one.
+ * The session opens within 60 seconds or not at all. Aborting the signal ends it at once.
  */
 export async function connect(
   config: SnowflakeConfig,

@@ -7,8 +7,8 @@ import { server_faults } from '../sql_tables/server_faults.ts';
 
 const unverified = lasting(
   'tls_not_verified',
-  'The certificate of the host is not signed by an authority known here, or is for another ' +
-    'host. Check the keys account and host.',
+  'The certificate of the host is not signed by an authority that this server trusts, or is for ' +
+    'another host. Check the keys account and host.',
 );
 const unencrypted = lasting(
   'tls_not_offered',
@@ -16,8 +16,8 @@ const unencrypted = lasting(
 );
 const unreachable = passing(
   'connection_failed',
-  'The account does not answer. Check the keys account and host, and that the firewall of ' +
-    'this server lets it out.',
+  'The account does not answer. Check the keys account and host, and that the firewall of this ' +
+    'server allows the connection.',
 );
 const broken = passing(
   'connection_lost',
@@ -43,7 +43,7 @@ const asleep = passing(
 const cancelled = passing('cancelled_by_server', 'Snowflake cancelled the statement (%).');
 const locked = passing(
   'locked',
-  'Another delivery or session holds a lock on the table or on this delivery for more than a ' +
+  'Another delivery or session has held a lock on the table or on this delivery for more than a ' +
     'minute.',
 );
 
@@ -55,7 +55,7 @@ const faults: Record<string, Fault> = {
   ...byConnectionCode({
     host_not_found: lasting(
       'host_not_found',
-      'There is no host of this name; check the keys account and host.',
+      'The host name cannot be resolved; check the keys account and host.',
     ),
     lookup_failed: server_faults.lookup_failed,
     unreachable,
@@ -139,7 +139,7 @@ function faultOf(fault: ClientFault): Fault {
   if (status !== undefined)
     return passing(
       'server_fault',
-      `Snowflake, or a proxy before it, answered with status ${status}.`,
+      `Snowflake, or a proxy in front of it, answered with status ${status}.`,
     );
   if (cause_code !== undefined && faults[cause_code] !== undefined) return faults[cause_code];
   if (faults[code] !== undefined) return faults[code];

@@ -34,7 +34,7 @@ type Attempt = { id: string; is_delivered: boolean };
  * Call it in an open transaction, before rows are shown. Returns whether the delivery is already
  * complete; otherwise this attempt is the newest. Throws RetryableError `conflict` if another
  * attempt has begun since, or has shown the rows. Snowflake enforces no unique keys, so a lock
- * separates two attempts: the UPDATE rewrites all rows of the delivery, and an attempt that waits
+ * separates two attempts. The UPDATE rewrites all rows of the delivery, and an attempt that waits
  * for it then reads the other one's commit.
  */
 export async function holdClaims(

@@ -224,8 +224,8 @@ async function commit(
 }
 
 /**
- * Judges the error of a COMMIT: after an error of the account, the session continues, so the
- * receipt can be read back; without an answer, or if the session has ended, the statement may
+ * Judges the error of a COMMIT. After an error of the account, the session continues, so the
+ * receipt can be read back. Without an answer, or if the session has ended, the statement may
  * continue.
  */
 function answerOfCommit(error: unknown): CommitAnswer {

@@ -18,8 +18,8 @@ export type Commit = {
 };
 
 /**
- * Commits, and keeps `may_show` correct. From the first byte on, the table may show the delivery;
- * an error only takes that back if the answer, or the receipt read back, proves that the
+ * Commits, and keeps `may_show` correct. From the first byte on, the table may show the delivery.
+ * An error only takes that back if the answer, or the receipt read back, proves that the
  * transaction was undone. If the receipt exists, the error is harmless.
  */
 export async function commitKnowingly(

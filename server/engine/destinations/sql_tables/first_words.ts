@@ -20,8 +20,8 @@ const late = /ETIMEDOUT|timeout expired|Connection terminated due to connection 
 
 /**
  * Returns the error of a session that could not be opened, with a more precise code if the server
- * accepted the connection: `CLOSED_UNHEARD` if it then closed it silently, `UNHEARD` if it sent
- * nothing. Other errors are returned unchanged.
+ * accepted the connection. The code is `CLOSED_UNHEARD` if it then closed it silently, `UNHEARD` if
+ * it sent nothing. Other errors are returned unchanged.
  */
 export function unheardError(error: unknown, { is_connected, heard }: FirstWords): unknown {
   if (!(error instanceof Error) || !is_connected || heard.length > 0) return error;

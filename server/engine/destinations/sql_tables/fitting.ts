@@ -42,9 +42,10 @@ const unfit: Record<Column['type'], string> = {
 };
 
 /**
- * Refuses a table by its columns: throws `columns_missing` if it lacks some, `table_unsuitable` if
- * one is generated or has a type that accepts no value, or if an own column of the user requires a
- * value. Returns a warning if columns fit but change values without an error.
+ * Refuses a table by its columns. It throws `columns_missing` if the table lacks some. It throws
+ * `table_unsuitable` if one is generated or has a type that accepts no value, or if an own column
+ * of the user requires a value. Returns a warning if columns fit but change values without an
+ * error.
  */
 export function requireFitting(
   table: string,

@@ -4,8 +4,8 @@ import type { Dialect } from './dialect.ts';
 import { receiptsOf } from './receipts.ts';
 
 /**
- * The steps by which a generation replaces a table's rows, in the transaction that shows it, while
- * no other session can show rows in this table; for any other delivery, they do nothing.
+ * The steps by which a generation replaces a table's rows, in the transaction that shows it. No
+ * other session can show rows in this table meanwhile. For any other delivery, they do nothing.
  */
 export type Replacing = {
   /**

@@ -127,8 +127,8 @@ type Session = Standing & {
 
 /**
  * Opens a delivery in transactions. A delivery of a single slice is one transaction. A delivery of
- * several slices writes each finished slice to a stage that outlives the attempt, and moves them
- * into the table together with the receipt in one transaction; so a crash repeats one slice at
+ * several slices writes each finished slice to a stage that outlives the attempt. It moves them
+ * into the table together with the receipt in one transaction, so a crash repeats one slice at
  * most. With a mover, the moves run in parallel to the staging. If the user may create no stage,
  * the whole delivery is one transaction; so is one that sets rows aside, together with their table
  * and the receipt.

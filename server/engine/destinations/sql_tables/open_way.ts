@@ -7,7 +7,7 @@ import type { SshAccess } from './ssh/ssh_config.ts';
 
 /**
  * Opens the connection to a host through the outbound guard: directly to the checked address, or by
- * a tunnel, for which the SSH server's address is checked and that server resolves the host.
+ * a tunnel. For a tunnel, the SSH server's address is checked, and that server resolves the host.
  * Aborting the signal ends the opening at once.
  */
 export async function openWay(

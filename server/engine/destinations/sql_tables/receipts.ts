@@ -83,7 +83,7 @@ export async function findReceipt(
 /**
  * Writes the receipt in the open transaction, which only needs the right to INSERT. A repeat
  * (`is_repeat`: `findReceipt` has found one) replaces the earlier receipt, so that the place has
- * the newest run's signature; a user who may not replace it gets an error that says so.
+ * the newest run's signature. A user who may not replace it gets an error that says so.
  */
 export async function writeReceipt(
   dialect: Dialect,

@@ -7,15 +7,15 @@ import { lasting, ofRow, passing } from '../../model/destination/faults.ts';
 export const server_faults = {
   unverified: lasting(
     'tls_not_verified',
-    'The certificate of the server is not signed by an authority known here, or is for another ' +
-      'host. Install a right one, or set has_self_signed_cert to true.',
+    'The certificate of the server is not signed by an authority that this server trusts, or is ' +
+      'for another host. Install a valid one, or set has_self_signed_cert to true.',
   ),
   unencrypted: lasting(
     'tls_not_offered',
     'The server offers no TLS. Switch it on there, or, on a private network only, set ' +
       'require_tls to false.',
   ),
-  host_unknown: lasting('host_not_found', 'There is no host of this name; check the key host.'),
+  host_unknown: lasting('host_not_found', 'The host name cannot be resolved; check the key host.'),
   lookup_failed: passing(
     'connection_failed',
     'The host name could not be looked up at the moment.',
@@ -29,7 +29,7 @@ export const server_faults = {
   crowded: passing('too_many_connections', 'The server has no free connections.'),
   database_missing: lasting(
     'database_missing',
-    'There is no database of this name; check the key database.',
+    'The database does not exist; check the key database.',
   ),
   table_missing: lasting('table_missing', 'The table or one that it needs is gone (%).'),
   created_at_once: passing('conflict', 'Another delivery created the table at the same moment.'),
@@ -70,7 +70,7 @@ export const server_faults = {
   cancelled: passing(
     'cancelled_by_server',
     'The server cancelled the statement (%): a time limit of the user or the server did, or an ' +
-      'administrator. Raise the limit if it comes again.',
+      'administrator. Raise the limit if this happens again.',
   ),
   short: passing('out_of_resources', 'The server is short of resources (%).'),
   disk_full: passing(

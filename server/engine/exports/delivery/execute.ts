@@ -33,8 +33,8 @@ import { endCancelled, inDoubt, settle } from './settle_failure.ts';
 /**
  * Works on a claimed run until it ends, fails temporarily, or the signal stops it (its reason is a
  * `StopReason`). Guarantees: a run becomes Completed only after every counted row was written and
- * the destination has committed; every other end is recorded with a sentence for the user; after a
- * shutdown or a kill, a run continues at the first unsafe slice; a run that crashes its process
+ * the destination has committed. Every other end is recorded with a sentence for the user. After a
+ * shutdown or a kill, a run continues at the first unsafe slice. A run that crashes its process
  * each time is given up after `break_offs_max` crashes. Calls `onStall` when the destination shows
  * no progress for a while, and when it continues.
  */

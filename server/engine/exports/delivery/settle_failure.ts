@@ -118,7 +118,7 @@ export function toldOf(error: unknown): { code: string; message: string } {
     return { code: 'open_files_exhausted', message: `${out_of_files} Sluice retries the run.` };
   return {
     code: 'internal',
-    message: 'The attempt failed for a reason that the server logged; it is tried again.',
+    message: 'The attempt failed; the server log has the reason. Sluice retries.',
   };
 }
 

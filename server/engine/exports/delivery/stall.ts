@@ -59,7 +59,7 @@ function boundsOf(limit_seconds: number): Bounds {
 /**
  * Watches the calls of one attempt to its destination. Guarantees: the attempt stops waiting for a
  * destination after `destination_silence_seconds_max` without progress, whether or not the
- * destination heeds its signal; the run's log reports a stall at growing intervals, and once when
+ * destination heeds its signal. The run's log reports a stall at growing intervals, and once when
  * it ends. Progress is a byte read, an answer (`noteProgress`), or the end of a call; time that the
  * source takes does not count.
  */

@@ -50,8 +50,8 @@ type Standing = Rhythm & {
 
 /**
  * Begins a new revision of an export whose table is gone, and ends the run. Guarantees: the new
- * revision plans the intervals in progress again, so that each has its rows once; the lost rows of
- * the table count as missing (`partly_delivered`); one notice reports it, however many runs find
+ * revision plans the intervals in progress again, so that each has its rows once. The lost rows of
+ * the table count as missing (`partly_delivered`). One notice reports it, however many runs find
  * the table gone.
  */
 export async function startAnew(

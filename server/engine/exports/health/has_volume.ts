@@ -1,8 +1,8 @@
 import type { ClaimedRun } from '../../model/run.ts';
 
 /**
- * Returns true if the rows of a run say something about the volume of its export: a first scheduled
- * run with its whole interval, of which no backfill delivered a part before.
+ * Returns true if the rows of a run say something about the volume of its export. That holds for a
+ * first scheduled run with its whole interval, of which no backfill delivered a part before.
  */
 export function hasVolume(
   run: Pick<

@@ -87,7 +87,7 @@ export function healthInRevision(before: Health, revision: number): Health {
 
 /**
  * Returns the health after a run of the export's present revision, and the changes. Guarantees: a
- * condition changes only if it was different before; a cancelled run changes nothing; a new
+ * condition changes only if it was different before. A cancelled run changes nothing. A new
  * revision begins without failures and with a usual volume, and stays failing until one of its runs
  * completes if its predecessor was failing. A run without rows neither ends nor adds a failure,
  * because it does not show whether the destination works.

@@ -49,9 +49,9 @@ export async function listLive(
 
 /**
  * Merges small data files into large ones, partition by partition, and commits each group
- * separately. Guarantees: the rows stay the same, compared before the commit, in the order of the
- * table or otherwise of history; a concurrent commit stays, and one that replaced a file of the
- * group wins.
+ * separately. Guarantees: the rows stay the same, compared before the commit. They keep the order
+ * of the table, or otherwise of history. A concurrent commit stays, and one that replaced a file of
+ * the group wins.
  */
 export async function compact(one: MaintainedTable, is_daily: boolean): Promise<Compacted> {
   const done: Compacted = { files: 0, into: 0, bytes: 0, detail: null };

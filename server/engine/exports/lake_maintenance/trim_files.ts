@@ -24,10 +24,10 @@ const own_names = [
 export type Trimmed = { old_metadata: number; orphans: number };
 
 /**
- * Removes old metadata files that the table no longer names, and orphans: files that are provably
- * ours, by folder and name, that no snapshot, ref, statistics or metadata entry names, and that are
- * older than the longest write. It counts them before the first removal. Guarantee: all files that
- * the table shows or a run in progress needs stay. `with_young_data`: data files of any age are
+ * Removes old metadata files that the table no longer names, and orphans. An orphan is provably
+ * ours, by folder and name, and older than the longest write; no snapshot, ref, statistics or
+ * metadata entry names it. It counts them before the first removal. Guarantee: all files that the
+ * table shows or a run in progress needs stay. `with_young_data`: data files of any age are
  * orphans, because nobody else maintains the table now.
  */
 export async function trimFiles(

@@ -69,7 +69,7 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
     batch_export_id: run.batch_export_id,
     run_id: id ?? null,
     level: 'INFO',
-    message: `Delivers what other runs had left to run ${run.id}, which ended without it.`,
+    message: `Delivers the rows that other runs left to run ${run.id}, which ended without them.`,
   });
 }
 

@@ -24,8 +24,8 @@ const refill_runs_max = 4;
  */
 const spans_per_step_max = starts_max;
 const running_detail =
-  'In progress: its runs are planned in order, those with rows a few at a time; those without ' +
-  'rows complete at once.';
+  'In progress: its runs are planned in order, a few with rows at a time. Runs without rows ' +
+  'complete at once.';
 /** After this time, other backfills get their turn. */
 const turn_ms_max = 1_000;
 /** Number of backfills in one turn. */
@@ -37,8 +37,8 @@ const failed_runs_max = 3;
 
 /**
  * Plans further runs of open backfills, closes finished ones, and returns the number of planned
- * runs. Guarantees: each data interval of a backfill is planned once, in order; few are open at a
- * time, so a long backfill needs no more memory; intervals without rows are completed during
+ * runs. Guarantees: each data interval of a backfill is planned once, in order. Few are open at a
+ * time, so a long backfill needs no more memory. Intervals without rows are completed during
  * planning, thousands in a second.
  */
 export async function advanceBackfills(engine: Engine): Promise<number> {

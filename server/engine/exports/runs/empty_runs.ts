@@ -33,8 +33,8 @@ const is_unseen = sql`run.status = 'Starting' AND run.attempt = 0 AND run.worker
 /**
  * Completes planned runs without rows, many in one transaction and without the destination. Returns
  * how many were completed or left to the workers. Guarantees: the end equals a worker's, with
- * receipt, ledger, log, health and notices; a run with rows is left to the workers after one look;
- * a locked run waits for the next turn. Any number of processes may call this.
+ * receipt, ledger, log, health and notices. A run with rows is left to the workers after one look.
+ * A locked run waits for the next turn. Any number of processes may call this.
  *
  * The events and persons of a selection are final when its run is planned, so the analytics store's
  * answer stays true until the transaction ends.

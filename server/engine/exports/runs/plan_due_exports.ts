@@ -70,8 +70,8 @@ async function settledInstant({ db, settle_seconds }: Engine): Promise<string> {
 /**
  * Plans the next run of every export whose interval has settled, the longest waiting first, many
  * projects together; returns the number of planned runs. A run without source rows is completed as
- * it is planned. Guarantees: a run is planned once, however many processes call this; an export
- * that is several intervals behind gets one run for each, in order, over the following calls; an
+ * it is planned. Guarantees: a run is planned once, however many processes call this. An export
+ * that is several intervals behind gets one run for each, in order, over the following calls. An
  * export, a project or an analytics store that fails does not block the others.
  */
 export async function planDueExports(

@@ -4,7 +4,7 @@ import type { StoredSlice } from '../../model/run.ts';
 
 /**
  * Returns SQL for the seconds from an insertion of the run until its rows were visible, with
- * milliseconds; null for a run that shows no rows, or does not know when they were inserted.
+ * milliseconds. It is null for a run that shows no rows, or does not know when they were inserted.
  */
 export function rowSeconds(run: Sql, inserted_at: Sql): Sql {
   // The greatest of null and a number is the number.

@@ -49,8 +49,8 @@ export function tableParting(columns: readonly Column[], fields: TableField[]): 
 }
 
 /**
- * Returns ClickHouse text for the partition of a row: NULL for a row without one, and for an event
- * that is empty, no UTF-8, or too long for a folder's name.
+ * Returns ClickHouse text for the partition of a row. It is NULL for a row without one, and for an
+ * event that is empty, no UTF-8, or too long for a folder's name.
  */
 function partitionExpression(reading: Reading, key: PartitionKey, timezone: string): string {
   const own = ownColumn(reading, key);

@@ -8,7 +8,7 @@ import type { Store } from './source.ts';
 const remembered = openMemo<StoredSlice[]>(1_000);
 
 /**
- * Cuts like `cutSlices`, and caches small answers for some seconds: exports of one project with the
+ * Cuts like `cutSlices`, and caches small answers for some seconds. Exports of one project with the
  * same interval select the same events, so the store is asked once for all of them. Events of a
  * selection are final when a run is planned, so the answer stays true. Persons change, and queries
  * differ, so these are counted each time.

@@ -42,7 +42,8 @@ export function openContentSource(
 ): ContentSource {
   const deliveryOf = (deliveryId: string): KnownDelivery => {
     const found = known.get(deliveryId);
-    if (found === undefined) throw new Error(`No receipt is known of the delivery ${deliveryId}.`);
+    if (found === undefined)
+      throw new Error(`Sluice has no receipt of the delivery ${deliveryId}.`);
     return found;
   };
   const readingOf = (deliveryId: string): Promise<SourceQuery> => {

@@ -38,7 +38,7 @@ export function deviationSentence(
         'still there.'
       );
     case 'foreign':
-      return `${counted(differences, thing)} in ${name} ${are} outside any delivery: ${by('added')}`;
+      return `${counted(differences, thing)} in ${name} ${are} in no delivery: ${by('added')}`;
     case 'receipt':
       return `The receipt of the delivery${of_day} in ${name} is gone or was changed.`;
     case 'unreadable':

@@ -31,9 +31,9 @@ type Due = Watched & {
 };
 
 /**
- * Starts looks at the exports that are due, and returns their number: at new deliveries as soon as
- * the export's budget allows it, and at all deliveries a day after the last such look. An export
- * that fails delays no other one; the first failure is thrown at the end.
+ * Starts looks at the exports that are due, and returns their number. New deliveries are due as
+ * soon as the export's budget allows it, and all deliveries a day after the last such look. An
+ * export that fails delays no other one; the first failure is thrown at the end.
  */
 export async function planLooks(engine: Engine): Promise<number> {
   await followExports(engine.db);

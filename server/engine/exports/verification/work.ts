@@ -45,8 +45,8 @@ const moving_note =
 
 /**
  * Compares the next part of each waiting verification until none waits, and returns the number of
- * parts. Guarantees: after a kill, another process repeats only the current part; two processes
- * never store the same part; a process reads one part at a time, the newest deliveries first; a
+ * parts. Guarantees: after a kill, another process repeats only the current part. Two processes
+ * never store the same part. A process reads one part at a time, the newest deliveries first. A
  * failing destination is retried, and the reason is shown. Scheduled looks run separately from
  * verifications of people.
  */

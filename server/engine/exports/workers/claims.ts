@@ -49,9 +49,9 @@ const epoch_step = 100;
 
 /**
  * Claims waiting runs for the free `slots` (`slotsOf`). Guarantees: no project and no host exceeds
- * its bound of concurrent runs over all workers; projects take turns, the longest waiting run of
- * each first, so that no project delays another; the claimant's stalled runs free their share of
- * the project's bound, up to twice the bound; a run that may not start yet occupies no slot; a run
+ * its bound of concurrent runs over all workers. Projects take turns, the longest waiting run of
+ * each first, so that no project delays another. The claimant's stalled runs free their share of
+ * the project's bound, up to twice the bound. A run that may not start yet occupies no slot. A run
  * that crashed `break_offs_alone` times is alone in its worker until it makes progress.
  */
 export async function claimRuns(

@@ -24,8 +24,8 @@ export type Active = Map<
 >;
 
 /**
- * Runs one turn of the duties that must not wait for planning: sends the heartbeat, stops runs that
- * were cancelled, deleted or claimed by others, and releases the runs of dead workers.
+ * Runs one turn of the duties that must not wait for planning. It sends the heartbeat, stops runs
+ * that were cancelled, deleted or claimed by others, and releases the runs of dead workers.
  */
 export function lookAfter(engine: Engine, workerId: string, active: Active): () => Promise<void> {
   let beaten_at = -Infinity;

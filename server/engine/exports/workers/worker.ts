@@ -47,9 +47,9 @@ export type Worker = {
 
 /**
  * Starts a worker. Guarantees: a cancel, a deletion or a claim by another worker reaches the run
- * within about two seconds; the runs of a dead worker are claimed again after at most
- * `heartbeat_age_seconds_max` and two seconds; the bounds hold over all workers, and projects take
- * turns; runs whose destination shows no progress delay no others.
+ * within about two seconds. The runs of a dead worker are claimed again after at most
+ * `heartbeat_age_seconds_max` and two seconds. The bounds hold over all workers, and projects take
+ * turns. Runs whose destination shows no progress delay no others.
  */
 export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
   const worker = openDuties(engine, limits, {

@@ -38,10 +38,10 @@ const cut_characters = 200;
 const cut_structure = /^(?:\{"|\[["{[]|\[-?\d[\d.,eE+-]*$)/;
 
 /**
- * Returns true if the id identifies nobody, so that it may not merge persons. Illegal ids are: the
- * words of a closed list, also in quotes; the JSON of an object or a list, which some programs send
- * instead of an id; and texts that no distinct id can be: blank text, null characters, more than
- * 400 characters.
+ * Returns true if the id identifies nobody, so that it may not merge persons. Illegal ids are the
+ * words of a closed list, also in quotes, and the JSON of an object or a list, which some programs
+ * send instead of an id. Texts that no distinct id can be are illegal too: blank text, null
+ * characters, more than 400 characters.
  */
 export function isIllegalId(id: string): boolean {
   return (

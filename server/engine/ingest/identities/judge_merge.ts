@@ -39,8 +39,8 @@ export type MergeVerdict =
 
 /**
  * Applies the rules of merging: the person of the other id joins the person of the event's own
- * distinct id, unless an id is illegal, both are one already, or the other one is identified and
- * the merge is not forced.
+ * distinct id. Exceptions: an id is illegal, both are one already, or the other one is identified
+ * and the merge is not forced.
  */
 export function judgeMerge(
   distinct_id: string,

@@ -27,7 +27,7 @@ test('a list whose thread ended is an error, not an end', async (context) => {
   const reads = read.reads[Symbol.asyncIterator]();
   assert.equal((await reads.next()).done, false);
   context.mock.timers.tick(30_000);
-  await assert.rejects(async () => reads.next(), /ended with its thread/);
+  await assert.rejects(async () => reads.next(), /ended before the end of its list/);
 });
 
 test('a long list is read by the thread and says the same as a short one', async () => {

@@ -70,7 +70,7 @@ export async function readListAside(
   const { is_list } = reply;
   const more = async () => {
     const piece = await thread.ask({ kind: 'more', list });
-    if (piece.kind !== 'more') throw new Error('The rest of a list ended with its thread.');
+    if (piece.kind !== 'more') throw new Error('The thread ended before the end of its list.');
     return { reads: piece.reads.map(arrived), is_last: piece.is_last };
   };
   return { is_list, reads: eachPiece(more, () => thread.tell({ kind: 'drop', list })) };

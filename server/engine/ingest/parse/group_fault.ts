@@ -8,8 +8,8 @@ const key_length_max = 300;
 export type GroupFault = { reason: 'group_ignored' | 'group_set_ignored'; sent: string };
 
 /**
- * Checks the group of an event by the rules of the store (migrations/clickhouse/0074_groups.sql):
- * type and key are texts or numbers, neither empty nor too long, without null characters; the type
+ * Checks the group of an event by the rules of the store (migrations/clickhouse/0074_groups.sql).
+ * Type and key are texts or numbers, neither empty nor too long, without null characters. The type
  * has no colon.
  */
 export function readGroupFault(

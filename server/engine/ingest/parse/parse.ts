@@ -161,7 +161,7 @@ function readTimestamp(given: unknown, nowMilliseconds: number, problems: EventP
     problems.push({
       attr: 'timestamp',
       code: 'null',
-      detail: 'This field may not be null; leave it out for the present instant.',
+      detail: 'This field may not be null; leave it out to use the current time.',
     });
   else
     problems.push({

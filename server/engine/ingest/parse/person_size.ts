@@ -6,7 +6,7 @@ import { countValues } from './count_values.ts';
  */
 export const person_bytes_max = 512 * 1024;
 /**
- * Most names and values in a person's properties, at any depth: each batch reads and writes persons
+ * Most names and values in a person's properties, at any depth. Each batch reads and writes persons
  * as a whole, and a hundred thousand keys would take a tenth of a second.
  */
 export const values_max = 10_000;

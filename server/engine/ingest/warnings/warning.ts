@@ -1,7 +1,7 @@
 /**
- * The outcomes for an event with a warning: it is not stored; it is stored with changes; it is
- * stored unchanged and is probably wrong; its changes to persons were not made; it was stored
- * before; or its sender was told to retry.
+ * The outcomes for an event with a warning: it is not stored. It is stored with changes. It is
+ * stored unchanged and is probably wrong. Its changes to persons were not made. It was stored
+ * before. Or its sender was told to retry.
  */
 export const warning_outcomes = [
   'refused',

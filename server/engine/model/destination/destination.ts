@@ -131,8 +131,8 @@ export type WrittenSlice = {
 };
 
 /**
- * An open delivery. Guarantees of every destination: readers see nothing before `commit`; `commit`
- * may be repeated; `abort` leaves nothing of this delivery; the next `open` of the same delivery
+ * An open delivery. Guarantees of every destination: readers see nothing before `commit`. `commit`
+ * may be repeated. `abort` leaves nothing of this delivery. The next `open` of the same delivery
  * finds the leftovers of a dead attempt.
  */
 export type Sink = {
@@ -304,13 +304,13 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   not_verifiable?: string;
   /**
-   * True if a delivery that is missing after `abort` can never appear: `open` and `abort` wait for
+   * True if a delivery that is missing after `abort` can never appear. `open` and `abort` wait for
    * or end a commit in progress, so that no earlier attempt shows rows afterwards. A function
    * decides by the config.
    */
   is_settled_by_abort?: true | ((config: Static<Schema>) => boolean);
   /**
-   * The way in which erased rows leave an existing delivery: Sluice rewrites it (`anew`), deletes
+   * The way in which erased rows leave an existing delivery. Sluice rewrites it (`anew`), deletes
    * its rows `by_key`, or removes them from a table of our own catalog with its older snapshots
    * (`in_table`). If absent, a person has to remove them manually.
    */

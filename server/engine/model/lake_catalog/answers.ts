@@ -27,7 +27,7 @@ export async function takeKey(tx: Transaction, keyed: Keyed): Promise<Answered |
   if (found !== undefined && !found.request_hash.equals(request_hash))
     throw new LakeRefused(
       'UnprocessableEntityException',
-      'This Idempotency-Key was used for another request: take a new key.',
+      'This Idempotency-Key was used for another request: use a new key.',
     );
   return found;
 }

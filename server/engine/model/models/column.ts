@@ -1,7 +1,7 @@
 /**
  * The content of a column, independent of any store: destinations map it to their own type. `json`
- * is valid JSON text; `timestamp` is UTC with microseconds; `date` is a day of the years 1900 to
- * 2299; `decimal` has 38 digits, nine after the point, which every database stores exactly.
+ * is valid JSON text. `timestamp` is UTC with microseconds. `date` is a day of the years 1900 to
+ * 2299. `decimal` has 38 digits, nine after the point, which every database stores exactly.
  */
 export type ColumnType =
   | 'uuid'

@@ -47,9 +47,9 @@ export function exactValue(extracted: string): string {
 }
 
 /**
- * Returns ClickHouse text, Nullable(String), for the value at a path of a readable document: a
- * string without quotes, numbers and booleans as text, objects and arrays as JSON; NULL for a
- * missing value or null.
+ * Returns ClickHouse text, Nullable(String), for the value at a path of a readable document. A
+ * string has no quotes, numbers and booleans are text, objects and arrays are JSON. A missing value
+ * or null is NULL.
  */
 export function extractText(readable: string, path: string[]): string {
   const extracted = `JSONExtract(${[readable, ...path].join(', ')}, 'Nullable(String)')`;

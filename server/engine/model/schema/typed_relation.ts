@@ -125,9 +125,9 @@ function isTaken(typed: readonly TypedColumn[], property: string): string {
 }
 
 /**
- * The JSON that values are extracted from: `properties` if the store prints its numbers unchanged;
- * with marked strings for numbers, after a leading space; or empty if extraction could change
- * values. All values stay in the rest then.
+ * The JSON that values are extracted from. It is `properties` if the store prints its numbers
+ * unchanged. Otherwise it has marked strings for numbers, after a leading space, or is empty if
+ * extraction could change values. All values stay in the rest then.
  */
 const document = `multiIf(
   position(properties, '\\\\u0001') > 0 OR NOT startsWith(trimLeft(properties), '{'), '',

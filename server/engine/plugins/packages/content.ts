@@ -24,9 +24,8 @@ export function contentSha256(files: PluginFiles): string {
 
 /**
  * Checks the files of a package or of source written in the browser. Guarantee: names, texts, count
- * and size are within the limits of every package, and the collection's entry file exists: `site`
- * or `frontend` for frontend apps, the main file for the others. Throws `PluginError` with the
- * fault.
+ * and size are within the limits of every package. The collection's entry file exists: `site` or
+ * `frontend` for frontend apps, the main file for the others. Throws `PluginError` with the fault.
  */
 export function checkPackage(files: PluginFiles, collection: PluginCollection): void {
   const collector = openCollector(package_limits, undefined);

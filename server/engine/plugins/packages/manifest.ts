@@ -74,7 +74,8 @@ function withoutManifest(files: PluginFiles): PluginError {
     'The package has no plugin.json at its top level' +
       (other === undefined
         ? '. Add one with at least a name.'
-        : `, but ${showName(other)}. Pack or name the folder that has plugin.json, written so.`),
+        : `, but ${showName(other)}. Pack or name the folder with plugin.json, and spell the ` +
+          'file exactly so.'),
     { file: manifest_file },
   );
 }

@@ -74,7 +74,7 @@ function increase(db: Database, config_id: number, key: string, by: number): Pro
     await lockKey(tx, config_id, readKey(key));
     const before = (await find(tx, config_id, key)) ?? 0;
     if (typeof before !== 'number')
-      throw new PluginError('invalid', `The value of ${key} is no number.`);
+      throw new PluginError('invalid', `The value of ${key} is not a number.`);
     await put(tx, config_id, key, before + by, 'keep');
     return before + by;
   });

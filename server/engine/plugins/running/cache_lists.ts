@@ -8,7 +8,7 @@ const list_characters_max = 1_000_000;
 export function listOf(value: unknown): unknown[] {
   if (value === undefined) return [];
   if (!Array.isArray(value))
-    throw new PluginError('invalid', 'The value is no list: it was written with set or incr.');
+    throw new PluginError('invalid', 'The value is not a list: it was written with set or incr.');
   return value as unknown[];
 }
 

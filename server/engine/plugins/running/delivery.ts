@@ -25,8 +25,8 @@ export type DeliveryProgress = Pick<ConfigState, 'position' | 'failures'> & {
 };
 
 /**
- * The end of a turn: `waiting`, a batch is neither full nor old enough; `stopping`, before the end
- * of the events; `paced`, the destination accepts more after this many seconds; `failed`, the
+ * The end of a turn. `waiting`: a batch is neither full nor old enough. `stopping`: before the end
+ * of the events. `paced`: the destination accepts more after this many seconds. `failed`: the
  * remaining events must be retried, and the failure is not stored yet.
  */
 export type DeliveryEnd =

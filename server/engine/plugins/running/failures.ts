@@ -13,7 +13,7 @@ export function retrySeconds(first: number, failures: number): number {
 }
 
 /**
- * Returns true if a retry of the call may succeed: the plugin threw RetryError, its request got no
+ * Returns true if a retry of the call may succeed. The plugin threw RetryError, its request got no
  * answer, the sandbox ended meanwhile, or the plugin did not cause the fault.
  */
 export function mayPass(error: unknown): boolean {

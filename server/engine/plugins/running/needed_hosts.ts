@@ -31,7 +31,7 @@ const part_length_max = 63;
 const letters_and_digits = /[\p{L}\p{N}]+/gu;
 
 /**
- * Returns a function that recognizes hosts that the plugin needs: each part of the name occurs in
+ * Returns a function that recognizes hosts that the plugin needs. Each part of the name occurs in
  * the code or the settings, even if the name is composed of both, or the allowed hosts contain it
  * exactly. A host that only an event names does not count: otherwise anybody who may send events
  * could stop the plugin. A look-up is cheap, however long the code is.

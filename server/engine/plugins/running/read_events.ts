@@ -21,7 +21,7 @@ export type PluginEvent = {
 
 /**
  * Events of a project after a position and inserted before `until` (ISO 8601), with these names if
- * given, up to a number of rows and of bytes; the first event may exceed the bytes.
+ * given, up to a number of rows and of bytes. The first event may exceed the bytes.
  */
 type Wanted = {
   team_id: number;

@@ -44,8 +44,8 @@ type Held = { lease: Lease; lost: AbortController; ended: Promise<void> };
 /**
  * Runs plugins: claims configs with work, loads each once, runs its events, tasks and jobs one
  * after the other, and releases it when it is idle. Guarantees: one worker at a time runs a config,
- * and another claims it within about ten seconds of the worker's death; changed settings and code
- * are loaded before the next call; a disabled config stops within about two seconds.
+ * and another claims it within about ten seconds of the worker's death. Changed settings and code
+ * are loaded before the next call. A disabled config stops within about two seconds.
  */
 export function startPluginRunner(running: Running, limits: RunnerLimits): PluginRunner {
   const held = new Set<Held>();

@@ -264,8 +264,8 @@ test('storage, cache and log', async () => {
   const [seen] = await taken(1);
   const lists = [4, ['a', 'c', 'b', 'a'], ['c', 'b'], 4, 1, ['c', 'b'], ['a'], 1, 1];
   const faults = [
-    'Error: The value is no list: it was written with set or incr.',
-    'Error: The value of list is no number.',
+    'Error: The value is not a list: it was written with set or incr.',
+    'Error: The value of list is not a number.',
     'Error: A key must not have a null character.',
   ];
   const values = [{ deep: ['ä', null] }, 'other', null, 1, true, null, false, 1, 2, 7];

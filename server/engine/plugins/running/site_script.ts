@@ -39,8 +39,8 @@ export function findSiteApps(db: Queryable, site_token: string): Promise<SiteApp
 }
 
 /**
- * Builds one script of all the apps. Guarantees: the apps run in order; a fault of one stops no
- * other; the script only contains settings of `site` fields, and never a secret; code that differs
+ * Builds one script of all the apps. Guarantees: the apps run in order. A fault of one stops no
+ * other. The script only contains settings of `site` fields, and never a secret. Code that differs
  * from the installed one is omitted, and its config is stopped with the reason.
  */
 export async function buildSiteScript(

@@ -104,7 +104,7 @@ async function collect(files: PluginFiles, entry: string, kind: EntryKind): Prom
     length += files[file]!.length;
     if (names.length > modules_max)
       throw new Fault({
-        message: `More than ${modules_max} files are imported: put them together.`,
+        message: `More than ${modules_max} files are imported: combine them.`,
         file,
       });
     if (length > source_length_max)

@@ -67,8 +67,8 @@ export function readCode(code: string): MappedCode {
 type Section = { offset: { line: number; column: number }; map: SourceMapPayload };
 
 /**
- * Returns the place in the package's files for one in the linked code, both counted from 0; only
- * the file if its map is too large, undefined for code of no file.
+ * Returns the place in the package's files for one in the linked code, both counted from 0. It is
+ * only the file if its map is too large, and undefined for code of no file.
  */
 function placeIn(sections: Section[], line: number, column: number): Place | undefined {
   const section = sections.findLast(({ offset }) => offset.line <= line);

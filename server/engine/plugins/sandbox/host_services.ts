@@ -237,8 +237,8 @@ function failedSocket({ code = 'UNKNOWN' }: NodeJS.ErrnoException): ServiceAnswe
 }
 
 /**
- * Returns a FetchError without an answer, because such a call is retried; an invalid request (a bad
- * header) is a TypeError. undici says `fetch failed`, with the cause; only the cause's code is
+ * Returns a FetchError without an answer, because such a call is retried. An invalid request (a bad
+ * header) is a TypeError. undici says `fetch failed`, with the cause. Only the cause's code is
  * used, since its message can contain internal addresses.
  */
 function failedFetch({ name, message, cause }: Error): ServiceAnswer {

@@ -6,10 +6,10 @@ import type { Plugin } from 'esbuild';
 import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 
 /**
- * A sandbox process: one text for node's standard input, the text for its start, the folders that
- * it has to read (it runs in the first), its flags for node, and its environment, which is empty by
- * default. It is killed if it does not answer for `silence_ms_max` while it is watched, and if it
- * exceeds `size_bytes_max`.
+ * A sandbox process. It has one text for node's standard input, the text for its start, and the
+ * folders that it has to read (it runs in the first). It also has its flags for node, and its
+ * environment, which is empty by default. It is killed if it does not answer for `silence_ms_max`
+ * while it is watched, and if it exceeds `size_bytes_max`.
  */
 export type SandboxProgram = {
   child: string;

@@ -11,8 +11,8 @@ const sync_mode_key = '__segment_internal_sync_mode';
 const key_names = /^(insert|event)_?id$/i;
 
 /**
- * Returns the mapping with its action's default sync mode, with the event's own id if a tool
- * accepts a deduplication key and the library sets none, and with a text where one is required.
+ * Returns the mapping with its action's default sync mode. It has the event's own id if a tool
+ * accepts a deduplication key and the library sets none, and a text where one is required.
  */
 function completed(
   { sync_mode, fields }: ToolDescription['actions'][string],

@@ -21,7 +21,7 @@ export function configFields(settings: Record<string, ToolField>): ConfigField[]
       name: 'Mappings',
       type: 'json',
       required: true,
-      hint: 'Which events are sent, and what of them.',
+      hint: 'Which events are sent, and with which data.',
     },
     {
       key: dollar_key,

@@ -101,7 +101,7 @@ function openCache(): HostServices['cache'] {
     incr: async (key, by) => {
       const before = values.get(key) ?? 0;
       if (typeof before !== 'number')
-        throw new PluginError('invalid', `The value of ${key} is no number.`);
+        throw new PluginError('invalid', `The value of ${key} is not a number.`);
       values.set(key, before + by);
       return before + by;
     },

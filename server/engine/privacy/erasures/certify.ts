@@ -85,7 +85,7 @@ export async function certify(
     };
   const left = await countOldParts(clickhouse, own_tables, clock.now(), signal);
   if (left > 0)
-    return { step: 'certify', detail: 'Waits until its own notes are gone.', wait_seconds: 1 };
+    return { step: 'certify', detail: 'Waits until its own notes are deleted.', wait_seconds: 1 };
   const is_done = await db.transaction(async (tx) => {
     const finished_at = isoInstant(clock.now());
     const certificate = JSON.stringify({

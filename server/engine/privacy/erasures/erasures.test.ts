@@ -266,7 +266,7 @@ test('an erasure that waits delays only those of the same deliveries', async () 
   await workOneStep(world.harness.deps.engine, new AbortController().signal, 0);
   const waiting = (await ask(home, 'GET', `erasures/${carol}/`)).body;
   assert.deepEqual([waiting.step, waiting.copies.yours], ['note', 0]);
-  assert.match(waiting.detail, /having 1 of the same deliveries rewritten; waits for it/);
+  assert.match(waiting.detail, /which rewrites 1 of the same deliveries/);
   for (const id of [ada, carol]) assert.equal((await work(home, id!)).copies.rewritten, 1);
   assert.deepEqual(await eventsIn(world.folder, 'one'), []);
   assert.deepEqual(await stored(home), ['other stays {}']);

@@ -65,7 +65,7 @@ export async function noteRows(
   if (busy > 0)
     return {
       step: 'note',
-      detail: `Another erasure is having ${busy} of the same deliveries rewritten; waits for it.`,
+      detail: `Waits for another erasure, which rewrites ${busy} of the same deliveries.`,
       wait_seconds: busy_wait_seconds,
     };
   return { step: 'remove', detail: null, counts: await countNoted(engine, erasure_id, signal) };

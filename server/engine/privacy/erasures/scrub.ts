@@ -16,12 +16,12 @@ const ids_per_pass = 20_000;
 const texts_per_page = 200;
 
 /**
- * Removes the persons from the control store's texts about the project's events (examples of
- * warnings, refused events, log lines, errors, waiting work and memory of plugins) and from the
- * traces of tools in the analytics store. Only counts matches in the permanent storage of plugins.
- * Vacuums dead rows, so that the store's files lose them too. First exports again the sessions and
- * groups that lost events. An earlier export would be too soon, because the rewriting removes their
- * rows from tables. May be repeated.
+ * Removes the persons from the control store's texts about the project's events and from the traces
+ * of tools in the analytics store. The texts are examples of warnings, refused events, log lines,
+ * errors, waiting work and memory of plugins. Only counts matches in the permanent storage of
+ * plugins. Vacuums dead rows, so that the store's files lose them too. First exports again the
+ * sessions and groups that lost events. An earlier export would be too soon, because the rewriting
+ * removes their rows from tables. May be repeated.
  */
 export async function scrub(
   engine: Engine,

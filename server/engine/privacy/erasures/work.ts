@@ -49,7 +49,7 @@ const default_memory_seconds = 12;
 
 /**
  * Works on the requested erasures and returns the number of steps. Guarantees: after any kill,
- * another process continues; several processes never do the same work at once; an erasure ends only
+ * another process continues. Several processes never do the same work at once. An erasure ends only
  * with its certificate, which requires that neither store has any of its rows. A failed step is
  * retried, and the erasure shows the reason. `memory_seconds`: how long processes cache reads of
  * the analytics store.

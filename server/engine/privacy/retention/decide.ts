@@ -159,8 +159,8 @@ function aboutToRead({ runs, backfills, paused, goes_on, planned_until }: Export
 
 /**
  * Returns every undelivered area from the start of the schedule (also one skipped by a pause or a
- * failure), the areas of runs and backfills, and everything undelivered while the export or its
- * revision is young enough for a backfill.
+ * failure), and the areas of runs and backfills. It also returns everything undelivered while the
+ * export or its revision is young enough for a backfill.
  */
 function mayWant(one: ExportFacts, before: number): Rectangle[] {
   const { wanted_from, planned_until, goes_on, delivered, runs, backfills } = one;

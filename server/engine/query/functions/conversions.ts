@@ -10,8 +10,8 @@ export const conversions: FunctionTopic = {
   note:
     'Over text, the plain functions fail the run at the first value that does not fit; those ' +
     'with `OrNull`, `OrZero` and `OrDefault` do not. Over a property, the plain ones give NULL ' +
-    'instead (`toInt64` also for a fraction). A text without a year is no timestamp. `CAST(x AS ' +
-    'T)` and `x::T` do the same.',
+    'instead (`toInt64` also for a fraction). A text without a year is not a timestamp. `CAST(x ' +
+    'AS T)` and `x::T` do the same.',
   functions: [
     define(
       'toString',

@@ -7,7 +7,7 @@ const exact = { exact: true };
 export const numbers: FunctionTopic = {
   title: 'Numbers',
   note:
-    'The operators `+ - * / %` are here too. Whole numbers have 64 bits and wrap around; `/` ' +
+    'The operators `+ - * / %` also exist. Whole numbers have 64 bits and wrap around; `/` ' +
     'always gives a float.',
   functions: [
     define('plus', '(N, N) -> N', '`a + b`', 'plus(1, 2)', exact),

@@ -17,9 +17,9 @@ const token = /\.\.\.|->|[A-Za-z_#][\w]*|[()[\]{}:,?!|]/g;
 
 /**
  * Reads signatures as the allow-list writes them: `(text, #integer?) -> text | ([T]...) -> [T]`.
- * Letters are types that the arguments determine (`N` is a number), `[T]` an array, `(T, U)` a
- * tuple, `{K:V}` a map, `#` a literal, `?` optional (for a result: may be NULL), `!` never NULL,
- * `...` repeated. Throws for anything else: the list is part of the program.
+ * Letters are types that the arguments determine (`N` is a number). `[T]` is an array, `(T, U)` a
+ * tuple, `{K:V}` a map and `#` a literal. `?` means optional (for a result: may be NULL), `!` never
+ * NULL and `...` repeated. Throws for anything else: the list is part of the program.
  */
 export function readSignatures(text: string): Signature[] {
   const words = text.match(token) ?? [];

@@ -140,7 +140,7 @@ async function checkPatterns(
       throw queryError(query.text, [
         {
           message:
-            'This regular expression is not one of RE2: check its brackets and escapes (a ' +
+            'This regular expression is not valid in RE2: check its brackets and escapes (a ' +
             'backslash is written \\\\).',
           span,
         },

@@ -9,8 +9,8 @@ export type EngineError = Error & { code: string; type: string };
 // ClickHouse's own words can contain names of the printed text, so they are not shown.
 const sentences: Record<string, string> = {
   CANNOT_COMPILE_REGEXP:
-    'This regular expression is not one of RE2: check its brackets and escapes (a backslash ' +
-    'is written \\\\).',
+    'This regular expression is not valid in RE2: check its brackets and escapes (a backslash is ' +
+    'written \\\\).',
   MEMORY_LIMIT_EXCEEDED:
     'The query exceeds its memory limit before it runs: its constant expressions are too large.',
   TIMEOUT_EXCEEDED:
@@ -28,24 +28,24 @@ const sentences: Record<string, string> = {
   ILLEGAL_DIVISION: 'This divides by zero.',
   INCORRECT_RESULT_OF_SCALAR_SUBQUERY:
     'A SELECT that is used as a value gives more than one row. Use an aggregate, or LIMIT 1.',
-  CANNOT_PARSE_TEXT: 'A text here is not a value of the type that it is converted to.',
-  CANNOT_PARSE_BOOL: 'A text here is neither true nor false.',
-  CANNOT_PARSE_DATETIME: 'A text here is not a timestamp.',
-  CANNOT_PARSE_UUID: 'A text here is not a uuid.',
-  CANNOT_PARSE_NUMBER: 'A text here is not a number.',
-  TOO_LARGE_STRING_SIZE: 'A text here becomes too long.',
-  TOO_DEEP_AST: 'The query is nested too deep for the store: take it apart.',
+  CANNOT_PARSE_TEXT: 'A text in this expression cannot be converted to its target type.',
+  CANNOT_PARSE_BOOL: 'A text in this expression is neither true nor false.',
+  CANNOT_PARSE_DATETIME: 'A text in this expression is not a timestamp.',
+  CANNOT_PARSE_UUID: 'A text in this expression is not a uuid.',
+  CANNOT_PARSE_NUMBER: 'A text in this expression is not a number.',
+  TOO_LARGE_STRING_SIZE: 'A text in this expression becomes too long.',
+  TOO_DEEP_AST: 'The query is nested too deeply for the store: split it.',
   TOO_BIG_AST: 'The query has too many parts for the store: shorten it.',
   ILLEGAL_TYPE_OF_ARGUMENT:
     'The store does not accept these types here. Where one may be NULL, write ifNull or ' +
     'assumeNotNull; an empty array needs items or a cast.',
   ILLEGAL_COLUMN: 'The store does not accept this argument here.',
   BAD_ARGUMENTS: 'The store does not accept this argument here.',
-  PARAMETER_OUT_OF_BOUND: 'An argument is out of bounds here.',
+  PARAMETER_OUT_OF_BOUND: 'An argument in this expression is out of bounds.',
   ZERO_ARRAY_OR_TUPLE_INDEX: 'Positions are counted from 1.',
-  DECIMAL_OVERFLOW: 'A number becomes too large here.',
-  CANNOT_CONVERT_TYPE: 'A value here is not one of the type that it is converted to.',
-  ARGUMENT_OUT_OF_BOUND: 'An argument is out of bounds here.',
+  DECIMAL_OVERFLOW: 'A number in this expression becomes too large.',
+  CANNOT_CONVERT_TYPE: 'A value in this expression cannot be converted to its target type.',
+  ARGUMENT_OUT_OF_BOUND: 'An argument in this expression is out of bounds.',
 };
 
 /** Returns true if ClickHouse refused the query, false if the connection failed. */

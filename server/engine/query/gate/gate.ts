@@ -38,10 +38,10 @@ const store_columns = new Set([
 ]);
 
 /**
- * Finds a node in a tree of EXPLAIN AST (one line for each node, indented by a space for each
- * level) that a printed query never has; undefined for a valid tree. Guarantee: a valid tree is a
- * single SELECT without SETTINGS, FORMAT or INTO, only reads tables of the models, and only calls
- * listed functions and table functions.
+ * Finds a node in a tree of EXPLAIN AST that a printed query never has; undefined for a valid tree.
+ * The tree has one line for each node, indented by a space for each level. Guarantee: a valid tree
+ * is a single SELECT without SETTINGS, FORMAT or INTO, only reads tables of the models, and only
+ * calls listed functions and table functions.
  */
 export function findForeignNode(lines: string[]): string | undefined {
   const path: Node[] = [];

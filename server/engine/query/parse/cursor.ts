@@ -39,7 +39,7 @@ const advice: Record<string, string | undefined> = {
   ARRAY: 'ARRAY JOIN is not part of the language: write arrayJoin(...) in the SELECT list.',
   GLOBAL: 'GLOBAL is not part of the language: remove the word.',
   ANY:
-    'ANY is not part of the language: which row it takes is not fixed. Use an aggregate in a ' +
+    'ANY is not part of the language: it may choose another row each time. Use an aggregate in a ' +
     'subquery.',
   ASOF: 'ASOF is not part of the language: use argMax in a subquery.',
   SEMI: 'SEMI is not part of the language: write x IN (SELECT ...).',
@@ -49,12 +49,12 @@ const advice: Record<string, string | undefined> = {
     'EXCEPT is not part of the language: write x NOT IN (SELECT ...), or name the columns ' +
     'instead of *.',
   EXISTS: 'EXISTS is not part of the language: write x IN (SELECT ...).',
-  COHORT: 'Cohorts are not here: compare the properties of the person.',
+  COHORT: 'The language has no cohorts: compare the properties of the person.',
   IN: 'IN follows a value: write x IN (a, b), or has(array, x).',
   LIKE: 'LIKE goes between a text and its pattern: write x LIKE pattern.',
   ILIKE: 'ILIKE goes between a text and its pattern: write x ILIKE pattern.',
   ';': 'A query is one SELECT: remove the ; and what follows it.',
-  '?': 'Signs ? are not part of the language: write if(condition, a, b), or a ?? b for NULL.',
+  '?': 'The operator ? is not part of the language: write if(condition, a, b), or a ?? b for NULL.',
 };
 
 // Words of the language that are functions before a bracket.
@@ -181,9 +181,7 @@ export class Cursor {
   deeper<Result>(read: () => Result): Result {
     this.depth += 1;
     if (this.depth > depth_max)
-      this.fault(
-        `The query is nested more than ${depth_max} levels deep: take it apart with WITH.`,
-      );
+      this.fault(`The query is nested more than ${depth_max} levels deep: split it with WITH.`);
     const result = read();
     this.depth -= 1;
     return result;

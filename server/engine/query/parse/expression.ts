@@ -81,9 +81,7 @@ function parseOperators(grammar: Grammar, first: Expression, power: number): Exp
     // Each of these encloses all earlier ones.
     links += 1;
     if (links > links_max)
-      cursor.fail(
-        `More than ${links_max} operators follow each other here: take the expression apart.`,
-      );
+      cursor.fail(`More than ${links_max} operators follow each other: split the expression.`);
     if (spelling === '::' && power < cast_power) {
       cursor.next();
       const type = parseTypeName(grammar);
@@ -124,7 +122,7 @@ function parsePredicate(grammar: Grammar, operand: Expression): Expression {
   if (cursor.acceptWords('IN')) return parseIn(grammar, operand, negated);
   const insensitive = cursor.acceptWords('ILIKE');
   if (!insensitive && !cursor.acceptWords('LIKE'))
-    cursor.fail('Behind NOT stands IN, LIKE, ILIKE or BETWEEN here.');
+    cursor.fail('Write IN, LIKE, ILIKE or BETWEEN after NOT.');
   const pattern = parseExpression(grammar, comparison_power);
   return { kind: 'like', negated, insensitive, operand, pattern, ...cursor.since(operand.start) };
 }
@@ -148,6 +146,6 @@ function parseIn(grammar: Grammar, operand: Expression, negated: boolean): Expre
       };
     ({ items } = inside);
   }
-  if (items.length === 0) cursor.fail('A list behind IN needs at least one value.');
+  if (items.length === 0) cursor.fail('A list after IN needs at least one value.');
   return { kind: 'in_list', negated, operand, items, ...cursor.since(operand.start) };
 }

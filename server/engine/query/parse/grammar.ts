@@ -55,7 +55,10 @@ export function parseTypeName(grammar: Grammar): TypeName {
     // ARRAY is a word of the language only before JOIN.
     const name = cursor.isWord('ARRAY') ? cursor.anyName() : cursor.name('a type');
     if (/^(decimal|numeric)/i.test(name.text))
-      throw new Fault('There are no decimals: write round(x::Float64, 2), or keep the text.', name);
+      throw new Fault(
+        'The language has no decimals: write round(x::Float64, 2), or keep the text.',
+        name,
+      );
     const items: TypeName[] = [];
     if (cursor.acceptSign('(')) {
       const { kind } = cursor.peek();

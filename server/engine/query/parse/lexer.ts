@@ -194,12 +194,12 @@ function unknownSign(text: string, start: number): Fault {
     );
   if (/[\s\p{Z}\p{C}]/u.test(character))
     return new Fault(
-      'There is an invisible character here: only spaces, tabs and line breaks part words. ' +
+      'There is an invisible character here: only spaces, tabs and line breaks separate words. ' +
         'Remove it.',
       span,
     );
   return new Fault(
-    'This sign is not part of the language: remove it, or put text in single quotes.',
+    'This character is not part of the language: remove it, or put text in single quotes.',
     span,
   );
 }

@@ -29,9 +29,7 @@ export function parsePrimary(grammar: Grammar): Expression {
   let target = parseAtom(grammar);
   for (let links = 0; ; links += 1) {
     if (links > links_max)
-      cursor.fail(
-        `More than ${links_max} accesses follow each other here: take the expression apart.`,
-      );
+      cursor.fail(`More than ${links_max} accesses follow each other: split the expression.`);
     if (cursor.acceptSign('[')) {
       const index = grammar.expression();
       cursor.expectSign(']');
@@ -109,8 +107,7 @@ function parseBrackets(grammar: Grammar): Expression {
       items.map((item) => parameterName(grammar, item)),
       start,
     );
-  if (items.length === 0)
-    cursor.fail('Empty brackets are no value: write an expression into them.');
+  if (items.length === 0) cursor.fail('Empty brackets have no value: write an expression inside.');
   return items.length === 1 ? items[0]! : { kind: 'tuple', items, ...cursor.since(start) };
 }
 

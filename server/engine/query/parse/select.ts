@@ -34,7 +34,7 @@ export function parseUnion(grammar: Grammar, first: Select): Select {
     cursor.next();
     const isDistinct = cursor.acceptWords('DISTINCT');
     if (!isDistinct && !cursor.acceptWords('ALL'))
-      cursor.fail('Write UNION ALL, or UNION DISTINCT to have equal rows once.');
+      cursor.fail('Write UNION ALL, or UNION DISTINCT to remove duplicate rows.');
     if (distinct !== undefined && distinct !== isDistinct)
       cursor.fail('UNION ALL and UNION DISTINCT cannot be mixed: put one of them in brackets.');
     distinct = isDistinct;
@@ -112,7 +112,7 @@ function parseWith(grammar: Grammar): With[] {
       entries.push({ expression, name: cursor.anyName() });
     }
     if (entries.length > with_max)
-      cursor.fail(`WITH has at most ${with_max} entries: take the query apart.`);
+      cursor.fail(`WITH has at most ${with_max} entries: split the query.`);
   } while (cursor.acceptSign(','));
   return entries;
 }
@@ -122,7 +122,7 @@ function parseItems(grammar: Grammar): SelectItem[] {
   const items: SelectItem[] = [];
   do {
     if (cursor.isWord('FROM'))
-      cursor.fail('Write an expression behind the comma, or remove the comma.');
+      cursor.fail('Write an expression after the comma, or remove the comma.');
     const expression = grammar.expression();
     if (expression.kind === 'star') parseExcept(grammar, expression);
     const alias = parseAlias(grammar);

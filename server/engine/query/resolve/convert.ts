@@ -137,7 +137,7 @@ export function castTo(context: Context, value: Value, type: TypeName, span: Spa
   if (type.name === 'Array') {
     if (value.type.kind !== 'array')
       throw new Fault(
-        `Only an array can be cast to one, this is ${describeType(value.type)}.`,
+        `Only an array can be cast to an array; this is ${describeType(value.type)}.`,
         span,
       );
     const name = context.writer.name('l');

@@ -118,7 +118,7 @@ function joinCondition(scope: Scope, join: Join): string | undefined {
   );
   const condition = coerceCondition(scope.context.writer, value);
   if (condition === undefined)
-    throw new Fault(`ON takes a condition, this is ${describeType(value.type)}.`, join.on);
+    throw new Fault(`ON needs a condition; this is ${describeType(value.type)}.`, join.on);
   return condition.sql;
 }
 

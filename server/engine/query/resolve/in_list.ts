@@ -17,7 +17,7 @@ export function resolveInList(scope: Scope, node: ExpressionOf<'in_list'>): Valu
   const operand = valueOf(scope, node.operand);
   const nullItem = node.items.find((item) => item.kind === 'null');
   if (nullItem !== undefined)
-    throw new Fault('IN never finds NULL: write x IS NULL beside it.', nullItem);
+    throw new Fault('IN never matches NULL: write x IS NULL as well.', nullItem);
   const items = node.items.map((item) => valueOf(scope, item));
   const found =
     inParameter(scope.context, operand, items, node) ?? inEach(scope.context, operand, items, node);

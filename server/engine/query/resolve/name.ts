@@ -126,7 +126,7 @@ function aliasOf(scope: Scope, name: Name): Value | undefined {
   if (expression === undefined) return undefined;
   if (scope.open_aliases.has(name.text))
     throw new Fault(
-      `The alias \`${name.text}\` is defined by itself: give one of the two another name.`,
+      `The alias \`${name.text}\` refers to itself: give one of the two another name.`,
       name,
     );
   scope.open_aliases.add(name.text);
@@ -243,7 +243,8 @@ function takeStep(scope: Scope, value: Value, step: Step): Value {
     const key = coerce(scope.context.writer, index, kind === 'array' ? 'integer' : items[0]!.kind);
     if (key === undefined)
       throw new Fault(
-        `An item of ${describeType(value.type)} is not found by ${describeType(index.type)}.`,
+        `A value of type ${describeType(value.type)} cannot be indexed by ` +
+          `${describeType(index.type)}.`,
         index.span,
       );
     const type = kind === 'array' ? items[0]! : items[1]!;
@@ -257,8 +258,7 @@ function takeStep(scope: Scope, value: Value, step: Step): Value {
   const what = describeType(value.type);
   const advice = isTextual(kind) ? ' Use substring(...) for a part of a text.' : '';
   throw new Fault(
-    `There is nothing to take out of ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what} in this ` +
-      `way.${advice}`,
+    `A value of type ${what} has no parts that can be read in this way.${advice}`,
     span,
   );
 }

@@ -154,7 +154,7 @@ function resolveArithmetic(
     const instant = coerce(scope.context.writer, left, 'timestamp');
     if (instant === undefined)
       throw new Fault(
-        `An interval moves timestamps and dates, this is ${describeType(left.type)}.`,
+        `An INTERVAL can be added to a timestamp or a date; this is ${describeType(left.type)}.`,
         left.span,
       );
     const type = { ...instant.type, nullable: instant.type.nullable || right.type.nullable };
@@ -166,7 +166,7 @@ function resolveArithmetic(
     throw new Fault("Write dateDiff('second', a, b) for the time between two instants.", node);
   if (isTime(left) || isTime(right))
     throw new Fault(
-      'Timestamps and dates are moved by an interval: write timestamp + INTERVAL 1 DAY.',
+      'Add an INTERVAL to timestamps and dates: write timestamp + INTERVAL 1 DAY.',
       node,
     );
   return apply(scope, name, [left, right], node);
@@ -192,7 +192,7 @@ function resolveLike(scope: Scope, node: ExpressionOf<'like'>): Value {
   )
     throw new Fault(
       `A pattern of LIKE has at most ${pattern_characters_max} characters and ` +
-        `${pattern_wildcards_max} signs % and _.`,
+        `${pattern_wildcards_max} wildcards (% and _).`,
       node.pattern,
     );
   if (/(?:^|[^\\])(?:\\\\)*\\$/.test(value))

@@ -29,7 +29,7 @@ export function outputColumns(columns: ResolvedColumn[], is_native: boolean): Co
       throw new Fault(
         type.kind === 'bytes'
           ? 'Bytes cannot be exported: write hex(...).'
-          : `No destination holds ${describeType(type)} values: convert them.`,
+          : `No destination can store ${describeType(type)} values: convert them.`,
         span,
       );
     return { name, ...columnType, expression: `column_${index + 1}` };

@@ -37,22 +37,19 @@ export function resolve(levels: Levels, scope: Scope, node: Expression): Value {
   try {
     if (levels.expressions > levels_max)
       throw new Fault(
-        `The query is nested more than ${levels_max} levels deep when its aliases are written out.`,
+        `The query is nested more than ${levels_max} levels deep when its aliases are expanded.`,
         node,
       );
     const value = resolveNode(scope, node);
     levels.written += written_by_each + value.sql.length;
     if (levels.written > written_max)
       throw new FinalFault(
-        'The query grows too large when its aliases, windows and WITH entries are written ' +
-          'out: use them less often.',
+        'The query grows too large when its aliases, windows and WITH entries are expanded: use ' +
+          'them less often.',
         node,
       );
     if (isTooLarge(value.type))
-      throw new Fault(
-        'This value is made of too many parts: take fewer tuples and arrays inside each other.',
-        node,
-      );
+      throw new Fault('This value has too many parts: nest fewer tuples and arrays.', node);
     const known = scope.keys.has(value.sql)
       ? { ...value, traits: { ...value.traits, loose: undefined } }
       : value;
@@ -155,7 +152,7 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
     if (whole >= 0n && whole <= uint64_max)
       return created(writer.parameter('UInt64', whole.toString()), 'unsigned', whole);
     throw new Fault(
-      'This whole number has more than 64 bits: write it as text, or with a decimal point.',
+      'This integer has more than 64 bits: write it as text, or with a decimal point.',
       node,
     );
   }

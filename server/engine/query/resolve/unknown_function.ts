@@ -3,16 +3,18 @@ import { functionNames } from '../functions/find.ts';
 import { suggest } from '../../../platform/suggest.ts';
 import type { ExpressionOf } from '../parse/tree.ts';
 
-const decimals = 'There are no decimals: write round(toFloat64(x), 2), or keep the text.';
+const decimals = 'The language has no decimals: write round(toFloat64(x), 2), or keep the text.';
 const concatenation = "Write arrayStringConcat(groupArray(x), ',').";
 const instants = 'Write parseDateTimeBestEffort, or parseDateTimeBestEffortOrNull.';
 
 // Functions that people search under another name, in lower case, or that are left out on purpose.
 const instead: Record<string, string> = {
-  anylast: 'Which value `anyLast` takes is not fixed: write argMax(x, timestamp).',
-  topk: 'What `topK` finds is not fixed: count in a subquery and take ORDER BY ... LIMIT.',
-  rand: 'Random values would differ at each attempt: take cityHash64(uuid) instead.',
-  generateuuidv4: 'Random values would differ at each attempt: take uuid instead.',
+  anylast: 'The result of `anyLast` may differ each time: write argMax(x, timestamp).',
+  topk:
+    'The result of `topK` may differ each time: count in a subquery and take ORDER BY ... ' +
+    'LIMIT.',
+  rand: 'Random values would differ at each attempt: use cityHash64(uuid) instead.',
+  generateuuidv4: 'Random values would differ at each attempt: use uuid instead.',
   now64: 'Write now(): the end of the data interval of the run.',
   current_timestamp: 'Write now(): the end of the data interval of the run.',
   current_date: 'Write today(): the day of the end of the data interval of the run.',
@@ -21,7 +23,7 @@ const instead: Record<string, string> = {
     'Write the steps of a funnel with minIf: the first time of each step for each person, and ' +
     'compare them.',
   extract: 'Write toYear(x), toMonth(x) and the like; extract(text, pattern) is for text.',
-  incohort: 'Cohorts are not here: compare the properties of the person.',
+  incohort: 'The language has no cohorts: compare the properties of the person.',
   transform: 'Write CASE x WHEN a THEN b ... ELSE c END.',
   multisearchany: 'Write match(x, pattern), or x LIKE a OR x LIKE b.',
   multisearchanycaseinsensitive: "Write match(x, '(?i)a|b'), or x ILIKE a OR x ILIKE b.",

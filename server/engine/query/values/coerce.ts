@@ -35,9 +35,10 @@ const widenings: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> = {
 };
 
 /**
- * Returns the value as one of the kind, without loss: integers as floats, dates as timestamps,
- * properties as anything (NULL if they do not fit), texts of the query itself as instants, dates
- * and uuids. Undefined if only an explicit conversion by the author would do.
+ * Returns the value as one of the kind, without loss. Integers become floats, dates become
+ * timestamps, and properties become any kind (NULL if they do not fit). Texts of the query itself
+ * become instants, dates and uuids. Undefined if only an explicit conversion by the author would
+ * do.
  */
 export function coerce(writer: QueryWriter, value: Value, kind: Kind): Value | undefined {
   const { type, sql } = value;

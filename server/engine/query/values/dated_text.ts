@@ -12,7 +12,7 @@ const forms = [
 const dated = `(?s)^[ ]*(?:${forms.join('|')}).*$`;
 
 /**
- * Returns ClickHouse text that keeps a text with a year, and replaces others by an empty one:
+ * Returns ClickHouse text that keeps a text with a year, and replaces others by an empty one.
  * ClickHouse reads `Jan 5` and `10:20` as of the current day, so that a retry would return other
  * rows.
  */

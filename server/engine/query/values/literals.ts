@@ -6,8 +6,9 @@ const instant =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6})\d*)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * Returns a text as an instant in ClickHouse's form (UTC, microseconds), or undefined: a date, or a
- * date with a time, seconds and fractions optional, with `Z`, an offset, or nothing for UTC.
+ * Returns a text as an instant in ClickHouse's form (UTC, microseconds), or undefined. The text is
+ * a date, or a date with a time, with `Z`, an offset, or nothing for UTC. Seconds and fractions are
+ * optional.
  */
 export function parseInstant(text: string): string | undefined {
   const match = instant.exec(text.trim());

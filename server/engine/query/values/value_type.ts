@@ -1,9 +1,9 @@
 import type { ColumnType, NestedItem } from '../../model/models/column.ts';
 
 /**
- * The kind of a value. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `decimal` has
- * 38 digits, nine after the point; `property` is a value of a JSON object whose kind only its rows
- * show; `bytes` are raw hashes; `null` is NULL itself.
+ * The kind of a value. `integer` has 64 bits with a sign, `unsigned` 64 bits without. `decimal` has
+ * 38 digits, nine after the point. `property` is a value of a JSON object whose kind only its rows
+ * show. `bytes` are raw hashes. `null` is NULL itself.
  */
 export type Kind =
   | 'null'

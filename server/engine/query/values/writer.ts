@@ -15,7 +15,7 @@ export type LiteralType =
 
 /**
  * Creates the names and parameters of one printed query. Guarantee: its names never equal a name of
- * the query's author, of a column of the store or of a function; the content of a literal never
+ * the query's author, of a column of the store or of a function. The content of a literal never
  * becomes part of the text.
  */
 export class QueryWriter {

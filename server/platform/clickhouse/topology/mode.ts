@@ -48,7 +48,7 @@ export type ModeWanted = { cluster: string | undefined; addresses: number };
 
 /**
  * Blocks and seconds for which replicas remember inserts. A batch with an unknown end is resolved
- * by its token, so a token must outlive every insert that may be in progress: at the highest rate
+ * by its token, so a token must outlive every insert that may be in progress. At the highest rate
  * of inserts, 400 a second, 10,000 blocks are 25 s.
  */
 export const deduplication_windows = {

@@ -67,8 +67,8 @@ const away_errors = new Set(['KEEPER_EXCEPTION', 'NO_ZOOKEEPER', 'TABLE_IS_READ_
 class ReplicaChangedError extends StoreAwayError {
   constructor() {
     super(
-      'A different replica of the analytics store answered, so the work restarts. ' +
-        'If this comes often, name each replica in SLUICE_CLICKHOUSE_URL.',
+      'A different replica of the analytics store answered, so the work restarts. If this ' +
+        'happens often, name each replica in SLUICE_CLICKHOUSE_URL.',
     );
     this.name = 'ReplicaChangedError';
   }

@@ -24,8 +24,8 @@ export const aliveWord = 'alive';
 export const alive_ms_max = 5_000;
 
 /**
- * The niceness of the engine's process and its queries, except large answers: callers of this
- * engine wait for a query anyway, and the API and PostgreSQL answer in milliseconds if they get the
+ * The niceness of the engine's process and its queries, except large answers. Callers of this
+ * engine wait for a query anyway; the API and PostgreSQL answer in milliseconds if they get the
  * processor at once.
  */
 export const engine_niceness = 5;

@@ -179,9 +179,9 @@ async function createDatabase(
 }
 
 /**
- * Prepares the folder of the server's socket, which only this user can enter: the data folder, or,
- * if its path is too long for a socket, one in the system's temporary folder whose name derives
- * from the data folder.
+ * Prepares the folder of the server's socket, which only this user can enter. It is the data
+ * folder. If its path is too long for a socket, it is a folder in the system's temporary folder,
+ * and its name derives from the data folder.
  */
 export async function prepareSocketFolder(folder: string): Promise<string> {
   if (Buffer.byteLength(folder) <= socketFolderBytesMax) return folder;

@@ -8,8 +8,8 @@ import type { Violation } from '../errors.ts';
 import { cutTexts, longLists } from './long_lists.ts';
 import { violationsOf } from './violations.ts';
 
-// Words joined by single dots before the @, and labels that begin and end with a letter or digit
-// after it, of any script; no white space, control or invisible character.
+// Words joined by single dots before the @, and after it labels of any script that begin and end
+// with a letter or digit. No white space, control or invisible character.
 const word = String.raw`[^\s\p{C}@,:;<>()[\]\\".]+`;
 const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?`;
 const email = new RegExp(`^(?=[^@]{1,64}@)${word}(?:\\.${word})*@(?:${label}\\.)+${label}$`, 'u');

@@ -24,7 +24,7 @@ const batch_max = 32;
  * there. It runs one statement per request. Once two requests of a kind arrive in the same turn of
  * the event loop, it runs one statement for all of them. Undefined: the key or session does not
  * exist or has expired, or its user is not active. The target's columns are null if it does not
- * exist, the user is not a member of its organization, or the key is limited to others; callers
+ * exist, the user is not a member of its organization, or the key is limited to others. Callers
  * cannot tell the three apart. Nothing is cached, so a change applies to the next request. If a
  * statement for several requests fails in the store, each is looked up separately.
  */

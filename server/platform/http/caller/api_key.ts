@@ -9,8 +9,8 @@ const pattern = /^sl[kva]_[0-9A-Za-z]{49}$/;
 
 /**
  * Creates a key: `slk_` for a person, `slv_` for an organization (a service key) or `sla_` for an
- * assistant (a token), then 256 bits, random by default, as 43 base-62 characters, and 6 characters
- * of checksum.
+ * assistant (a token). Then follow 256 bits, random by default, as 43 base-62 characters, and 6
+ * characters of checksum.
  */
 export function createApiKey(kind: keyof typeof prefixes = 'personal', bits?: Buffer): string {
   const secret = randomBase62(bits);

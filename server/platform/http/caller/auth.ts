@@ -25,8 +25,8 @@ const refusals = {
   service_key: 'The service key in the Authorization header is unknown, expired or revoked.',
   session: 'The session has ended: sign in again.',
   write_key:
-    'This is a write key (slp_...), which only sends events by the paths of the SDKs: here a ' +
-    'personal API key (slk_...) belongs.',
+    'This is a write key (slp_...), which only sends events by the paths of the SDKs. Send a ' +
+    'personal API key (slk_...).',
 };
 
 /**

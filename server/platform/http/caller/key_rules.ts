@@ -20,8 +20,8 @@ export function isExpired({ expires_at }: Key, now_ms: number): boolean {
 }
 
 /**
- * Throws 409 if a change of the end (undefined: none was sent) would revive a key: an expired one
- * stays expired, and a rotated one may only end sooner, because its successor replaces it.
+ * Throws 409 if a change of the end (undefined: none was sent) would revive a key. An expired key
+ * stays expired. A rotated one may only end sooner, because its successor replaces it.
  */
 export function refuseRevival(
   key: Key,
@@ -70,8 +70,8 @@ const lists = ['scopes', 'scoped_organizations', 'scoped_teams', 'allowed_ip_ran
 
 /**
  * Returns the checked body of a key. Throws one 400 with every violation, of the schema and of the
- * rules: scopes and limits are unique, ranges are addresses or networks, and the expiry is in the
- * future; `foreignIn` returns limits that do not belong to the owner.
+ * rules. Scopes and limits are unique, ranges are addresses or networks, and the expiry is in the
+ * future. `foreignIn` returns limits that do not belong to the owner.
  */
 export async function keyBodyOf<Schema extends TObject>(
   request: FastifyRequest,

@@ -103,9 +103,9 @@ export function isFactorRecent(
 const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
 
 /**
- * Returns true for a session that is no longer accepted: idle for too long, older than an
- * organization of its person allows, or shown with a token that was replaced earlier. The latter
- * means that two parties hold it, so the session ends for both.
+ * Returns true for a session that is no longer accepted. It was idle for too long, is older than an
+ * organization of its person allows, or was shown with a token that was replaced earlier. The
+ * latter means that two parties hold it, so the session ends for both.
  */
 export async function isStale(
   context: Pick<HttpContext, 'db' | 'clock'>,

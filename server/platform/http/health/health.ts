@@ -9,9 +9,10 @@ import { hiddenRoute } from '../hidden_route.ts';
 const ready_timeout_ms = 3_000;
 
 /**
- * Adds /healthz (the process runs, its release, and the disk space), /readyz (its stores answer
- * within 3 s, the first start has created what it prints, and the server is not stopping; otherwise
- * 503) and /metrics (Prometheus, without data about callers).
+ * Adds /healthz, /readyz and /metrics. /healthz reports that the process runs, its release and the
+ * disk space. /readyz is 503 unless the stores answer within 3 s, the first start has created what
+ * it prints, and the server is not stopping. /metrics is for Prometheus, without data about
+ * callers.
  */
 export function serveHealth(
   app: FastifyInstance,

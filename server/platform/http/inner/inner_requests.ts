@@ -57,8 +57,8 @@ export type InnerRequests = {
 
 /**
  * Opens the API's own routes inside `tx`, the open transaction of `request`'s caller. Guarantees: a
- * route checks, changes and records as for a person, with the caller's rights; all of it commits or
- * rolls back with `tx`; its effects run once `tx` is committed. A `rehearsal`, which is rolled
+ * route checks, changes and records as for a person, with the caller's rights. All of it commits or
+ * rolls back with `tx`. Its effects run once `tx` is committed. A `rehearsal`, which is rolled
  * back, records nothing and collects missing rights. `beforehand` provides the work that routes
  * need before their transaction. Throws the error that ended the transaction, such as a deadlock,
  * and the server's own faults.

@@ -24,8 +24,8 @@ type InOwnTurn = <Result>(
 
 /**
  * Runs a write of an owner. Guarantee: at most three writes of an owner hold a connection; the
- * others wait without one, so that a queue behind a long transaction (an apply, a deletion) blocks
- * no other owner. Throws 503 after ten seconds of waiting. An inner request belongs to its caller's
+ * others wait without one. So a queue behind a long transaction (an apply, a deletion) blocks no
+ * other owner. Throws 503 after ten seconds of waiting. An inner request belongs to its caller's
  * turn. Of a process's 16 connections, four busy owners leave some to others.
  */
 export const inWriteTurn = openOwnTurns(3, 'Another change of this organization takes a long time');
@@ -37,7 +37,7 @@ export const inWriteTurn = openOwnTurns(3, 'Another change of this organization 
 export const inReadTurn = openOwnTurns(2, 'Other reads of this organization take a long time');
 
 /**
- * Does the same for a user's query that its request waits for, two per owner at a time: all share
+ * Does the same for a user's query that its request waits for, two per owner at a time. All share
  * the memory for queries, and one owner with many projects could occupy all of it.
  */
 export const inQueryTurn = openOwnTurns(2, 'Another query of this organization takes a long time');

@@ -23,9 +23,9 @@ export const FormatQuery = Type.Object({
 
 /** The OpenAPI text of a route that can return a file. */
 export const lines_description =
-  `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the ` +
-  `answer is a file with every entry that fits, one JSON object on each line; \`cursor\` and ` +
-  `\`limit\` have no place there.`;
+  `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the answer ` +
+  `is a file with every matching entry, one JSON object on each line, without \`cursor\` and ` +
+  `\`limit\`.`;
 
 /**
  * Returns true if the request asks for a file instead of a page. Throws 400 for a page of a file.
@@ -44,7 +44,7 @@ export function asksForLines(
     throw invalid(
       cursor === undefined ? 'limit' : 'cursor',
       'invalid_input',
-      'A file holds every entry that fits: leave this out, or ask for format=json.',
+      'A file has every matching entry: leave this out, or ask for format=json.',
     );
   return true;
 }

@@ -41,7 +41,7 @@ export function describeApi(app: FastifyInstance, { config }: Context, texts: Ap
             type: 'apiKey',
             in: 'cookie',
             name: cookieName(config.public_url, 'session'),
-            description: 'The session of a person who signed in; it opens what a key opens, too.',
+            description: 'The session of a signed-in person; it opens everything that a key opens.',
           },
         },
       },

@@ -50,8 +50,8 @@ export const security_words = {
 export type SecurityWord = keyof typeof security_words;
 
 /**
- * An event and its reason, in a word each; `organization_id` is the affected organization if the
- * request does not name it, `more` is only for the line in the server's log.
+ * An event and its reason, in a word each. `organization_id` is the affected organization if the
+ * request does not name it; `more` is only for the line in the server's log.
  */
 export type Refusal = {
   event: SecurityWord;

@@ -51,7 +51,7 @@ test('with validate_only the body says it too, beside the record and its ETag', 
     {
       attr: 'intervall',
       code: 'unknown_field',
-      detail: 'There is no such field here. Did you mean `interval`?',
+      detail: 'Unknown field. Did you mean `interval`?',
     },
   ]);
   const tried = await home.ask('PATCH', url, { intervall: 'day' });
@@ -97,7 +97,7 @@ test('our own routes refuse, with every other fault and the nearest name', async
   const asked = await home.ask('GET', `${list}?limitt=5`);
   assert.deepEqual(
     [asked.status, asked.body.attr, asked.body.detail],
-    [400, 'limitt', 'There is no such parameter here. Did you mean `limit`?'],
+    [400, 'limitt', 'Unknown parameter. Did you mean `limit`?'],
   );
   assert.equal(told(asked), undefined);
   assert.equal((await home.ask('GET', `${list}?format=json&limit=5`)).status, 200);

@@ -25,8 +25,9 @@ export type Unknown = {
 };
 
 /**
- * Returns a route's treatment of names that it does not know: `ignored` for paths that foreign
- * clients use, `refused` for the rest of the API, undefined if a foreign protocol decides.
+ * Returns a route's treatment of names that it does not know. It is `ignored` for paths that
+ * foreign clients use, `refused` for the rest of the API, and undefined if a foreign protocol
+ * decides.
  */
 export function unknownPolicy(
   route: RouteOptions,

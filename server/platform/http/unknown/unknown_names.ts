@@ -61,8 +61,8 @@ export function unknownDetail(
 ): string {
   const meant = suggest(name, known);
   return meant === undefined
-    ? `There is no such ${what} here: leave it out, or correct its name.`
-    : `There is no such ${what} here. Did you mean \`${meant}\`?`;
+    ? `Unknown ${what}: leave it out, or correct its name.`
+    : `Unknown ${what}. Did you mean \`${meant}\`?`;
 }
 
 function branchesOf(node: Node): Node[] {

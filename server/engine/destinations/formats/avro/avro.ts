@@ -5,8 +5,9 @@ import type { FormatSelection } from '../expression.ts';
 import { typedValue } from '../typed_value.ts';
 
 /**
- * An Avro object container file: a record with a field for each column, a union with null if it may
- * be null, instants, days, exact numbers and uuids as logical types, compressed block by block.
+ * An Avro object container file, compressed block by block. It is a record with a field for each
+ * column, a union with null if it may be null. Instants, days, exact numbers and uuids are logical
+ * types.
  */
 export function selectAvro(columns: Column[], compression: Compression | null): FormatSelection {
   return {

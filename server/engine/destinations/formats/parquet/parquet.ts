@@ -5,9 +5,10 @@ import type { FormatSelection } from '../expression.ts';
 import { typedValue } from '../typed_value.ts';
 
 /**
- * One Parquet file with row groups of 50,000 rows: text, uuid and json as UTF-8 strings, instants
- * as microseconds UTC (logical type), integers of 64 bits, compressed inside the file, without
- * Bloom filters. With larger row groups, ClickHouse needs gigabytes (2.9 GB at its default size).
+ * One Parquet file with row groups of 50,000 rows, compressed inside the file, without Bloom
+ * filters. Text, uuid and json are UTF-8 strings, instants are microseconds UTC (logical type), and
+ * integers have 64 bits. With larger row groups, ClickHouse needs gigabytes (2.9 GB at its default
+ * size).
  */
 export function selectParquet(
   columns: Column[],

@@ -46,8 +46,8 @@ export function boundGroup({ num_rows, columns }: FileMetaData['row_groups'][num
 }
 
 /**
- * Reads the headers of the pages of a column in one row group, and throws a FileBoundError if they
- * claim more memory than this many values can need: a reader of pages trusts them.
+ * Reads the headers of the pages of a column in one row group. It throws a FileBoundError if they
+ * claim more memory than this many values can need, because a reader of pages trusts them.
  */
 export function boundPages(chunk: Uint8Array, values_max: number): void {
   const cursor: Cursor = {

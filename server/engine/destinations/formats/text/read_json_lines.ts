@@ -23,7 +23,7 @@ export async function* readJsonLines(
       typeof value === 'number' && source !== undefined ? exact.rawJSON(source) : value,
     );
     if (typeof row !== 'object' || row === null || Array.isArray(row))
-      throw new Error('A line is no JSON object.');
+      throw new Error('A line is not a JSON object.');
     yield columns.map(({ name, type }) =>
       textOf(type, (row as Record<string, unknown>)[name] ?? null),
     );

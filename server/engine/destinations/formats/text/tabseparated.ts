@@ -24,8 +24,8 @@ const bare_settings = {
 
 /**
  * Selects the text that PostgreSQL's `COPY ... FROM STDIN` reads. Values that PostgreSQL cannot
- * store are altered: NUL is removed from text and `\u0000` from json, invalid UTF-8 becomes U+FFFD,
- * lone surrogates in json become `\ufffd`, json with numbers beyond PostgreSQL's becomes a JSON
+ * store are altered. NUL is removed from text and `\u0000` from json. Invalid UTF-8 becomes U+FFFD,
+ * and lone surrogates in json become `\ufffd`. Json with numbers beyond PostgreSQL's becomes a JSON
  * string.
  */
 export function selectTabSeparated(columns: Column[], form: TextForm): FormatSelection {

@@ -128,7 +128,10 @@ function signInViolations(config: CatalogConfig): ConfigViolation[] {
     found.push(violation('catalog_token', 'Give a token or a client, not both.'));
   if (isFilled(token) && !/^[\x21-\x7e]*$/.test(token))
     found.push(
-      violation('catalog_token', 'The token must be of visible ASCII characters without blanks.'),
+      violation(
+        'catalog_token',
+        'The token must consist of visible ASCII characters without spaces.',
+      ),
     );
   if (isFilled(client_id) !== isFilled(client_secret))
     found.push(

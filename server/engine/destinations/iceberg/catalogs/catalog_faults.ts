@@ -11,8 +11,8 @@ import type { Fault } from '../../../model/destination/faults.ts';
 
 const broken = passing(
   'connection_lost',
-  'The connection to the catalog broke. If it comes again, check catalog_uri: a port with TLS ' +
-    'needs https.',
+  'The connection to the catalog broke. If this happens again, check catalog_uri: a port with ' +
+    'TLS needs https.',
 );
 
 /** By the error code of Node and undici. A lasting one means that no request was sent. */
@@ -37,8 +37,8 @@ const faults = byConnectionCode({
   ),
   tls_not_verified: lasting(
     'tls_not_verified',
-    'The certificate of the catalog is not signed by an authority known here, or is for another ' +
-      'host. Install a right one.',
+    'The certificate of the catalog is not signed by an authority that this server trusts, or is ' +
+      'for another host. Install a right one.',
   ),
   not_http: passing(
     'unexpected_answer',

@@ -31,7 +31,7 @@ export function numberOf(delivery_id: string): number {
 }
 
 /**
- * Returns true if the table has the delivery: it names its files or files that have their rows now,
+ * Returns true if the table has the delivery. It names its files or files that have their rows now,
  * it remembers their removal, or the delivery is the last one of the export.
  */
 export function isShown(state: State, delivery: ExportDelivery): boolean {

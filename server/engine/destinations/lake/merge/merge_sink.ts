@@ -81,7 +81,7 @@ type Opened = {
  * Opens a delivery whose rows are merged into a table. A slice has the rows of one partition. This
  * machine merges them with the partition's data files into a new one; the commit replaces these.
  * Guarantees in addition to those of `Sink`: a commit only replaces files that are live, and that
- * are all files of their partition; otherwise the merge is repeated with the current files.
+ * are all files of their partition. Otherwise the merge is repeated with the current files.
  */
 export function openMergeSink<Found>(table: MergedTable<Found>, opened: Opened): Sink {
   const { deps, delivery, files } = opened;

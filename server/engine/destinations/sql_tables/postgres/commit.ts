@@ -8,8 +8,8 @@ import type { Connection } from './connection.ts';
 const unknown_ends = /^(08...|57P..|40003)$/;
 
 /**
- * Judges the error of a COMMIT by the protocol: after an ERROR the transaction is rolled back and
- * the session continues; FATAL and PANIC end the session and leave the result of the commit
+ * Judges the error of a COMMIT by the protocol. After an ERROR the transaction is rolled back and
+ * the session continues. FATAL and PANIC end the session and leave the result of the commit
  * unknown. The server may translate the severity; then the code checks whether the session still
  * answers.
  */

@@ -63,8 +63,8 @@ const close_timeout_milliseconds = 5_000;
 
 /**
  * Connects through the outbound guard. Guarantees: TLS with a checked certificate unless the config
- * says otherwise; the connection uses exactly the checked address; the session uses UTC and UTF-8;
- * it opens within 60 seconds or not at all; aborting the signal ends it at once.
+ * says otherwise. The connection uses exactly the checked address. The session uses UTC and UTF-8.
+ * It opens within 60 seconds or not at all. Aborting the signal ends it at once.
  */
 export async function connect(
   access: ServerAccess,

@@ -51,7 +51,7 @@ const faults: Record<string, Fault> = {
   ),
   '28P01': lasting(
     'authentication_failed',
-    'The server refused user or password. Check user and password.',
+    'The server refused the user or the password. Check user and password.',
   ),
   '28000': lasting(
     'authentication_failed',
@@ -61,7 +61,7 @@ const faults: Record<string, Fault> = {
   '3D000': server_faults.database_missing,
   '3F000': lasting(
     'schema_missing',
-    'There is no schema of this name; create it or check the key schema.',
+    'The schema does not exist; create it or check the key schema.',
   ),
   '42501': lasting(
     'permission_denied',
@@ -101,8 +101,8 @@ const faults: Record<string, Fault> = {
   '23': server_faults.constraint,
   '28': lasting(
     'authentication_failed',
-    'The server refused the user (%). Correct user and password, and see that the server lets ' +
-      'this user in.',
+    'The server refused the user (%). Correct the user and the password, and check that the ' +
+      'server lets this user in.',
   ),
   '44000': server_faults.constraint,
   '42': server_faults.statement,
@@ -180,8 +180,8 @@ const by_words: [RegExp, Fault][] = [
     /^row is too big/,
     ofRow(
       'limit_exceeded',
-      'A row is larger than the server allows (%). Leave the large events out with ' +
-        'exclude_events, or export to files.',
+      'A row is larger than the server allows (%). Exclude the large events with exclude_events, ' +
+        'or export to files.',
     ),
   ],
 ];

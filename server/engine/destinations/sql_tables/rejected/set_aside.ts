@@ -65,7 +65,7 @@ export async function insertApart(
 }
 
 /**
- * Inserts the lines of a piece, and passes the refused ones to `refuse`: a piece with such a row is
+ * Inserts the lines of a piece, and passes the refused ones to `refuse`. A piece with such a row is
  * halved until the row is alone, so the others are inserted together.
  */
 export async function insertPiece(

@@ -18,7 +18,7 @@ const keepalives_missed_max = 3;
 /**
  * Signs in at the SSH server through the outbound guard, and returns the connection from there to
  * `host`, which that server resolves. Guarantees: a server with an unexpected key gets neither user
- * nor password; if the tunnel breaks, every connection through it ends with that error; aborting
+ * nor password. If the tunnel breaks, every connection through it ends with that error. Aborting
  * the signal ends the opening at once.
  */
 export async function openTunnel(

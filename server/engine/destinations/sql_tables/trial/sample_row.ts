@@ -35,7 +35,7 @@ const made_by: Readonly<Record<string, Layout['model']>> = {
 };
 
 /**
- * Returns the layout of a connection test, which does not know the model: its version identifies
+ * Returns the layout of a connection test, which does not know the model. Its version identifies
  * the model, as far as the key needs it (persons and their distinct ids have the same).
  */
 export function testedLayout({ columns, merge }: Pick<Layout, 'columns' | 'merge'>): Layout {

@@ -26,10 +26,10 @@ export function isOurs(name: string): boolean {
 export type Vacuumed = { removed: number; orphans: number };
 
 /**
- * Removes data files that left the table longer ago than its retention, and orphans: files that are
- * ours by name, that no version of the log names, and that are older than the longest write.
- * Guarantee: all files that the table shows or a run in progress needs stay. With `at_once`, it
- * removes all files that left and orphans of any age; undefined if a run in progress needs some.
+ * Removes data files that left the table longer ago than its retention, and orphans. An orphan is
+ * ours by name and older than the longest write; no version of the log names it. Guarantee: all
+ * files that the table shows or a run in progress needs stay. With `at_once`, it removes all files
+ * that left and orphans of any age; undefined if a run in progress needs some.
  */
 export async function vacuum(
   one: DeltaTable,

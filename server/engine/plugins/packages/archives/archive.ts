@@ -30,9 +30,9 @@ export async function readArchive(
   else
     throw invalidPackage(
       archive[0] === 0x3c
-        ? 'This is a page for browsers, no archive. Give the address of the download itself.'
-        : 'This is neither a zip archive nor a tar archive, plain or packed with gzip (tar.gz). ' +
-            'Give the address of one of these.',
+        ? 'This is a web page, not an archive. Give the address of the download itself.'
+        : 'This is neither a zip archive nor a tar archive, plain or compressed with gzip ' +
+            '(tar.gz). Give the address of one of these.',
     );
   return collector.finish();
 }

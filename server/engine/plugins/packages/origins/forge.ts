@@ -166,8 +166,8 @@ export function checkPlace(repository: string[], wanted: Wanted): void {
     );
   if (!isSafe(wanted))
     throw invalidPackage(
-      'The part after the repository in the address is not a branch, tag, commit or ' +
-        'folder. Copy the address from the page of the one you mean.',
+      'The part after the repository in the address is not a branch, tag, commit or folder. Open ' +
+        'its page and copy the address from there.',
     );
 }
 

@@ -32,7 +32,7 @@ function readTail([page, ...rest]: string[]): Wanted {
     page === 'archive' ? /^(refs\/tags\/|refs\/heads\/)?(.+)\.(?:zip|tar\.gz)$/.exec(path) : null;
   if (archived?.[2] === undefined)
     throw invalidPackage(
-      'This page of GitHub is no package. Give the address of the repository, of a branch, ' +
+      'This page of GitHub is not a package. Give the address of the repository, of a branch, ' +
         'tag, commit or release, or of a folder.',
     );
   return archived[1] === 'refs/tags/'

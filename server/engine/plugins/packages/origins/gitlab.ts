@@ -35,7 +35,7 @@ function readTail([page, ...rest]: string[]): Wanted {
   if (page === 'releases' || page === 'tags') return { kind: 'tag', name: path };
   if (page === 'archive' && rest.length >= 2) return { kind: 'path', parts: rest.slice(0, -1) };
   throw invalidPackage(
-    'This page of GitLab is no package. Give the address of the project, of a branch, tag, ' +
+    'This page of GitLab is not a package. Give the address of the project, of a branch, tag, ' +
       'commit or release, or of a folder.',
   );
 }

@@ -12,8 +12,8 @@ import type { Origin } from './origin.ts';
 
 /**
  * The origin of a folder below the server's plugin folder. Guarantee: it reads nothing outside the
- * plugin folder, whatever links it contains; it refuses links within the package and anything that
- * is neither file nor folder; the limits of archives apply.
+ * plugin folder, whatever links it contains. It refuses links within the package and anything that
+ * is neither file nor folder. The limits of archives apply.
  */
 export function openLocalOrigin(folder: string, plugin_dir: string): Origin {
   const fault = nameFault(folder);

@@ -28,7 +28,7 @@ export function readNpmAddress(address: string): NpmAddress {
   const wanted = at === -1 ? 'latest' : address.slice(at + 1).trim();
   if (!name_form.test(name) || name.length > name_characters_max)
     throw invalidPackage(
-      'This is neither the name of an npm package nor an address. Names have small letters, ' +
+      'This is neither the name of an npm package nor an address. Names have lower-case letters, ' +
         'digits, "-", "_" and ".", and may begin with @scope/.',
     );
   if (wanted === '' || (semver.validRange(wanted) === null && !/^[A-Za-z][\w.-]*$/.test(wanted)))

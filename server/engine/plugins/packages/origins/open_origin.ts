@@ -110,7 +110,7 @@ function readNpmPage(parts: string[]) {
   const [page, ...rest] = parts;
   const name = rest.splice(0, rest[0]?.startsWith('@') === true ? 2 : 1).join('/');
   if (page !== 'package' || (rest.length > 0 && (rest.length !== 2 || rest[0] !== 'v')))
-    throw invalid('This page of npmjs.com is no package.');
+    throw invalid('This page of npmjs.com is not a package.');
   return readNpmAddress(rest[1] === undefined ? name : `${name}@${rest[1]}`);
 }
 

@@ -5,8 +5,8 @@ import type { PluginPackage } from '../../plugin.ts';
 
 /**
  * The source of one package's versions. Guarantee of both functions: bounded in time, size and
- * reach; they write nothing; every fault that a user or the origin can fix is a `PluginError` with
- * a sentence; if the signal aborts, they throw its reason.
+ * reach. They write nothing. Every fault that a user or the origin can fix is a `PluginError` with
+ * a sentence. If the signal aborts, they throw its reason.
  */
 export type Origin = {
   kind: 'npm' | 'github' | 'gitlab' | 'archive' | 'local' | 'tool';

@@ -25,7 +25,7 @@ const failures_min = 5;
 const told_at_once_max = 50;
 
 /**
- * Writes a notice for each tool whose state has changed: it fails or does not accept its settings,
+ * Writes a notice for each tool whose state has changed. It fails or does not accept its settings,
  * it has to be connected again, it set events aside, or it recovered. Each change is reported once,
  * by any number of processes. A lost connection does not also count as a failure.
  */

@@ -97,7 +97,7 @@ export class TextDecoder {
   readonly encoding = 'utf-8';
   constructor(label = 'utf-8') {
     if (!/^utf-?8$/i.test(label))
-      throw new RangeError(`TextDecoder knows UTF-8 only, not ${label}.`);
+      throw new RangeError(`TextDecoder supports UTF-8 only, not ${label}.`);
   }
   decode(value: ArrayBuffer | ArrayBufferView = new Uint8Array()): string {
     const text = convert(toBinary(value), 'latin1', 'utf8');

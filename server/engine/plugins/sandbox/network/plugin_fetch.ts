@@ -58,12 +58,12 @@ const reserved_headers =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|sec-.*)$/i;
 
 /**
- * Fetches for a plugin: http and https, hosts that `allowed_hosts` names (`example.com`, or
- * `*.example.com` for every name below it; on every port) and that the server's guard allows, at
- * most 5 MiB in each direction, within 10 s. It follows a redirect of GET or HEAD if its target
- * meets the same rules, but none from https to http; any other redirect is the answer. Throws an
- * OutboundRefused for a forbidden host, a RangeError above the size limit, a HostNotFound, and the
- * client's error for any other network fault.
+ * Fetches for a plugin: http and https, at most 5 MiB in each direction, within 10 s. It reaches
+ * hosts that `allowed_hosts` names and that the server's guard allows, on every port. A name is
+ * `example.com`, or `*.example.com` for every name below it. It follows a redirect of GET or HEAD
+ * if its target meets the same rules, but none from https to http; any other redirect is the
+ * answer. Throws an OutboundRefused for a forbidden host, a RangeError above the size limit, a
+ * HostNotFound, and the client's error for any other network fault.
  */
 export async function fetchForPlugin(
   outbound: Pick<Outbound, 'fetch'>,

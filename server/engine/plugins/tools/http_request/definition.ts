@@ -90,7 +90,7 @@ export const http_description: ToolDescription = {
   settings: {
     secret: {
       label: 'Secret',
-      description: 'Stands where address and headers have {{secret}}, such as a token.',
+      description: 'Replaces {{secret}} in the address and the headers, such as a token.',
       type: 'password',
     },
     signing_secret: {

@@ -52,7 +52,7 @@ export function bindLambda(
     : (coerce(scope.context.writer, resolved, resolved.type.kind) ?? resolved);
   if (body === undefined)
     throw new Fault(
-      `This lambda gives a condition, not ${describeType(resolved.type)}.`,
+      `This lambda returns a condition, not ${describeType(resolved.type)}.`,
       node.body,
     );
   const names = Array.from(parameters.values(), ({ sql }) => sql).join(', ');
