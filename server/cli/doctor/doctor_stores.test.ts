@@ -303,7 +303,10 @@ test('the doctor names steps of ClickHouse, its endless logs, and a newer schema
       query: `ALTER TABLE migrations DELETE WHERE name = '${applied}'`,
       clickhouse_settings: { mutations_sync: '1' },
     });
-    assert.match(await text(), /^warning +migration: ClickHouse 0071_sessions\.sql: The session of/m);
+    assert.match(
+      await text(),
+      /^warning +migration: ClickHouse 0071_sessions\.sql: The session of/m,
+    );
     await clickhouse.insert({
       table: 'migrations',
       values: [{ name: applied }],

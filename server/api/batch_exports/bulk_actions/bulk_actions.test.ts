@@ -224,7 +224,9 @@ test('an item at which the server fails is refused, and the others are done', as
   const { results } = await get(home, `${bulkBase(home)}${created.body.id}/items/?outcome=refused`);
   assert.match(results[0].detail, /^The server failed at it; its log says why\./);
   assert.deepEqual(
-    (await retriesOf(id)).map(({ delivery_id, count }) => count === (delivery_id === broken ? 1 : 2)),
+    (await retriesOf(id)).map(
+      ({ delivery_id, count }) => count === (delivery_id === broken ? 1 : 2),
+    ),
     [true, true, true, true, true],
   );
 });

@@ -387,7 +387,5 @@ test('the command says how many rows it has read', async (t) => {
   t.mock.method(performance, 'now', () => now() + (passed_ms += 20_000));
   const said: string[] = [];
   await verifyExports(exporting.harness.deps.engine, id, (line) => said.push(line));
-  assert.deepEqual(said, [
-    `Nightly (${id}): 1,000 rows of about 1,200 read on both sides.`,
-  ]);
+  assert.deepEqual(said, [`Nightly (${id}): 1,000 rows of about 1,200 read on both sides.`]);
 });

@@ -37,7 +37,10 @@ async function waiting(destination: object) {
 const restarted = { total: null, slices: 0, is_due: true, status: 'Starting' };
 
 test('assumed missing: open runs continue, from the start if nothing was sent', async () => {
-  const { id, engine, runs } = await waiting({ type: 'HTTP', config: { url: 'http://127.0.0.1:2/rows' } });
+  const { id, engine, runs } = await waiting({
+    type: 'HTTP',
+    config: { url: 'http://127.0.0.1:2/rows' },
+  });
   const [settled] = await reconcileAll(engine, { only: id, assumption: 'missing' });
   assert.deepEqual([settled?.is_waiting, settled?.goes_on], [false, true]);
   assert.deepEqual(await runs(), [restarted, { ...restarted, total: 4, slices: 1 }]);
