@@ -1,3 +1,4 @@
+// Length: every kind of object in one configuration, from its creation to its removal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';

@@ -1,3 +1,4 @@
+// Length: each state of the two stores that the doctor names.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -26,10 +26,10 @@ test('a batch that was let go leaves no row later, and a stored one stays', asyn
     ends_at: performance.now() + 20_000,
   });
   const [abandoned, stored] = [batchOf(7), batchOf(8)];
-  assert.equal((await insertBatch(clickhouse, stored)).outcome, 'stored');
+  assert.equal((await insertBatch<object>(clickhouse, stored)).outcome, 'stored');
   for (const batch of [abandoned, stored])
     assert.equal(await letGo(clickhouse, batch, ['persons', 'events']), true);
-  await insertBatch(clickhouse, abandoned);
+  await insertBatch<object>(clickhouse, abandoned);
   const rowsOf = (table: string) =>
     one_node.rows<{ team_id: string; rows: string }>({
       query: `SELECT toString(team_id) AS team_id, toString(count()) AS rows FROM ${table}

@@ -1,3 +1,4 @@
+// Length: each action, with each way in which an item or the whole ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';

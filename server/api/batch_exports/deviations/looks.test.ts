@@ -282,7 +282,8 @@ test('a look at all deliveries pauses after a part that used up the budget', asy
       r.data_interval_start - made.back, r.data_interval_end - made.back, r.selection,
       replace(r.receipt, r.delivery_id::text, made.id::text), 4, now()
     FROM batch_export_runs r CROSS JOIN (SELECT gen_random_uuid() AS id,
-      make_interval(hours => hour) AS back FROM generate_series(1, ${part_deliveries_max}) hour) made
+      make_interval(hours => hour) AS back FROM generate_series(1, ${part_deliveries_max}) hour
+    ) made
     WHERE r.batch_export_id = ${one.id} AND r.data_interval_end = '2026-01-01T01:00:00Z'`);
   const left = () =>
     db.rows<{ deliveries_checked: number; position: unknown }>(sql`

@@ -1,3 +1,4 @@
+// Length: each task of a plugin, and what the server gives to it.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';

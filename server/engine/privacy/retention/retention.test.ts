@@ -1,3 +1,4 @@
+// Length: each setting of retention, and what keeps rows from it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
