@@ -56,6 +56,9 @@ test('it says what an erasure is about, asks, and without a yes changes nothing'
   assert.deepEqual([yes.code, yes.erasures], [0, 1]);
   assert.match(yes.lines.at(-1)!, /is requested/);
   const text = await listErasures(harness.deps);
-  assert.match(text, new RegExp(`^erasing  .*: persons of project ${home.project.id}, asked `, 'm'));
+  assert.match(
+    text,
+    new RegExp(`^erasing  .*: persons of project ${home.project.id}, asked `, 'm'),
+  );
   assert.match(text, /^Signatures are Ed25519 .*; public key /m);
 });
