@@ -223,7 +223,7 @@ test('an item at which the server fails is refused, and the others are done', as
     ['Completed', 4, 1, 0],
   );
   const { results } = await get(home, `${bulkBase(home)}${created.body.id}/items/?outcome=refused`);
-  assert.match(results[0].detail, /^The server failed at it; its log says why\./);
+  assert.match(results[0].detail, /^The server failed on it; the server log says why\./);
   assert.deepEqual(
     (await retriesOf(id)).map(
       ({ delivery_id, count }) => count === (delivery_id === broken ? 1 : 2),
