@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../test/harness.ts';
-import { erase } from './erasures.ts';
+import { erase, listErasures } from './erasures.ts';
 import { UserError } from './user_error.ts';
 
 const harness = shareHarness({ clickhouse: true });
@@ -55,4 +55,10 @@ test('it says what an erasure is about, asks, and without a yes changes nothing'
   const yes = await told(true);
   assert.deepEqual([yes.code, yes.erasures], [0, 1]);
   assert.match(yes.lines.at(-1)!, /is requested/);
+  const text = await listErasures(harness.deps);
+  assert.match(
+    text,
+    new RegExp(`^erasing  .*: persons of project ${home.project.id}, asked `, 'm'),
+  );
+  assert.match(text, /^Signatures are Ed25519 .*; public key /m);
 });

@@ -1,3 +1,4 @@
+// Length: every kind of object in one configuration, from its creation to its removal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
@@ -122,6 +123,16 @@ test('every kind: created, unchanged, pulled, planned, then removed', async () =
   );
   const again = await config.plan(wanted, people);
   assert.deepEqual(again.body.steps, []);
+  const moved = structuredClone(wanted) as any;
+  moved.connections.warehouse.config.host = 'moved.example.com';
+  assert.equal((await config.put(moved, people)).status, 200);
+  const { body: connections } = await config.home.ask(
+    'GET',
+    `/api/organizations/${config.home.organization.id}/connections/`,
+  );
+  assert.equal(connections.results[0].config.host, 'moved.example.com');
+  assert.deepEqual((await config.plan(moved, people)).body.steps, []);
+  assert.equal((await config.put(wanted, people)).status, 200);
   const { shared, ...exports } = (wanted as any).projects.web.batch_exports;
   const apart = { ...shared, connection: null };
   const planOf = (one: object) =>

@@ -66,6 +66,11 @@ test('the plan warns or refuses; a refused event is kept unless rules hide value
     assert.equal((await home.ask('POST', url, valued(values))).status, 400);
   const made = await home.ask('POST', url, valued(['free', 2.5, true]));
   assert.deepEqual(made.body.properties, valued(['free', 2.5, true]).properties);
+  assert.equal((await home.ask('DELETE', `${url}${made.body.id}/`)).status, 204);
+  assert.deepEqual(
+    (await home.ask('GET', url)).body.results.map(({ event }: { event: string }) => event),
+    ['paid'],
+  );
   await home.ask('PATCH', urlOf(home), { unplanned_events: 'warn' });
   const send = (events: [event: string, total: unknown][]) =>
     harness.request('POST', '/batch/', {

@@ -1,3 +1,4 @@
+// Length: each state of the two stores that the doctor names.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { openTestStores } from '../../../test/harness_stores.ts';
 import { accessTo } from '../../../test/servers/databases/embedded_postgres.ts';
 import { openTransactionPooler } from '../../../test/servers/databases/transaction_pooler.ts';
 import { readConfig } from '../../config/config.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { lockDataFolder } from '../../platform/folders/data_folder.ts';
 import { openLog, silentLog } from '../../platform/log.ts';
 import { findPrimary, notePrimary } from '../../platform/postgres/control_store.ts';
@@ -283,6 +285,48 @@ test('before a migration the doctor names its steps, and takes none', async () =
     assert.match(await told(migrate), /^Both stores are at this version/);
     assert.doesNotMatch(await told(migrationStatus), /^migration:/m);
   } finally {
+    await db.close();
+  }
+});
+
+test('the doctor names steps of ClickHouse, its endless logs, and a newer schema', async () => {
+  const { database_url, clickhouse_url } = stores;
+  const db = openDatabase(database_url, { connections_max: 1, application_name: 'doctor-test' });
+  const clickhouse = openClickHouse(clickhouse_url, { application: 'doctor-test' });
+  const environment = {
+    SLUICE_DATABASE_URL: database_url,
+    SLUICE_CLICKHOUSE_URL: clickhouse_url,
+  };
+  const text = async () => (await looked(environment)).lines.join('\n');
+  const applied = '0071_sessions.sql';
+  try {
+    await clickhouse.command({
+      query: `ALTER TABLE migrations DELETE WHERE name = '${applied}'`,
+      clickhouse_settings: { mutations_sync: '1' },
+    });
+    assert.match(
+      await text(),
+      /^warning +migration: ClickHouse 0071_sessions\.sql: The session of/m,
+    );
+    await clickhouse.insert({
+      table: 'migrations',
+      values: [{ name: applied }],
+      format: 'JSONEachRow',
+    });
+    await clickhouse.command({
+      query: 'CREATE TABLE system.kept_log (n Int64) ENGINE = MergeTree ORDER BY n',
+    });
+    assert.match(await text(), /^warning +ClickHouse log: system\.kept_log \(.*\) has no end\./m);
+    await db.run(sql`INSERT INTO migrations (name, sha256, release)
+      VALUES ('9999_later.sql', '', '99.0.0')`);
+    assert.match(
+      await text(),
+      /^warning +schema: The database was brought to 99\.0\.0 \(migration 9999_later\.sql\)/m,
+    );
+  } finally {
+    await db.run(sql`DELETE FROM migrations WHERE name = '9999_later.sql'`);
+    await clickhouse.command({ query: 'DROP TABLE IF EXISTS system.kept_log SYNC' });
+    await clickhouse.close();
     await db.close();
   }
 });

@@ -1,3 +1,4 @@
+// Length: each action, with each way in which an item or the whole ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
@@ -198,6 +199,37 @@ test('a deletion meanwhile is a result; an abort leaves the rest alone', async (
   assert.equal((await retriesOf(other.id)).length, 3);
   assert.equal((await get(home, `${url}items/?outcome=aborted`)).count, 3);
   assert.equal((await post(home, `${url}abort/`, {})).status, 409);
+});
+
+test('an item at which the server fails is refused, and the others are done', async () => {
+  const home = await harness.newOrganization();
+  const { db } = harness.deps;
+  const { id } = await newExport(home);
+  await insertFailed(home, id, 5);
+  const broken = (await retriesOf(id))[2]!.delivery_id;
+  const created = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
+  await db.text(`CREATE FUNCTION refuse_retry() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE 'no retry here'; END $$;
+    CREATE TRIGGER refuse_retry BEFORE INSERT ON batch_export_runs
+    FOR EACH ROW WHEN (NEW.delivery_id = '${broken}') EXECUTE FUNCTION refuse_retry()`);
+  try {
+    await work();
+  } finally {
+    await db.text(`DROP TRIGGER refuse_retry ON batch_export_runs; DROP FUNCTION refuse_retry()`);
+  }
+  const { status, progress } = await get(home, `${bulkBase(home)}${created.body.id}/`);
+  assert.deepEqual(
+    [status, progress.succeeded, progress.refused, progress.pending],
+    ['Completed', 4, 1, 0],
+  );
+  const { results } = await get(home, `${bulkBase(home)}${created.body.id}/items/?outcome=refused`);
+  assert.match(results[0].detail, /^The server failed on it; the server log says why\./);
+  assert.deepEqual(
+    (await retriesOf(id)).map(
+      ({ delivery_id, count }) => count === (delivery_id === broken ? 1 : 2),
+    ),
+    [true, true, true, true, true],
+  );
 });
 
 test('a bulk action of a person who is no longer an active member stops', async () => {

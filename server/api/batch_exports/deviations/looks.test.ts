@@ -6,11 +6,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import sql, { raw } from 'sql-template-tag';
 import { aroundTests } from '../../../../test/around_tests.ts';
+import { insertRunRow } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { lookAt } from '../../../../test/factories/batch_exports/looks.ts';
 import { openPostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { forgetDelivered } from '../../../engine/exports/verification/missing_deliveries.ts';
 import { planLooks } from '../../../engine/exports/verification/watches.ts';
+import {
+  part_deliveries_max,
+  verifyExports,
+} from '../../../engine/exports/verification/verify_exports.ts';
 import { workVerifications } from '../../../engine/exports/verification/work.ts';
 
 const exporting = aroundTests(openQueryHarness);
@@ -266,6 +271,46 @@ test('a look at all deliveries that was paused continues behind its last part', 
   assert.equal((await found()).length, 2);
 });
 
+test('a look at all deliveries pauses after a part that used up the budget', async () => {
+  const one = await exported(toFiles().destination);
+  const { db } = exporting.harness.deps;
+  // Older deliveries, all of whose files are missing: more than one part.
+  await db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, receipt, records_completed, finished_at)
+    SELECT made.id, r.batch_export_id, r.team_id, r.revision, made.id, 'Completed',
+      r.data_interval_start - made.back, r.data_interval_end - made.back, r.selection,
+      replace(r.receipt, r.delivery_id::text, made.id::text), 4, now()
+    FROM batch_export_runs r CROSS JOIN (SELECT gen_random_uuid() AS id,
+      make_interval(hours => hour) AS back FROM generate_series(1, ${part_deliveries_max}) hour
+    ) made
+    WHERE r.batch_export_id = ${one.id} AND r.data_interval_end = '2026-01-01T01:00:00Z'`);
+  const left = () =>
+    db.rows<{ deliveries_checked: number; position: unknown }>(sql`
+      SELECT deliveries_checked, position FROM batch_export_verifications
+      WHERE batch_export_id = ${one.id} AND finished_at IS NULL`);
+  const paused = async () =>
+    (await db.row<{ paused: any; cycles: number }>(sql`SELECT paused_cycle AS paused, cycles
+      FROM batch_export_watches WHERE batch_export_id = ${one.id}`))!;
+  await lookAt(exporting.harness.deps, one.id, { balance_ms: 0 });
+  assert.deepEqual(await left(), [], 'a paused look is not open');
+  const { paused: kept, cycles } = await paused();
+  assert.deepEqual([kept.deliveries_checked, kept.deliveries, cycles], [200, 203, 0]);
+  const due = { is_forced: false };
+  await lookAt(exporting.harness.deps, one.id, { ...due, is_worked: false });
+  assert.deepEqual(await left(), [{ deliveries_checked: 200, position: kept.position }]);
+  await lookAt(exporting.harness.deps, one.id, due);
+  assert.deepEqual(await paused(), { paused: null, cycles: 1 });
+});
+
+test('a look names a delivery that may be at the destination or not', async () => {
+  const one = await exported(toFiles().destination);
+  await insertRunRow(exporting.harness, one.id, { status: 'Failed', committing: true, hour: 5 });
+  await one.look();
+  const [{ kind, differences }, ...others] = (await one.deviations()) as [any];
+  assert.deepEqual([kind, differences, others], ['uncertain', 1, []]);
+});
+
 test('verified through stands still while the destination does not answer', async () => {
   const { destination } = await toTable();
   const one = await exported(destination);
@@ -326,4 +371,22 @@ test('a place that keeps no rows is never looked at, and says why', async () => 
   await one.send('POST', 'verifications/', {});
   await workVerifications(exporting.harness.deps.engine, new AbortController().signal);
   assert.deepEqual((await one.watch())['reason'], reason);
+});
+
+test('the command says how many rows it has read', async (t) => {
+  const home = await exporting.harness.newOrganization();
+  const { destination } = await toTable();
+  const events = Array.from({ length: 600 }, (_, n) => ({
+    event: `event ${n}`,
+    at: '2026-01-01T00:10:00Z',
+  }));
+  await exporting.insert(home, events);
+  const { id } = await exporting.scheduled(home, { destination }, 1);
+  await exporting.runAll(id);
+  const now = performance.now.bind(performance);
+  let passed_ms = 0;
+  t.mock.method(performance, 'now', () => now() + (passed_ms += 20_000));
+  const said: string[] = [];
+  await verifyExports(exporting.harness.deps.engine, id, (line) => said.push(line));
+  assert.deepEqual(said, [`Nightly (${id}): 1,000 rows of about 1,200 read on both sides.`]);
 });

@@ -166,7 +166,12 @@ test('the time of the destination is not the query’s; a late fault is explaine
     records: events_count,
     outcome: null,
   };
-  const read = async (custom_query: string, store: typeof engine, pause_ms: number) => {
+  const read = async (
+    custom_query: string,
+    store: typeof engine,
+    pause_ms: number,
+    streaming = store,
+  ) => {
     const reading = await openSourceQuery(store, {
       team_id: home.project.id,
       model: 'events',
@@ -176,7 +181,7 @@ test('the time of the destination is not the query’s; a late fault is explaine
       data_interval_end: '2026-01-01T01:00:00Z',
     });
     const stream = await streamSlice(
-      store,
+      streaming,
       reading,
       slice,
       reading.query!.columns,
@@ -208,6 +213,11 @@ test('the time of the destination is not the query’s; a late fault is explaine
     ...engine,
     query_limits: { ...engine.query_limits, memory_bytes: 1_000_000_000 },
   };
+  const late = { ...hasty, query_limits: { ...hasty.query_limits, execution_seconds: 0.001 } };
+  await assert.rejects(read(first, hasty, 0, late), {
+    code: 'query_too_expensive',
+    message: /exceeds its limit of 0\.001 seconds: narrow it/,
+  });
   // The last row of this query fails, after all others have arrived.
   const last = `FROM events WHERE event::Int64 >= ${events_count - 12_000}`;
   await assert.rejects(

@@ -219,5 +219,6 @@ function removedNotes(removed: Removed, known: Map<string, KnownDelivery>): stri
 
 /** Formats row counts in a sentence: `1,200 rows of about 5,000`. */
 export function rowsSentence(rows: number, records: number): string {
-  return `${rows} of about ${counted(2 * records, 'row')} read on both sides.`;
+  const all = (2 * records).toLocaleString('en');
+  return `${counted(rows, 'row')} of about ${all} read on both sides.`;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { findPrimary } from '../../../platform/postgres/control_store.ts';
 import { insertRuns } from '../planning/plan.ts';
 import type { LookedAt } from '../runs/count_windows.ts';
 import { completeEmptyRuns } from '../runs/empty_runs.ts';
@@ -215,4 +216,18 @@ test('a claim under another primary repeats no number, and waits until it is not
       { attempt: 101, is_now: true },
     ],
   );
+});
+
+test('a promoted standby is recorded at a heartbeat, with no export set aside', async () => {
+  const { db, engine } = harness.deps;
+  const worker = world.openClaimant();
+  const now = await beat(db, worker.worker_id);
+  const follow = followPrimary(engine);
+  await follow({ ...now, epoch: now.epoch - 1 });
+  await db.run(sql`UPDATE server_facts SET value = value || '{"timeline": 0}'
+    WHERE name = 'control_store'`);
+  await follow(now);
+  const noted = await findPrimary(db);
+  assert.deepEqual([noted?.timeline, noted?.lost_bytes], [db.epoch()?.timeline, 0]);
+  assert.deepEqual(await db.rows(sql`SELECT 1 FROM reconciliations`), []);
 });

@@ -7,7 +7,7 @@ import { inDepth } from '../../../../test/depth.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
-import { addDelivered, deliveredOf, undelivered } from './ledger.ts';
+import { addDelivered, deliveredOf, removeDelivered, undelivered } from './ledger.ts';
 import { page_rectangles_max } from './pages.ts';
 import { subtract, unionOf } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
@@ -99,6 +99,10 @@ test('a long ledger moves to pages, and a run reads and writes those near it alo
   const written = (await versions()).filter((page) => !known.has(page.id));
   assert.ok(written.length <= 2, `${written.length} pages were written`);
   assertSameArea(await all(), unionOf([...long, ...next]));
+
+  const gone = [rectangle(always, [39, 47])];
+  await db.transaction((tx) => removeDelivered(tx, { ...ledger, selection: gone }));
+  assertSameArea(await all(), subtract(unionOf([...long, ...next]), gone));
 });
 
 test('a ledger in pages holds what the same runs leave in one of a piece', async () => {

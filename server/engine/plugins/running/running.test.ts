@@ -1,4 +1,6 @@
+// Length: each task of a plugin, and what the server gives to it.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import {
@@ -19,6 +21,7 @@ import {
   stopped,
   send,
 } from '../../../../test/factories/plugins/plugin_runs.ts';
+import { openCache } from './cache.ts';
 
 openAroundTests();
 
@@ -273,4 +276,34 @@ test('storage, cache and log', async () => {
     return found.length >= 4 ? found : undefined;
   });
   assert.deepEqual(lines, ['DEBUG one', 'INFO two', 'WARNING three', 'ERROR four']);
+});
+
+test('a cache keeps its newest 10,000 keys, and at most 20 MiB', async () => {
+  const code = 'export const onEvent = () => undefined;';
+  const { id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+    config: { address: target.url },
+  });
+  const { db } = harness.deps;
+  const cache = openCache(db, id);
+  const fill = (count: number, value: string) =>
+    db.run(sql`INSERT INTO plugin_cache (plugin_config_id, key, value, written_at)
+      SELECT ${id}, 'old' || number, ${JSON.stringify(value)}::json,
+        '2026-01-01'::timestamptz + make_interval(secs => number)
+      FROM generate_series(1, ${count}) number`);
+  const keys = async () => {
+    const rows = await db.rows<{ key: string }>(sql`SELECT key FROM plugin_cache
+      WHERE plugin_config_id = ${id} ORDER BY written_at DESC`);
+    return rows.map(({ key }) => key);
+  };
+  const write = async () => {
+    for (let at = 0; at < 200; at += 1) await cache.set(`new${at % 4}`, at, null);
+  };
+  await fill(10_000, '');
+  await write();
+  const newest = await keys();
+  assert.deepEqual([newest.length, newest[4], newest.at(-1)], [10_000, 'old10000', 'old5']);
+  await db.run(sql`DELETE FROM plugin_cache WHERE plugin_config_id = ${id}`);
+  await fill(3, randomBytes(6 * 1024 * 1024).toString('base64'));
+  await write();
+  assert.deepEqual((await keys()).slice(4), ['old3', 'old2']);
 });

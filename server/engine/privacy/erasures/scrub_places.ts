@@ -153,7 +153,7 @@ function ofPlugins(team_id: number): ScrubPlace[] {
     {
       counted: 'plugin_jobs',
       texts: sql`SELECT id, '' AS key, payload::text AS text FROM plugin_jobs WHERE ${ofProject}`,
-      scrub: (named) => sql`DELETE FROM plugin_jobs WHERE id = ANY (${idsOf(named)}::bigint[])`,
+      scrub: (named) => sql`DELETE FROM plugin_jobs WHERE id = ANY (${idsOf(named)}::uuid[])`,
     },
     {
       texts: values('plugin_cache'),

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { until } from '../../../../test/factories/batch_exports/delivering_harness.ts';
+import { enabledPlugin } from '../../../../test/factories/plugins/running_plugins.ts';
 import { erasing } from '../../../../test/factories/events/erasures.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import { openClickHouse } from '../../../platform/clickhouse/client.ts';
@@ -48,6 +49,53 @@ test('an erased id is gone from the texts of runs and plugins', async () => {
   const gone = 'This named a person who was erased.';
   const told = { detail: gone, run: { latest_error: gone } };
   assert.deepEqual(left, { paused: gone, latest_error: gone, key_to: '', told });
+});
+
+test('an erased id is gone from what plugins keep, and counted in their storage', async () => {
+  const { db } = harness.deps;
+  const home = await harness.newOrganization();
+  const code = 'export const onEvent = () => undefined;';
+  const given = { fields: [] };
+  const { id } = await enabledPlugin(harness, home, 'pipeline_destinations', code, given);
+  const names = ['grace', 'other'];
+  const event = '01a20000-0000-7000-8000-000000000000';
+  await db.run(sql`UPDATE plugin_configs SET error = 'grace has no room.' WHERE id = ${id}`);
+  await db.run(sql`DELETE FROM plugin_logs WHERE plugin_config_id = ${id}`);
+  await db.run(sql`INSERT INTO plugin_logs (plugin_config_id, level, message)
+    SELECT ${id}, 'INFO', unnest(${names}::text[])`);
+  await db.run(sql`INSERT INTO plugin_jobs (id, plugin_config_id, name, payload, run_at)
+    SELECT gen_random_uuid(), ${id}, 'send', json_build_object('to', name), '2099-01-01Z'
+    FROM unnest(${names}::text[]) name`);
+  for (const table of ['plugin_cache', 'plugin_storage'])
+    await db.run(sql`INSERT INTO ${raw(table)} (plugin_config_id, key, value)
+      SELECT ${id}, 'of ' || name, '1'::json FROM unnest(${names}::text[]) name`);
+  await db.run(sql`INSERT INTO plugin_waiting (plugin_config_id, mapping, event_uuid, inserted_at,
+      distinct_id, person_id, tries, is_lost, reason)
+    SELECT ${id}, name, ${event}, now(), name, ${event}, 1, false, ''
+    FROM unnest(${names}::text[]) name`);
+  await db.run(sql`
+    INSERT INTO plugin_set_aside (plugin_config_id, event_uuid, event, distinct_id, mapping, reason,
+      exchanges)
+    SELECT ${id}, ${event}, 'paid', name, name, '', '["of grace"]'
+    FROM unnest(${names}::text[]) name`);
+  const { id: erasure } = (await ask(home, 'POST', 'erasures/', { distinct_ids: ['grace'] })).body;
+  const { counts } = await work(home, erasure);
+  assert.deepEqual([counts.log_lines, counts.plugin_jobs, counts.plugin_values], [1, 1, 1]);
+  const left = await db.rows<{ text: string }>(sql`
+    SELECT text FROM (
+      SELECT plugin_config_id AS id, 'log ' || message AS text FROM plugin_logs
+      UNION ALL SELECT id, 'error ' || error FROM plugin_configs
+      UNION ALL SELECT plugin_config_id, 'job ' || (payload ->> 'to') FROM plugin_jobs
+      UNION ALL SELECT plugin_config_id, 'cache ' || key FROM plugin_cache
+      UNION ALL SELECT plugin_config_id, 'waiting ' || distinct_id FROM plugin_waiting
+      UNION ALL SELECT plugin_config_id, 'aside ' || distinct_id || exchanges FROM plugin_set_aside
+    ) kept WHERE id = ${id} ORDER BY text`);
+  const gone = 'This named a person who was erased.';
+  const kept = ['cache of', 'job', 'log', 'waiting'].map((place) => `${place} other`);
+  assert.deepEqual(
+    left.map(({ text }) => text),
+    ['aside other[]', `error ${gone}`, `log ${gone}`, ...kept].toSorted(),
+  );
 });
 
 test('a failed erasure says when it is retried, or since when it runs again', async () => {

@@ -1,3 +1,4 @@
+// Length: each setting of retention, and what keeps rows from it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
@@ -168,6 +169,36 @@ test('until delivered: undelivered and wanted rows stay', async () => {
   await keep(home, 'until_delivered');
   assert.equal(await retain(), 1);
   assert.deepEqual(await namesOf(home), { young: 1 });
+});
+
+test('rows that cannot be counted in time are 503', async (t) => {
+  const home = await withOldEvents();
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  t.mock.method(AbortSignal, 'timeout', (ms: number) =>
+    ms === 30_000 ? AbortSignal.abort() : timeout(ms),
+  );
+  const answer = await request(home, 'GET', 'retention/?retention=days&retention_days=7');
+  assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '60']);
+  assert.match(answer.body.detail, /^The rows are too many to count in one request/);
+});
+
+test('until delivered: what an open or failed backfill reads stays', async () => {
+  const home = await withOldEvents(2);
+  const { id, send } = await exported(home, {}, 2);
+  const range = { start_at: at(0, 0), end_at: at(1, 0), by: 'inserted_at', mode: 'all' };
+  assert.equal((await send('POST', 'backfill/', range)).status, 200);
+  const { db } = exporting.harness.deps;
+  const retained = async (status: string, finished_at: string | null) => {
+    await db.run(sql`UPDATE batch_export_backfills SET status = ${status},
+      finished_at = ${finished_at} WHERE batch_export_id = ${id}`);
+    await keep(home, 'until_delivered');
+    await retain();
+    return namesOf(home);
+  };
+  const kept = { early: 15, young: 1 };
+  assert.deepEqual(await retained('Starting', null), kept);
+  assert.deepEqual(await retained('Failed', '2026-02-01Z'), kept);
+  assert.deepEqual(await retained('Cancelled', '2026-02-01Z'), { young: 1 });
 });
 
 test('a backfill or retry over removed rows is refused, or says so', async () => {

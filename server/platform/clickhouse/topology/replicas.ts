@@ -99,10 +99,9 @@ export function joinReplicas(
   });
   const ask = (operation: Operation) => async (params: unknown) => {
     const given = params as Request;
-    if (joined.mode.kind !== 'one_node' && isInsert(given)) {
-      await beforeInsert?.();
-      given.abort_signal?.throwIfAborted();
-    }
+    if (joined.mode.kind !== 'one_node' && isInsert(given)) await beforeInsert?.();
+    // The official client ignores a signal that was already aborted.
+    given.abort_signal?.throwIfAborted();
     return askReplica(pool, joined.mode, operation, given);
   };
   const watch = setInterval(
@@ -195,7 +194,6 @@ async function askReplica(
   ) => Promise<object>;
   if (mode.kind === 'one_node' && pool.size === 1) return send(given);
   const reads = !isInsert(given) && !/^\s*(ALTER|CREATE)/i.test(given.query ?? '');
-  // The client ignores a signal that was already aborted.
   if (reads) replica.lost.signal.throwIfAborted();
   const signals = [given.abort_signal, reads ? replica.lost.signal : undefined].filter(
     (signal) => signal !== undefined,
