@@ -47,7 +47,8 @@ test('a newer version of a stranger’s plugin waits until it is accepted', { sk
   const changed = await beta.ask('PUT', `${url}update_source/`, { source, tag: '2.0.0' });
   assert.equal(changed.status, 200, changed.text);
   await goTo(page, plugins);
-  await page.getByText('a newer version waits').waitFor();
+  // The page was read within a second before the change, and asks again only after a while.
+  await page.getByText('a newer version waits').waitFor({ timeout: 60_000 });
   await page.getByRole('link', { name: 'Sheets' }).click();
   await here.getByText(/changed the code of this plugin .*: version 2\.0\.0 waits\./).waitFor();
   // The settings are those of what runs.
