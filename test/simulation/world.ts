@@ -231,7 +231,7 @@ export async function insert(world: World, ages: number[]): Promise<void> {
 
 /**
  * Ends the world's processes, including the sessions of processes in the middle of something, and
- * the requests of its person. What they hold would keep the next world waiting.
+ * the requests of its person. Their locks would keep the next world waiting.
  */
 export async function closeWorld(world: World): Promise<void> {
   for (const { actor } of [world.ingestion, ...world.processes.values()]) {

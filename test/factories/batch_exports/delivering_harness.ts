@@ -21,7 +21,7 @@ export const all_events = Array.from({ length: 30 }, (_, number) => `event ${num
 /** When an hour of that day begins: the first is 0. */
 export const hour_of = (hour: number) => new Date(first_hour_at + hour * hour_ms).toISOString();
 
-/** An event that happened and was taken in at these instants, in milliseconds. */
+/** An event that happened and was ingested at these instants, in milliseconds. */
 export type PlacedEvent = { event: string; happened: number; taken: number };
 
 /** A server with stores of its own that delivers files to `folder` once its worker is started. */

@@ -15,7 +15,7 @@ import { openHarness } from '../../harness.ts';
 import type { Answer, Harness, HarnessOptions, TestOrganization } from '../../harness.ts';
 
 /**
- * An event of a test, with defaults for missing fields. `at` is when it happened and was taken in.
+ * An event of a test, with defaults for missing fields. `at` is when it happened and was ingested.
  */
 export type TestEvent = { event: string; at: string; distinct_id?: string; properties?: object };
 /** A version of a person. */
