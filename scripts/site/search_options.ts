@@ -22,7 +22,7 @@ const words_of_pages = new Map(
   }),
 );
 
-/** How much more the head of a page counts than a section further down; not of an error's page. */
+/** Weight of the head of a page, but not of an error's page, beside sections further down. */
 const head_boost = 1.3;
 
 /** Weights of a search, and how words match. The page and the test of the search take them. */

@@ -56,7 +56,9 @@ export const web_proxies: Record<'nginx' | 'caddy' | 'traefik', Kind> = {
     words: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
     files: {
       Caddyfile: (text, ports, folder) =>
-        `{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system ${folder}/caddy\n}\n` +
+        ['{', 'admin off', 'auto_https disable_redirects', `storage file_system ${folder}/caddy`]
+          .join('\n\t')
+          .concat('\n}\n') +
         swap(text, {
           'sluice.example.com {': [
             `https://localhost:${ports.proxy} {`,
@@ -83,7 +85,9 @@ export const web_proxies: Record<'nginx' | 'caddy' | 'traefik', Kind> = {
           'http://127.0.0.1:8000': `http://127.0.0.1:${ports.server}`,
           'tls:\n        certResolver: letsencrypt': 'tls: {}',
         }) +
-        `tls: { certificates: [{ certFile: ${folder}/localhost.crt, keyFile: ${folder}/localhost.key }] }\n`,
+        ['tls:', ' certificates:', `  - certFile: ${folder}/localhost.crt`]
+          .concat(`    keyFile: ${folder}/localhost.key`)
+          .join('\n'),
     },
   },
 };

@@ -74,7 +74,7 @@ export async function importCommand(
   );
 }
 
-/** Whether the name is that of a bucket or a folder, and not of a file. */
+/** True for the name of a bucket or a folder, and not for that of a file. */
 function isPlace(name: string): boolean {
   return (
     name.startsWith('s3://') || statSync(name, { throwIfNoEntry: false })?.isDirectory() === true

@@ -30,7 +30,7 @@ export type HistoryTarget = {
 const day_ms = 86_400_000;
 /** Days in one file of events; a download of another Sluice has at most a month. */
 const days_at_once = 7;
-/** The exit code of a file with refused lines; that of a signal is greater. */
+/** Exit code for a file with refused lines; the code of a signal is greater. */
 const refused_lines_code = 1;
 const file_names = /\.(?:json|jsonl|ndjson|parquet|gz)$/i;
 
