@@ -70,7 +70,7 @@ export const web_proxies: Record<'nginx' | 'caddy' | 'traefik', Kind> = {
     },
   },
   traefik: {
-    ...found('traefik', 'none; get it from traefik.io'),
+    ...found('traefik', 'none'),
     words: (file) => [`--configFile=${file}`],
     files: {
       'traefik.yaml': (text, ports, folder) =>
