@@ -22,7 +22,7 @@ export type HistoryTarget = {
   key: string;
   /** The folder of the move. */
   folder: string;
-  /** How each file is read and sent. */
+  /** The way to read and send each file. */
   options: Omit<ImportOptions, 'file' | 'project' | 'url' | 'key'>;
   tell(line: string): void;
 };
@@ -30,7 +30,7 @@ export type HistoryTarget = {
 const day_ms = 86_400_000;
 /** Days in one file of events; a download of another Sluice has at most a month. */
 const days_at_once = 7;
-/** Exit code for a file with refused lines; the code of a signal is greater. */
+/** Exit code for a file with refused lines; signals have greater codes. */
 const refused_lines_code = 1;
 const file_names = /\.(?:json|jsonl|ndjson|parquet|gz)$/i;
 
