@@ -136,6 +136,8 @@ export type WrittenSlice = {
  * finds the leftovers of a dead attempt.
  */
 export type Sink = {
+  /** True if `write` may be called for two slices at the same time. */
+  writes_abreast?: true;
   /**
    * Returns true if an earlier attempt committed this delivery completely. The caller then only
    * calls `close`.
