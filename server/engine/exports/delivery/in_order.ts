@@ -9,11 +9,10 @@ type Work<Item, Begun> = {
   items: readonly Item[];
   /** The most items of this work that are in progress at the same time. */
   abreast_max: number;
-  /** Begins an item. The signal aborts if an earlier one fails. */
-  begin(item: Item, ended: AbortSignal): Begun;
+  begin(item: Item): Begun;
   /** Waits for an item, and keeps its result. */
   wait(item: Item, begun: Begun): Promise<void>;
-  /** Waits for the end of stopped items. */
+  /** Stops items in progress, and waits for their end. */
   end(begun: Begun[]): Promise<unknown>;
 };
 
@@ -29,10 +28,9 @@ export async function inOrder<Item, Begun extends { written: Promise<unknown> }>
   wait,
   end,
 }: Work<Item, Begun>): Promise<void> {
-  const stop = new AbortController();
   const begun = new Map<Item, Begun>();
   const start = (item: Item) => {
-    const one = begin(item, stop.signal);
+    const one = begin(item);
     in_progress += 1;
     begun.set(item, one);
     one.written.catch(() => undefined).finally(() => (in_progress -= 1));
@@ -48,7 +46,6 @@ export async function inOrder<Item, Begun extends { written: Promise<unknown> }>
       await wait(item, one);
     }
   } catch (error) {
-    stop.abort();
     if (begun.size > 0) await end([...begun.values()]).catch(() => undefined);
     throw error;
   }

@@ -47,9 +47,9 @@ export async function writeSlices(
   await inOrder({
     items: slices.filter(({ number }) => !outcomes.has(number)),
     abreast_max: sink.writes_abreast === true ? 2 : 1,
-    begin: (slice, ended) => {
+    begin: (slice) => {
       attempt.signal.throwIfAborted();
-      return beginSlice(attempt, sink, slice, { total, ended, clock: clockOfSlice() });
+      return beginSlice(attempt, sink, slice, { total, clock: clockOfSlice() });
     },
     wait: async (slice, { written, flow, started }) => {
       const doing = `writing slice ${slice.number + 1} of ${total}`;
@@ -59,10 +59,12 @@ export async function writeSlices(
       await storeProgress(engine, run, [...outcomes.values()]);
       await saySlice(attempt, { outcome, total, started, ...told });
     },
-    end: (begun) =>
-      attempt.watch.during('ending the slices in progress', () =>
+    end: (begun) => {
+      attempt.watch.stop();
+      return attempt.watch.during('ending the slices in progress', () =>
         Promise.allSettled(begun.map(({ written }) => written)),
-      ),
+      );
+    },
   });
   return slices.map((slice) => outcomes.get(slice.number)!);
 }
@@ -72,13 +74,7 @@ type Written = { outcome: SliceOutcome; refused: RejectedRow[]; changed: string 
 
 async function saySlice(
   attempt: WatchedAttempt,
-  {
-    outcome,
-    refused,
-    changed,
-    total,
-    started,
-  }: Written & Record<'total' | 'started', number>,
+  { outcome, refused, changed, total, started }: Written & Record<'total' | 'started', number>,
 ): Promise<void> {
   const { engine, definition } = attempt;
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -105,8 +101,7 @@ function bytesIn(outcomes: SliceOutcome[]): number {
   return outcomes.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** How a slice is written: `ended` stops it because another one of its run has failed. */
-type Way = { total: number; ended: AbortSignal; clock: Pick<StepClock, 'enter'> };
+type Way = { total: number; clock: Pick<StepClock, 'enter'> };
 
 /** Begins to write a slice. Its flow counts no time that the source takes. */
 function beginSlice(
@@ -134,10 +129,10 @@ async function writeSlice(
   attempt: WatchedAttempt,
   sink: Sink,
   slice: StoredSlice,
-  { total, ended, clock }: Way,
+  { total, clock }: Way,
   onFlow: (flow?: Flow) => void,
 ): Promise<Written> {
-  const signal = AbortSignal.any([attempt.signal, ended]);
+  const { signal } = attempt;
   clock.enter('read');
   // Ends the query as well if the sink fails first.
   const reading = new AbortController();

@@ -355,6 +355,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * the engine's own bound.
    */
   sliceBytes?(config: Static<Schema>): number | undefined;
+  /** The most rows of a slice, if they differ from the engine's own bound. */
+  slices_most?: { records_max: number };
   /** Returns the partition keys of this config's files; empty or absent: no partitions. */
   partitionKeys?(config: Static<Schema>): readonly PartitionKey[];
   /**

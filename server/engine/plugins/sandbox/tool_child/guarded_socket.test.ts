@@ -25,7 +25,7 @@ async function attempts(sockets: PluginSockets, given: object): Promise<unknown>
   child.on('message', (told: Told & { parameters: never[] }) => {
     if (told.found !== undefined) return found.resolve(told.found);
     const call = sockets[told.name.slice('socket.'.length) as keyof PluginSockets];
-    const called = async () => (call as (...given: never[]) => unknown)(...told.parameters);
+    const called = async () => Reflect.apply(call, sockets, told.parameters) as unknown;
     called().then(
       (value) => answer({ id: told.id, value }),
       (error: Error) => answer({ id: told.id, error: error.message }),

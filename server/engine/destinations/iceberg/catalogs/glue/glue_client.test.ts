@@ -25,12 +25,10 @@ let answer: { status: number; body: string; headers?: Record<string, string> };
 const seen: Seen[] = [];
 const world = aroundTests(async () => {
   const server = await listenLocally(
-    createServer((request, response) => {
-      void text(request).then((body) => {
-        const { method, url, headers } = request;
-        seen.push({ method, url, headers, body });
-        response.writeHead(answer.status, answer.headers).end(answer.body);
-      });
+    createServer(async (request, response) => {
+      const { method, url, headers } = request;
+      seen.push({ method, url, headers, body: await text(request) });
+      response.writeHead(answer.status, answer.headers).end(answer.body);
     }),
   );
   const deps = destinationDeps();
