@@ -11,7 +11,7 @@ export type TokenIssuer = {
   token_uri: string;
   client_id: string;
   client_secret: string;
-  /** How many tokens it has given. */
+  /** Returns the number of tokens so far. */
   given(): number;
   /** Lets the next token be one that has expired already. */
   expireNext(): void;

@@ -51,7 +51,7 @@ async function newRun() {
     part: (slice: number) => new RegExp(`^PUT .*${config.prefix}.*-000${slice - 1}.*partNumber`),
     work: async (signal = new AbortController().signal) =>
       executeRun(engine, (await claimRun(db, run_id, randomUUID()))!, signal),
-    /** What happens to the runs of a worker that is gone. */
+    /** Frees the run, as happens when its worker is gone. */
     letGo: () => db.run(sql`UPDATE batch_export_runs SET worker_id = NULL WHERE id = ${run_id}`),
     status: async () =>
       (

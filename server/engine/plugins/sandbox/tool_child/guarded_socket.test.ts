@@ -7,13 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import tls from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import { certificate, certificate_key } from '../../../../../test/servers/certificate.ts';
 import { listenLocally } from '../../../../../test/servers/loopback.ts';
 import { openOutbound } from '../../../../platform/outbound/outbound.ts';
 import { openPluginSockets } from '../network/plugin_sockets.ts';
 import type { PluginSockets } from '../network/plugin_sockets.ts';
 
-const program = join(import.meta.dirname, '../../../../../test/processes/guarded_client.ts');
+const program = fileURLToPath(
+  new URL('../../../../../test/processes/guarded_client.ts', import.meta.url),
+);
 
 /** Gives what the client in its process came to, with connections that this process opens. */
 async function attempts(sockets: PluginSockets, given: object): Promise<unknown> {
