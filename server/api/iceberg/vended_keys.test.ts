@@ -27,8 +27,11 @@ aroundTests(
   async (opened) => void (harness = opened),
 );
 
-/** A project with two tables in the bucket, and a way to load one with keys for a key of ours. */
-async function newTables() {
+/**
+ * A project with two tables in the bucket, and a way to load one with keys for a key of ours.
+ * Without a role, there are none.
+ */
+async function newTables({ has_role = true } = {}) {
   const home = await harness.newOrganization();
   const exports = `/api/projects/${home.project.id}/batch_exports/`;
   const created = await home.ask('POST', exports, {
@@ -44,7 +47,7 @@ async function newTables() {
         endpoint_url: store.endpoint,
         aws_access_key_id: store.access_key,
         aws_secret_access_key: store.secret_key,
-        aws_role_arn: store.role_arn,
+        ...(has_role ? { aws_role_arn: store.role_arn } : {}),
       },
     },
   });
@@ -59,18 +62,22 @@ async function newTables() {
     const table = await home.ask('POST', `${base}/shop/tables`, { name, schema });
     assert.equal(table.status, 200, table.text);
   }
-  const load = async (name: string, key = home.key) => {
+  const ask = async (name: string, delegation: string, key = home.key) => {
     const { status, text, body } = await harness.request('GET', `${base}/shop/tables/${name}`, {
       key,
-      headers: { 'X-Iceberg-Access-Delegation': 'vended-credentials' },
+      headers: { 'X-Iceberg-Access-Delegation': delegation },
     });
     assert.equal(status, 200, text);
+    return body;
+  };
+  const load = async (name: string, key = home.key) => {
+    const body = await ask(name, 'vended-credentials', key);
     const [credential] = body['storage-credentials'] as { config: Record<string, string> }[];
     const { location } = body['metadata'] as { location: string };
     assert.ok(credential !== undefined, 'no keys were given');
     return { given: credential.config, folder: location.slice(`s3://${Bucket}/`.length) };
   };
-  return { home, load };
+  return { home, ask, load };
 }
 
 /** Calls with these keys; each gives `true`, or the name of the refusal. */
@@ -129,5 +136,47 @@ test(
       [true, denied, denied],
     );
     assert.equal(await own.remove(file!), true);
+  },
+);
+
+test(
+  'SeaweedFS takes the requests that the server signs',
+  { skip: without_seaweedfs },
+  async () => {
+    const { home, ask } = await newTables({ has_role: false });
+    const { config, metadata } = await ask('ours', 'remote-signing');
+    assert.equal(config['s3.remote-signing-enabled'], 'true');
+    const folder = (metadata.location as string).slice(`s3://${Bucket}/`.length);
+    const at = `${store.endpoint}/${Bucket}`;
+    const send = async (method: string, uri: string, body?: string) => {
+      const asked = { method, uri, region: 'us-east-1', headers: {}, body };
+      const signed = await harness.request('POST', `/iceberg/${config['s3.signer.endpoint']}`, {
+        key: home.key,
+        body: method === 'POST' ? asked : { ...asked, body: undefined },
+      });
+      assert.equal(signed.status, 200, signed.text);
+      const headers = Object.fromEntries(
+        Object.entries(signed.body.headers as Record<string, string[]>).map(([name, values]) => [
+          name,
+          values.join(','),
+        ]),
+      );
+      const answer = await fetch(uri, { method, headers, ...(body === undefined ? {} : { body }) });
+      return `${answer.status} ${method === 'GET' ? await answer.text() : ''}`.trim();
+    };
+    const names = ['a b', 'c+d', 'ü=1/e&f'].map((name) => `${folder}/data/${name}.parquet`);
+    const uris = names.map((name) => `${at}/${name.split('/').map(encodeURIComponent).join('/')}`);
+    for (const uri of uris) {
+      assert.equal(await send('PUT', uri, 'rows'), '200', uri);
+      assert.equal(await send('GET', uri), '200 rows', uri);
+      assert.equal(await send('HEAD', uri), '200', uri);
+      assert.equal((await fetch(uri)).status, 403, 'an unsigned request');
+    }
+    assert.match(await send('DELETE', uris[0]!), /^20[04]$/);
+    const keys = names
+      .slice(1)
+      .map((name) => `<Object><Key>${name.replace('&', '&amp;')}</Key></Object>`);
+    assert.equal(await send('POST', `${at}?delete`, `<Delete>${keys.join('')}</Delete>`), '200');
+    for (const uri of uris) assert.match(await send('GET', uri), /^404/, uri);
   },
 );

@@ -7,6 +7,7 @@ import { root } from '../../house/source_files.ts';
 import { findJava, installJava } from './java.ts';
 import { freePorts, startProgram } from './processes.ts';
 import type { Seaweedfs } from './seaweedfs.ts';
+import type { TokenIssuer } from './token_issuer.ts';
 
 const run = promisify(execFile);
 /** The version of Nessie; it is the latest whose program Maven Central has. */
@@ -36,9 +37,13 @@ export type Nessie = { catalog: string; close(): Promise<void> };
 
 /**
  * Starts it with a warehouse in a bucket of this store. It keeps its own state in files. Clients
- * get keys of the store's token service if they ask for some.
+ * get keys of the store's token service if they ask for some. With an issuer, they need its tokens.
  */
-export async function startNessie(store: Seaweedfs, bucket: string): Promise<Nessie> {
+export async function startNessie(
+  store: Seaweedfs,
+  bucket: string,
+  issuer?: TokenIssuer,
+): Promise<Nessie> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-nessie-'));
   const [port, management] = await freePorts(2);
   const s3 = 'nessie.catalog.service.s3.default-options';
@@ -59,16 +64,19 @@ export async function startNessie(store: Seaweedfs, bucket: string): Promise<Nes
     [`${s3}.access-key`]: 'urn:nessie-secret:quarkus:store',
     [`${s3}.client-iam.enabled`]: true,
     [`${s3}.client-iam.assume-role`]: store.role_arn,
+    ...(issuer && {
+      'nessie.server.authentication.enabled': true,
+      'quarkus.oidc.auth-server-url': issuer.url,
+      'quarkus.oidc.client-id': issuer.client_id,
+    }),
     'store.name': store.access_key,
     'store.secret': store.secret_key,
   };
   const settings = Object.entries(options).map(([name, value]) => `-D${name}=${value}`);
   const catalog = `http://127.0.0.1:${port}/iceberg`;
   const java = ['-Xmx512m', ...settings, '-jar', jar];
-  const started = await startProgram(
-    [findJava()!, ...java],
-    folder,
-    async () => (await fetch(`${catalog}/v1/config`)).ok,
+  const started = await startProgram([findJava()!, ...java], folder, async () =>
+    [200, 401].includes((await fetch(`${catalog}/v1/config`)).status),
   );
   return {
     catalog,

@@ -72,6 +72,7 @@ export function openTableSink(
 function openAppend(opened: Opened): Sink {
   const { files, prepared } = opened;
   return {
+    writes_abreast: true,
     isCommitted: () => isThere(opened),
     recover: async (outcomes) => {
       const [first] = outcomes;

@@ -61,6 +61,7 @@ export function openFileSink(config: FileConfig, delivery: Delivery, exportDir: 
     config,
   };
   return {
+    writes_abreast: true,
     isCommitted: () => withFileErrors(() => isCommitted(place)),
     recover: (outcomes) => withFileErrors(() => recover(place, outcomes)),
     write: (slice, bytes) => withFileErrors(() => write(place, slice, bytes)),

@@ -44,6 +44,7 @@ export function openTableSink(
   const prepared = (fields: readonly TableField[]) =>
     (table ??= prepareTable(world, delivery, { fields, order }));
   return {
+    writes_abreast: true,
     isCommitted: () => isShown(world, delivery),
     recover: async (outcomes) => {
       const uuid = (await world.catalog.load())?.metadata['table-uuid'];

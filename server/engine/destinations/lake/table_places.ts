@@ -75,6 +75,12 @@ function keysOf(places: readonly LakePlace[]): Record<string, TSchema> {
   );
 }
 
+/**
+ * Bounds of the slices of a table. Two are written at a time, so a run of a million rows uses two
+ * cores, and a crash repeats no more than elsewhere. Maintenance merges the files.
+ */
+const slices_most = { records_max: 500_000 };
+
 /** Returns the parts of the definition of tables that come from its places. */
 export function ofPlaces(places: readonly LakePlace[]) {
   const definitions = places.map(({ definition }) => definition);
@@ -90,6 +96,7 @@ export function ofPlaces(places: readonly LakePlace[]) {
     host: (config: Config) => placeOf(places, config).definition.host?.(config),
     column_set: 'files',
     encoding: () => ({ format: 'Parquet', compression: 'zstd' }),
+    slices_most,
   } satisfies Partial<DestinationDefinition>;
 }
 

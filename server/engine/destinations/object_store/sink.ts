@@ -57,6 +57,7 @@ export function openObjectSink(
   const stem = stemOf(config.prefix, delivery);
   const place: Place = { store, config, delivery, stem, receipts: receiptsOfStem(stem), log };
   return {
+    writes_abreast: true,
     isCommitted: () => withStoreFaults(store, () => isCommitted(place)),
     recover: (outcomes) => withStoreFaults(store, () => recover(place, outcomes)),
     write: (slice, bytes) => write(place, slice, bytes),

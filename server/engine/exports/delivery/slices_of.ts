@@ -1,7 +1,7 @@
 import type { StoredSlice } from '../../model/run.ts';
 import { listSlices, storeSlices } from '../runs/progress.ts';
 import { cutPartitions } from '../source/cut_partitions.ts';
-import { cutSlices } from '../source/cut_slices.ts';
+import { cutSlices, usual_most } from '../source/cut_slices.ts';
 import type { SizeBound } from '../source/measured_cut.ts';
 import { folderParting, tableParting } from '../source/partitions.ts';
 import { destinationDeps } from '../engine.ts';
@@ -25,11 +25,12 @@ async function cut(attempt: Attempt): Promise<StoredSlice[]> {
   const { engine, run, definition, config, delivery, signal } = attempt;
   const reading = await readingOf(attempt);
   const bound = sizeBoundOf(attempt);
+  const most = { ...usual_most, ...definition.slices_most };
   const keys = definition.partitionKeys?.(config) ?? [];
   const { columns } = delivery;
   if (keys.length > 0) {
     const parting = folderParting(reading, { keys, timezone: delivery.timezone });
-    return cutPartitions(engine, reading, { parting, columns }, bound, signal);
+    return cutPartitions(engine, reading, { parting, columns }, bound, signal, most);
   }
   const is_row_wise = reading.key !== undefined;
   const deps = destinationDeps(engine, signal);
@@ -39,15 +40,15 @@ async function cut(attempt: Attempt): Promise<StoredSlice[]> {
     table = await definition.tableParts?.(config, delivery, { is_row_wise, deps });
   } catch (error) {
     // A run without rows completes even if its table is unreachable.
-    const slices = await cutRows(engine, reading, bound, signal);
+    const slices = await cutRows(engine, reading, bound, signal, most);
     if (slices.length === 0) return slices;
     throw error;
   }
   if (table !== undefined && (table.fields.length > 0 || table.is_whole)) {
     const parting = tableParting(columns, table.fields);
-    return cutPartitions(engine, reading, { ...table, parting, columns }, bound, signal);
+    return cutPartitions(engine, reading, { ...table, parting, columns }, bound, signal, most);
   }
-  return cutRows(engine, reading, bound, signal);
+  return cutRows(engine, reading, bound, signal, most);
 }
 
 function sizeBoundOf({ definition, config, delivery }: Attempt): SizeBound | undefined {

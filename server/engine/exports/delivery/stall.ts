@@ -147,6 +147,11 @@ export class StallWatch {
     this.beginAnew();
   };
 
+  /** Stops everything that the destination still does. */
+  stop(): void {
+    this.limit.abort(new Error('Another slice of the run has failed.'));
+  }
+
   /** Ends the watch; resolves when its lines are in the log. Never rejects. */
   async close(): Promise<void> {
     clearInterval(this.timer);

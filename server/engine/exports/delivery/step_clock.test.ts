@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable, Writable, pipeline } from 'node:stream';
 import { test } from 'node:test';
 import type { AttemptSteps } from '../../model/run.ts';
-import { followSource, openStepClock } from './step_clock.ts';
+import { followSource, openStepClock, shareClock } from './step_clock.ts';
 
 const begun: AttemptSteps = {
   attempt: 1,
@@ -51,6 +51,22 @@ test('each millisecond belongs to one step, also where a step comes again', () =
   clock.stop();
   assert.deepEqual(told(), [7, 10, 200, 31, 4]);
   assert.deepEqual(earlier(), { ...begun, attempt: 3 });
+});
+
+test('time counts as reading while one of two slices reads', () => {
+  const { clock, pass, told } = handClock();
+  const clockOfSlice = shareClock(clock);
+  const [one, other] = [clockOfSlice(), clockOfSlice()];
+  one.enter('read');
+  pass(10);
+  other.enter('read');
+  pass(10);
+  one.enter('sent');
+  pass(10);
+  other.enter('sent');
+  pass(5);
+  clock.stop();
+  assert.deepEqual(told(), [7, null, 30, 5, null]);
 });
 
 test('a full way counts as time of the destination', async () => {

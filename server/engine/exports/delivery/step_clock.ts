@@ -45,10 +45,32 @@ export function openStepClock(
 }
 
 /**
+ * Opens a clock for slices that are written at the same time: time counts as reading while one of
+ * them reads. Each call returns the clock of one slice.
+ */
+export function shareClock(clock: StepClock): () => Pick<StepClock, 'enter'> {
+  const reading = new Set<object>();
+  return () => {
+    const own = {
+      enter: (step: WorkStep) => {
+        if (step === 'read') reading.add(own);
+        else reading.delete(own);
+        clock.enter(reading.size > 0 ? 'read' : step);
+      },
+    };
+    return own;
+  };
+}
+
+/**
  * Counts time as reading from now on, except while the buffers are full: then the source is not the
  * bottleneck. After the source's last byte, all time counts as sending. Calls `onEnd` at that byte.
  */
-export function followSource(clock: StepClock, source: Readable, onEnd: () => void): void {
+export function followSource(
+  clock: Pick<StepClock, 'enter'>,
+  source: Readable,
+  onEnd: () => void,
+): void {
   let isRead = false;
   clock.enter('read');
   source.on('pause', () => clock.enter('sent'));

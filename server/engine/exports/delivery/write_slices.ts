@@ -18,77 +18,126 @@ import { digestSlice, hasDigest } from './slice_digest.ts';
 import type { SliceDigest } from './slice_digest.ts';
 import { streamSliceOnce } from '../source/recent_slices.ts';
 import { streamSlice } from '../source/source.ts';
-import { followSource } from './step_clock.ts';
+import { inOrder } from './in_order.ts';
+import type { Flow } from './stall.ts';
+import { followSource, shareClock } from './step_clock.ts';
+import type { StepClock } from './step_clock.ts';
 import { isFirstReading, readingOf, say } from './attempt.ts';
 import type { WatchedAttempt } from './attempt.ts';
 import { requireReplacedBytes } from './replacing.ts';
 
 /**
- * Writes the slices that no earlier attempt made safe, stores each when it ends, and returns all
- * outcomes in order.
+ * Writes the slices that no earlier attempt made safe, two at a time where the sink allows it.
+ * Stores each in order when it ends, and returns all outcomes in order.
  */
 export async function writeSlices(
   attempt: WatchedAttempt,
   sink: Sink,
   slices: StoredSlice[],
 ): Promise<SliceOutcome[]> {
-  const { engine, run, definition } = attempt;
+  const { engine, run } = attempt;
   const known = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
   const surviving = await attempt.watch.during('looking for what earlier attempts wrote', () =>
     sink.recover(known),
   );
   if (surviving.length < known.length) await resetProgress(engine, run, surviving);
   const outcomes = new Map(surviving.map((outcome) => [outcome.number, outcome]));
-  for (const slice of slices) {
-    if (outcomes.has(slice.number)) continue;
-    attempt.signal.throwIfAborted();
-    const started = performance.now();
-    const { outcome, refused, changed } = await inSpan(
-      'slice',
-      { 'sluice.slice': slice.number, 'sluice.records': slice.records },
-      () => writeSlice(attempt, sink, slice, slices.length),
-    );
-    outcomes.set(slice.number, outcome);
-    requireReplacedBytes(attempt.delivery, bytesIn([...outcomes.values()]));
-    attempt.clock.enter('sent');
-    await storeProgress(engine, run, [...outcomes.values()]);
-    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const total = slices.length;
+  const clockOfSlice = shareClock(attempt.clock);
+  await inOrder({
+    items: slices.filter(({ number }) => !outcomes.has(number)),
+    abreast_max: sink.writes_abreast === true ? 2 : 1,
+    begin: (slice) => {
+      attempt.signal.throwIfAborted();
+      return beginSlice(attempt, sink, slice, { total, clock: clockOfSlice() });
+    },
+    wait: async (slice, { written, flow, started }) => {
+      const doing = `writing slice ${slice.number + 1} of ${total}`;
+      const { outcome, ...told } = await attempt.watch.during(doing, () => written, flow);
+      outcomes.set(slice.number, outcome);
+      requireReplacedBytes(attempt.delivery, bytesIn([...outcomes.values()]));
+      await storeProgress(engine, run, [...outcomes.values()]);
+      await saySlice(attempt, { outcome, total, started, ...told });
+    },
+    end: (begun) => {
+      attempt.watch.stop();
+      return attempt.watch.during('ending the slices in progress', () =>
+        Promise.allSettled(begun.map(({ written }) => written)),
+      );
+    },
+  });
+  return slices.map((slice) => outcomes.get(slice.number)!);
+}
+
+/** A written slice, with the rows that its destination refused, and its changed values. */
+type Written = { outcome: SliceOutcome; refused: RejectedRow[]; changed: string | undefined };
+
+async function saySlice(
+  attempt: WatchedAttempt,
+  { outcome, refused, changed, total, started }: Written & Record<'total' | 'started', number>,
+): Promise<void> {
+  const { engine, definition } = attempt;
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const slice = `Slice ${outcome.number + 1} of ${total}`;
+  await say(
+    attempt,
+    'INFO',
+    `${slice}: ${counted(outcome.records, 'row')}, ${counted(outcome.bytes, 'byte')} in ` +
+      `${seconds} s.`,
+  );
+  if (refused.length > 0)
     await say(
       attempt,
-      'INFO',
-      `Slice ${slice.number + 1} of ${slices.length}: ${counted(outcome.records, 'row')}, ` +
-        `${counted(outcome.bytes, 'byte')} in ${seconds} s.`,
+      'WARNING',
+      `${slice}: the destination refused ${counted(refused.length, 'row')}, now set aside. ` +
+        reasonsOf(refused),
     );
-    if (refused.length > 0)
-      await say(
-        attempt,
-        'WARNING',
-        `Slice ${slice.number + 1} of ${slices.length}: the destination refused ` +
-          `${counted(refused.length, 'row')}, now set aside. ${reasonsOf(refused)}`,
-      );
-    if (changed !== undefined)
-      await say(attempt, 'WARNING', `Slice ${slice.number + 1} of ${slices.length}: ${changed}`);
-    engine.metrics.records_exported.inc({ destination: definition.type }, outcome.records);
-    engine.metrics.bytes_exported.inc({ destination: definition.type }, outcome.bytes);
-  }
-  return slices.map((slice) => outcomes.get(slice.number)!);
+  if (changed !== undefined) await say(attempt, 'WARNING', `${slice}: ${changed}`);
+  engine.metrics.records_exported.inc({ destination: definition.type }, outcome.records);
+  engine.metrics.bytes_exported.inc({ destination: definition.type }, outcome.bytes);
 }
 
 function bytesIn(outcomes: SliceOutcome[]): number {
   return outcomes.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
+type Way = { total: number; clock: Pick<StepClock, 'enter'> };
+
+/** Begins to write a slice. Its flow counts no time that the source takes. */
+function beginSlice(
+  attempt: WatchedAttempt,
+  sink: Sink,
+  slice: StoredSlice,
+  way: Way,
+): { written: Promise<Written>; flow: Flow; started: number } {
+  const waiting: Flow = { taken: () => 0, isStarved: () => true };
+  let flow = waiting;
+  const written = inSpan(
+    'slice',
+    { 'sluice.slice': slice.number, 'sluice.records': slice.records },
+    () => writeSlice(attempt, sink, slice, way, (given) => void (flow = given ?? waiting)),
+  );
+  return {
+    written,
+    flow: { taken: () => flow.taken(), isStarved: () => flow.isStarved() },
+    started: performance.now(),
+  };
+}
+
+/** Calls `onFlow` when the destination begins to read the slice, and without one at the end. */
 async function writeSlice(
   attempt: WatchedAttempt,
   sink: Sink,
   slice: StoredSlice,
-  total: number,
-): Promise<{ outcome: SliceOutcome; refused: RejectedRow[]; changed: string | undefined }> {
-  const { signal, clock } = attempt;
+  { total, clock }: Way,
+  onFlow: (flow?: Flow) => void,
+): Promise<Written> {
+  const { signal } = attempt;
   clock.enter('read');
   // Ends the query as well if the sink fails first.
   const reading = new AbortController();
-  const { source, digest, encoding } = await openSource(attempt, slice, reading.signal);
+  const reads = AbortSignal.any([signal, reading.signal]);
+  const { source, digest, encoding } = await openSource(attempt, slice, reads);
   let isRead = false;
   followSource(clock, source, () => (isRead = true));
   const stage = encodeStage(encoding, digest?.look);
@@ -109,15 +158,12 @@ async function writeSlice(
       ...(isParted(slice) ? { partition: slice.partition } : {}),
     };
     // Unread bytes wait for the destination; without any, the destination waits for the source.
-    const flow = {
+    onFlow({
       taken: () => stage.passed() - bytes.readableLength,
       isStarved: () => !isRead && bytes.readableLength === 0,
-    };
-    const written = await attempt.watch.during(
-      `writing slice ${slice.number + 1} of ${total}`,
-      () => sink.write(given, bytes),
-      flow,
-    );
+    });
+    const written = await sink.write(given, bytes);
+    onFlow();
     const counted = stage.finish();
     requireRecords(slice, counted.records);
     const outcome = { number: slice.number, ...counted, ...(await digest?.value()) };
@@ -128,6 +174,7 @@ async function writeSlice(
     };
   } finally {
     signal.removeEventListener('abort', stop);
+    clock.enter('sent');
     if (!isRead) reading.abort();
   }
 }
@@ -163,16 +210,16 @@ function withoutRejected(
 async function openSource(
   attempt: WatchedAttempt,
   slice: StoredSlice,
-  ended: AbortSignal,
+  signal: AbortSignal,
 ): Promise<{ source: Readable; digest: SliceDigest | undefined; encoding: Encoding }> {
-  const { engine, definition, config, delivery, signal } = attempt;
+  const { engine, definition, config, delivery } = attempt;
   const encoding = definition.encoding(config);
   const reads = {
     reading: await readingOf(attempt),
     slice,
     columns: delivery.columns,
     encoding,
-    signal: AbortSignal.any([signal, ended]),
+    signal,
   };
   const source = await (isFirstReading(attempt.run) ? streamSliceOnce : streamSlice)(
     engine,

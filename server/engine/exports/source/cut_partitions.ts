@@ -3,7 +3,7 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { SlicePartition } from '../../model/destination/partition.ts';
 import type { Column } from '../../model/models/column.ts';
 import type { StoredSlice } from '../../model/run.ts';
-import { cut_columns, cutSlices, slice_records_default, slices_max, utc } from './cut_slices.ts';
+import { cut_columns, cutSlices, usual_most, utc } from './cut_slices.ts';
 import type { SizeBound } from './measured_cut.ts';
 import { partitionConditions } from './partitions.ts';
 import type { Parting } from './partitions.ts';
@@ -37,6 +37,7 @@ export async function cutPartitions(
   { parting, columns, is_whole = false }: Cut,
   bound: SizeBound | undefined,
   signal: AbortSignal,
+  most = usual_most,
 ): Promise<StoredSlice[]> {
   const found = await listPartitions(store, reading, parting, bound, signal);
   const slices: StoredSlice[] = [];
@@ -45,11 +46,12 @@ export async function cutPartitions(
     const isLarge =
       !is_whole &&
       reading.key !== undefined &&
-      (Number(row.records) > slice_records_default ||
+      (Number(row.records) > most.records_max ||
         (bound !== undefined && Number(row.bytes) > bound.bytes_max));
     const parts = isLarge
       ? await cutSlices(store, within(reading, partition, columns), bound, signal, {
-          slices_max: Math.floor(slices_max / found.length),
+          ...most,
+          slices_max: Math.floor(most.slices_max / found.length),
         })
       : [
           {

@@ -4,14 +4,20 @@ import { test } from 'node:test';
 import { is_deep } from '../../../../test/depth.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { openTestClickHouse } from '../../../../test/harness_stores.ts';
+import { findDestination } from '../../destinations/index.ts';
 import { selectFor } from '../../destinations/formats/select.ts';
 import { openQueryBudget } from '../../query/query_budget.ts';
-import { cutSlices } from './cut_slices.ts';
+import { cutSlices, usual_most } from './cut_slices.ts';
 
 const stores = aroundTests(openTestClickHouse);
 
 /** Cuts so many rows, so many of them at each microsecond. */
-const cut = (rows: number, rows_each: number, settings: Record<string, number> = {}) =>
+const cut = (
+  rows: number,
+  rows_each: number,
+  settings: Record<string, number> = {},
+  records_max = usual_most.records_max,
+) =>
   cutSlices(
     {
       clickhouse: stores.clickhouse,
@@ -30,6 +36,7 @@ const cut = (rows: number, rows_each: number, settings: Record<string, number> =
     },
     undefined,
     new AbortController().signal,
+    { ...usual_most, records_max },
   );
 
 test('a slice ends after the instant that fills it', async () => {
@@ -41,6 +48,17 @@ test('a slice ends after the instant that fills it', async () => {
       [300_000, '1970-01-01T00:00:00.000004Z', '1970-01-01T00:00:00.000005Z'],
     ],
   );
+});
+
+test('a table has slices of its own size', async () => {
+  for (const destination of ['Iceberg', 'Delta']) {
+    const { records_max } = findDestination(destination)!.slices_most!;
+    const slices = await cut(1_000_000, 1_000, {}, records_max);
+    assert.deepEqual(
+      slices.map(({ records }) => records),
+      [500_000, 500_000],
+    );
+  }
 });
 
 test('rows of an instant each are cut in little memory', async () => {

@@ -6,18 +6,15 @@ import type { StoredSlice } from '../../model/run.ts';
 import { ask, countRecords } from './source.ts';
 import type { Store } from './source.ts';
 
-/** The default bound on a slice's rows: a crash repeats at most about this many. */
-export const slice_records_default = 1_000_000;
-
 /**
- * The most slices of a run, whatever the requested file size: each costs a row, a file and a line
- * of the receipt.
+ * The most rows of a slice: a crash repeats about as many. And the most slices of a run, whatever
+ * the requested file size: each costs a row, a file and a line of the receipt.
  */
-export const slices_max = 10_000;
+export const usual_most = { records_max: 1_000_000, slices_max: 10_000 };
 
 /**
  * Counts the selection and cuts it in order into slices: by size like `cutBySize`, otherwise of
- * about `slice_records_default` rows. Rows inserted at the same instant stay together, so a slice
+ * about `records_max` rows. Rows inserted at the same instant stay together, so a slice
  * may be larger by one batch. A selection that cannot be cut is one slice without bounds. Without
  * rows, there are no slices. Aborting the signal kills the query.
  */
@@ -26,7 +23,7 @@ export async function cutSlices(
   reading: SourceQuery,
   bound: SizeBound | undefined,
   signal: AbortSignal,
-  most: { slices_max: number } = { slices_max },
+  most = usual_most,
 ): Promise<StoredSlice[]> {
   if (reading.key === undefined) {
     const records = await countRecords(store, reading, signal);
@@ -34,10 +31,8 @@ export async function cutSlices(
       ? []
       : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }];
   }
-  if (bound !== undefined) {
-    const bounds = { ...most, records_max: slice_records_default };
-    return boundedSlices(await cutBySize(store, reading, bound, bounds, signal));
-  }
+  if (bound !== undefined)
+    return boundedSlices(await cutBySize(store, reading, bound, most, signal));
   // Most runs are one slice, for which a plain count is a third cheaper than the cut.
   const [whole] = await ask<CutRow>(store, reading, {
     query: `SELECT ${cut_columns}, toUInt64(count()) AS records FROM ${reading.text}`,
@@ -45,7 +40,7 @@ export async function cutSlices(
   });
   const total = Number(whole?.records ?? 0);
   if (whole === undefined || total === 0) return [];
-  if (total <= slice_records_default) return storedSlices([whole]);
+  if (total <= most.records_max) return storedSlices([whole]);
   // A row's rank is the number of rows inserted before its instant. Events are read in their order,
   // and the frame of one instant bounds the store's memory.
   const rows = await ask<CutRow>(store, reading, {
@@ -55,7 +50,7 @@ export async function cutSlices(
         AND CURRENT ROW) - 1, {slice_records:UInt64}) AS slice FROM ${reading.text})
       GROUP BY slice ORDER BY slice`,
     parameters: {
-      slice_records: Math.max(slice_records_default, Math.ceil(total / most.slices_max)),
+      slice_records: Math.max(most.records_max, Math.ceil(total / most.slices_max)),
     },
     settings: sort_settings,
     signal,

@@ -1,7 +1,7 @@
 import type { SourceQuery } from './source_query.ts';
 import type { StoredSlice } from '../../model/run.ts';
 import { openMemo } from './memo.ts';
-import { cutSlices } from './cut_slices.ts';
+import { cutSlices, usual_most } from './cut_slices.ts';
 import type { SizeBound } from './measured_cut.ts';
 import type { Store } from './source.ts';
 
@@ -18,12 +18,13 @@ export async function cutSlicesOnce(
   reading: SourceQuery,
   bound: SizeBound | undefined,
   signal: AbortSignal,
+  most = usual_most,
 ): Promise<StoredSlice[]> {
   if (reading.query !== undefined || reading.key !== 'uuid')
-    return cutSlices(store, reading, bound, signal);
-  const question = JSON.stringify([reading.text, reading.parameters, bound ?? null]);
+    return cutSlices(store, reading, bound, signal, most);
+  const question = JSON.stringify([reading.text, reading.parameters, bound ?? null, most]);
   const cut = await remembered.once(store.clickhouse, question, async () => {
-    const slices = await cutSlices(store, reading, bound, signal);
+    const slices = await cutSlices(store, reading, bound, signal, most);
     if (slices.length <= 1) remembered.keep(store.clickhouse, question, slices);
     return slices;
   });

@@ -136,6 +136,8 @@ export type WrittenSlice = {
  * finds the leftovers of a dead attempt.
  */
 export type Sink = {
+  /** True if `write` may be called for two slices at the same time. */
+  writes_abreast?: true;
   /**
    * Returns true if an earlier attempt committed this delivery completely. The caller then only
    * calls `close`.
@@ -353,6 +355,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * the engine's own bound.
    */
   sliceBytes?(config: Static<Schema>): number | undefined;
+  /** The most rows of a slice, if they differ from the engine's own bound. */
+  slices_most?: { records_max: number };
   /** Returns the partition keys of this config's files; empty or absent: no partitions. */
   partitionKeys?(config: Static<Schema>): readonly PartitionKey[];
   /**

@@ -9,6 +9,8 @@ import { startNessie, without_nessie } from '../../../../../test/servers/lake/ne
 import type { Nessie } from '../../../../../test/servers/lake/nessie.ts';
 import { startSeaweedfs, without_seaweedfs } from '../../../../../test/servers/lake/seaweedfs.ts';
 import type { Seaweedfs } from '../../../../../test/servers/lake/seaweedfs.ts';
+import { openTokenIssuer } from '../../../../../test/servers/lake/token_issuer.ts';
+import type { TokenIssuer } from '../../../../../test/servers/lake/token_issuer.ts';
 import { destinationDeps } from '../../../exports/engine.ts';
 import { executeRun } from '../../../exports/delivery/execute.ts';
 import { verifyExports } from '../../../exports/verification/verify_exports.ts';
@@ -16,16 +18,18 @@ import { claimRun } from '../../../exports/workers/claims.ts';
 import { findDestination } from '../../index.ts';
 
 const skip = without_nessie || without_seaweedfs;
-const servers: { store?: Seaweedfs; nessie?: Nessie } = {};
+const servers: { store?: Seaweedfs; nessie?: Nessie; issuer?: TokenIssuer } = {};
 const exporting = aroundTests(async () => {
   const opened = await openQueryHarness();
   if (skip === false) {
     servers.store = await startSeaweedfs(['lake']);
-    servers.nessie = await startNessie(servers.store, 'lake');
+    servers.issuer = await openTokenIssuer();
+    servers.nessie = await startNessie(servers.store, 'lake', servers.issuer);
   }
   const close = async () => {
     await opened.close();
     await servers.nessie?.close();
+    await servers.issuer?.close();
     await servers.store?.close();
   };
   return { ...opened, close };
@@ -47,6 +51,9 @@ const configOf = (has_keys: boolean) => ({
   catalog: 'rest',
   catalog_uri: servers.nessie!.catalog,
   catalog_warehouse: 'lake',
+  catalog_client_id: servers.issuer!.client_id,
+  catalog_client_secret: servers.issuer!.client_secret,
+  catalog_token_uri: servers.issuer!.token_uri,
   namespace: `n${randomUUID().replaceAll('-', '')}`,
   table: 'events',
 });
@@ -69,6 +76,10 @@ for (const has_keys of [true, false])
         assert.equal(status, 'passed', `${name}: ${detail}`);
       const [wrong] = await check({ catalog_warehouse: 'none' });
       assert.match(wrong!.detail ?? '', /Warehouse 'none' is not known/);
+      const [stranger] = await check({ catalog_client_secret: 'another' });
+      assert.match(stranger!.detail ?? '', /gives no token for catalog_client_id/);
+      const [unknown] = await check({ catalog_client_id: '', catalog_client_secret: '' });
+      assert.match(unknown!.detail ?? '', /401/);
 
       const home = await harness.newOrganization();
       const at = [0, 1].map((hour) => `2026-01-01T0${hour}:30:00Z`);
@@ -86,8 +97,16 @@ for (const has_keys of [true, false])
         return count === 1 ? lose(send()) : send();
       });
       await executeRun(losing, (await claimRun(db, first!.id, randomUUID()))!, signal());
+      const told = await db.row<{ latest_error: string | null }>(
+        sql`SELECT latest_error FROM batch_export_runs WHERE id = ${first!.id}`,
+      );
+      assert.equal(told!.latest_error, null);
       assert.equal(commits, 1, 'the delivery was found, and sent once');
+      // The catalog refuses the first token, and another one is asked for.
+      servers.issuer!.expireNext();
+      const given = servers.issuer!.given();
       const runs = await exporting.runAll(id);
+      assert.ok(servers.issuer!.given() - given > 1, 'no token was asked for again');
       assert.deepEqual(
         runs.map(({ status, latest_error }) => [status, latest_error]),
         runs.map(() => ['Completed', null]),

@@ -93,25 +93,28 @@ function withSwap(
   return { ...deps, outbound: { ...deps.outbound, fetch } };
 }
 
-test(
-  'moto: Glue keeps a table, and lost answers double nothing',
-  { skip: without_moto },
-  async () => {
-    const config = newConfig();
-    await deliver(config, deps);
-    await deliver(
-      config,
-      withSwap((send) => lose(send())),
-    );
-    await deliver(
-      config,
-      withSwap(async () => {
-        throw brokenConnection();
-      }),
-    );
-    assert.deepEqual(await filesOf(config), [1, 1, 1]);
-  },
-);
+for (const format_version of [2, 3])
+  test(
+    `moto: Glue keeps a table of version ${format_version}, and lost answers double nothing`,
+    { skip: without_moto },
+    async () => {
+      const config = { ...newConfig(), format_version };
+      await deliver(config, deps);
+      await deliver(
+        config,
+        withSwap((send) => lose(send())),
+      );
+      await deliver(
+        config,
+        withSwap(async () => {
+          throw brokenConnection();
+        }),
+      );
+      assert.deepEqual(await filesOf(config), [1, 1, 1]);
+      const { catalog } = await openWorld(s3_place, config, team_id, deps);
+      assert.equal((await catalog.load())?.metadata['format-version'], format_version);
+    },
+  );
 
 test('moto: a commit to Glue follows that of another writer', { skip: without_moto }, async () => {
   const config = newConfig();
