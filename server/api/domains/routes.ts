@@ -5,7 +5,7 @@ import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { forbidden, missing, ownFactorRequired } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
+import { addList, addRecord, addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Records } from '../../platform/http/records.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -145,17 +145,14 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
   const description =
     'Asks all DNS servers at once, for 5 seconds at most, and answers with the domain, ' +
     'verified or not; `verification` has the answers. Works in every state.';
-  app.post(
-    `${one}verify/`,
-    {
-      config: changing,
-      schema: {
-        summary: 'Check the DNS proof of a domain now',
-        description,
-        response: { 200: Domain },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: `${one}verify/`,
+    config: changing,
+    summary: 'Check the DNS proof of a domain now',
+    description,
+    response: { 200: Domain },
+    handler: async (request, reply) => {
       // Before the transaction, because DNS may be slow and a lock must be short.
       const asked = await getDomain(deps.db, request);
       body(request, NoFields);
@@ -171,7 +168,7 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
         return settled.after;
       });
     },
-  );
+  });
 }
 
 /**
