@@ -6,11 +6,9 @@ import { pathTo } from '../http/path.ts';
 import { pathOf } from '../http/reading.ts';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/tables/pages.tsx';
-import { Rows } from '../page/tables/rows.tsx';
 import type { Columns } from '../page/tables/rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { organizations } from '../signed_in/organizations.ts';
@@ -54,37 +52,25 @@ function Keys({ organization_id, page }: { organization_id: string; page: number
   );
   const navigate = route.useNavigate();
   return (
-    <Shown query={query}>
-      {({ count, results }) => (
-        <>
-          {count === 0 && (
-            <Empty
-              title="No key has access to this organization"
-              way={
-                <Link to="/account" className="act">
-                  Create an API key
-                </Link>
-              }
-            >
-              Programs sign in with API keys. Each belongs to a member and can do at most what they
-              may.
-            </Empty>
-          )}
-          {results.length > 0 && (
-            <Rows
-              rows={results}
-              keyOf={({ id }) => id}
-              columns={columnsOf(organization_id, projects)}
-            />
-          )}
-          <Pages
-            count={count}
-            page={page}
-            go={(wanted) => void navigate({ search: { page: wanted } })}
-          />
-        </>
-      )}
-    </Shown>
+    <PagedRows
+      query={query}
+      page={page}
+      go={(wanted) => void navigate({ search: { page: wanted } })}
+      keyOf={({ id }) => id}
+      columns={columnsOf(organization_id, projects)}
+      empty={
+        <Empty
+          title="No key has access to this organization"
+          way={
+            <Link to="/account" className="act">
+              Create an API key
+            </Link>
+          }
+        >
+          Programs sign in with API keys. Each belongs to a member and can do at most what they may.
+        </Empty>
+      }
+    />
   );
 }
 

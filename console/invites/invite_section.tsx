@@ -7,13 +7,12 @@ import { levelWord, nameOf } from '../signed_in/member_words.ts';
 import { useIsAdministrator } from '../signed_in/only_for.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Empty } from '../page/empty.tsx';
-import { Pages } from '../page/tables/pages.tsx';
 import { Panel } from '../page/panel.tsx';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { Rows } from '../page/tables/rows.tsx';
 import type { Columns } from '../page/tables/rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { account } from '../signed_in/account.ts';
 import { InviteForm } from './invite_form.tsx';
@@ -44,39 +43,31 @@ export function InviteSection({
       <Seldom summary="Invite people" is_open={is_asked}>
         <InviteForm organization={organization} page={page} created={setCreated} />
       </Seldom>
-      <Shown query={query}>
-        {({ count, results }) => (
-          <>
-            {count === 0 && (
-              <Empty title="No open invites">
-                Invite people by their address. They get a link that works for 3 days.
-              </Empty>
-            )}
-            {count > 0 && (
-              <Rows
-                rows={results}
-                keyOf={({ id }) => id}
-                columns={{
-                  ...columns,
-                  Change: (invite) =>
-                    is_administrator ||
-                    (own !== undefined && invite.created_by?.uuid === own.uuid) ? (
-                      <Actions
-                        invite={invite}
-                        organization={organization}
-                        page={page}
-                        sent={(again) => setCreated([again])}
-                      />
-                    ) : (
-                      <span className="muted">by administrators</span>
-                    ),
-                }}
+      <PagedRows
+        query={query}
+        page={page}
+        go={go}
+        keyOf={({ id }) => id}
+        columns={{
+          ...columns,
+          Change: (invite) =>
+            is_administrator || (own !== undefined && invite.created_by?.uuid === own.uuid) ? (
+              <Actions
+                invite={invite}
+                organization={organization}
+                page={page}
+                sent={(again) => setCreated([again])}
               />
-            )}
-            <Pages count={count} page={page} go={go} />
-          </>
-        )}
-      </Shown>
+            ) : (
+              <span className="muted">by administrators</span>
+            ),
+        }}
+        empty={
+          <Empty title="No open invites">
+            Invite people by their address. They get a link that works for 3 days.
+          </Empty>
+        }
+      />
     </Section>
   );
 }

@@ -7,10 +7,8 @@ import { delivery_states, event_words } from '../batch_exports/notices/notice_wo
 import { Form } from '../form/form.tsx';
 import { pathTo } from '../http/path.ts';
 import { Empty } from '../page/empty.tsx';
-import { Pages } from '../page/tables/pages.tsx';
-import { Rows } from '../page/tables/rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { deliveriesOf, deliveries_size } from './notice_targets.ts';
@@ -24,32 +22,27 @@ export function Deliveries({ project_id, target_id }: Given) {
   const { data: exports } = useQuery(batchExports(project_id, 1));
   const names = new Map(exports?.results.map(({ id, name }) => [id, name]));
   return (
-    <Shown query={useQuery(list)}>
-      {({ count, results }) =>
-        count === 0 ? (
-          <Empty title="No notice in the last 30 days">
-            A notice is sent when the state of an export or a tool changes. Send a test to see one
-            now.
-          </Empty>
-        ) : (
-          <>
-            <Rows
-              rows={results}
-              keyOf={({ id }) => id}
-              columns={{
-                Notice: ({ event }) => event_words[event],
-                About: { long: (one) => <About delivery={one} names={names} /> },
-                Written: ({ created_at }) => <Instant at={created_at} />,
-                State: (one) => <State delivery={one} />,
-                Answer: { long: (one) => <Answer delivery={one} /> },
-                Change: (one) => <SendAgain delivery={one} list={list} />,
-              }}
-            />
-            <Pages count={count} page={page} size={deliveries_size} go={setPage} />
-          </>
-        )
+    <PagedRows
+      query={useQuery(list)}
+      page={page}
+      size={deliveries_size}
+      go={setPage}
+      keyOf={({ id }) => id}
+      columns={{
+        Notice: ({ event }) => event_words[event],
+        About: { long: (one) => <About delivery={one} names={names} /> },
+        Written: ({ created_at }) => <Instant at={created_at} />,
+        State: (one) => <State delivery={one} />,
+        Answer: { long: (one) => <Answer delivery={one} /> },
+        Change: (one) => <SendAgain delivery={one} list={list} />,
+      }}
+      empty={
+        <Empty title="No notice in the last 30 days">
+          A notice is sent when the state of an export or a tool changes. Send a test to see one
+          now.
+        </Empty>
       }
-    </Shown>
+    />
   );
 }
 
