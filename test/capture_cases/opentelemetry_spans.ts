@@ -41,7 +41,9 @@ function requestOf(
   };
 }
 
-/** The event of a span without a parent whose attributes are given; `seen` are its properties. */
+/**
+ * The event of a span without a parent, with these attributes and the expected properties `seen`.
+ */
 function of(says: string, event: string, attributes: Attributes, seen: object): ProtocolCase {
   const properties = {
     $lib: 'posthog-otel',
