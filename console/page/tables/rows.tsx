@@ -2,7 +2,7 @@ import type { Key, ReactNode } from 'react';
 import { Table } from './table.tsx';
 
 type Cell<One> = (one: One) => ReactNode;
-/** How a column looks: its numbers right, its words broken anywhere, or its words on one line. */
+/** The look of a column: its numbers right, its words broken anywhere, or on one line. */
 type Look = 'number' | 'long' | 'short';
 /** The columns of a table by their headings. The cell of the first one names the row. */
 export type Columns<One> = Record<string, Cell<One> | Partial<Record<Look, Cell<One>>>>;

@@ -155,8 +155,8 @@ export function addList<Row = unknown>(
 }
 
 /**
- * Adds a route that changes something, by default a POST: `work` is that of `write`, and the first status of
- * `response` is the one of its answer.
+ * Adds a route that changes something, by default a POST: `work` is that of `write`, and the first
+ * status of `response` is the one of its answer.
  */
 export function addWrite<Answer>(
   app: FastifyInstance,
