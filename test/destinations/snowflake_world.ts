@@ -21,8 +21,8 @@ import { listen } from '../servers/loopback.ts';
 let stores: TestStores;
 
 /**
- * The parts that the server passes to the destination, opened before the tests of the files that import it
- * and closed after them, like everything below.
+ * The parts that the server passes to the destination, opened before the tests of the files that
+ * import it and closed after them, like everything below.
  */
 export let deps: DestinationDeps;
 
