@@ -114,7 +114,7 @@ async function receive(request: IncomingMessage): Promise<Received> {
   };
 }
 
-/** The rows of a body, each as it was written, because numbers must not pass through JavaScript. */
+/** Returns the rows of a body, each unchanged, because numbers must not pass through JavaScript. */
 function linesOf(headers: IncomingHttpHeaders, body: string): string[] {
   if (headers['content-type'] === 'application/x-ndjson') return body.split('\n').slice(0, -1);
   JSON.parse(body);
@@ -124,7 +124,7 @@ function linesOf(headers: IncomingHttpHeaders, body: string): string[] {
   return splitList(list.slice(1, -1));
 }
 
-/** Parts `{...},{...}` at the commas between the objects. */
+/** Splits `{...},{...}` at the commas between the objects. */
 function splitList(text: string): string[] {
   const parts: string[] = [];
   let depth = 0;
