@@ -1,7 +1,7 @@
-/** Shorter words only match whole words, because half of all words begin with "a". */
+/** Words of fewer letters are searched for as they are: "a" begins half of all words. */
 const prefix_letters_min = 3;
 
-/** Weights of a search, and how words match. The page and the test of the search use them. */
+/** Weights of a search, and how words match. The page and the test of the search take them. */
 export const search_options = {
   fuzzy: 0.1,
   prefix: (word: string, index: number, words: string[]) =>

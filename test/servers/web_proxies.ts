@@ -9,18 +9,16 @@ import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { eventually } from '../eventually.ts';
 import { certificate, certificate_key } from './certificate.ts';
 
-/**
- * A web proxy that runs with the file of `deploy/proxies/`, in front of a server of this machine.
- */
+/** A web proxy that runs with the file of `deploy/proxies/`, before a server of this machine. */
 export type WebProxy = { port: number; close(): Promise<void> };
 
 type Kind = {
   program: string;
   file: string;
-  /** The reason why it cannot run here, or undefined. */
+  /** Why it cannot run here, or undefined. */
   missing: string | undefined;
   words(file: string, folder: string): string[];
-  /** Changes the file like an operator: name, certificate, and free ports. */
+  /** Changes the file as a person does: name, certificate, and ports that are free here. */
   adapt(text: string, ports: { proxy: number; server: number }, folder: string): string;
 };
 
@@ -41,7 +39,7 @@ export const web_proxies: Record<'nginx' | 'caddy', Kind> = {
         ),
         swap(text, {
           'server 127.0.0.1:8000;': `server 127.0.0.1:${ports.server};`,
-          // The second server answers on the free port; the first one would need port 80.
+          // The second server answers where the port is free; the first would want port 80.
           'listen 80;': `listen 127.0.0.1:${ports.proxy + 1};`,
           'listen 443 ssl http2;': `listen 127.0.0.1:${ports.proxy} ssl http2;`,
           '/etc/ssl/sluice.crt': `${folder}/localhost.crt`,
@@ -67,7 +65,7 @@ export const web_proxies: Record<'nginx' | 'caddy', Kind> = {
   },
 };
 
-/** Starts a proxy in front of the server at a port, with a certificate for localhost. */
+/** Starts a proxy before the server at a port, with a certificate for localhost. */
 export async function startWebProxy(kind: Kind, server_port: number): Promise<WebProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-proxy-'));
   const ports = { proxy: await findFreePort(), server: server_port };
@@ -125,7 +123,7 @@ function found(name: string, debian: string): Pick<Kind, 'program' | 'missing'> 
   };
 }
 
-/** Replaces each text, which must occur. */
+/** Replaces each text, which must be there. */
 function swap(text: string, texts: Record<string, string>): string {
   return Object.entries(texts).reduce((all, [from, to]) => {
     if (!all.includes(from)) throw new Error(`The file has no "${from}".`);

@@ -10,7 +10,7 @@ import { body, rawBody } from '../../platform/http/bodies/body.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { whileWaiting } from '../../platform/http/while_waiting.ts';
-import { addList, addRoute, addWrite } from '../../platform/http/records.ts';
+import { addList, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { erasureEntry } from './entry.ts';
 import { withExactNumbers } from './exact_numbers.ts';
@@ -82,17 +82,20 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
-  addRoute(app, {
-    method: 'POST',
-    url: `${base}preview/`,
-    config: { scope: 'project:write', within: 'project', level: 8 },
-    summary: 'Count what an erasure would delete from the store',
-    description:
-      'Accepts the body of an erasure, and changes nothing. The counts are current: rows ' +
-      'stored before the erasure starts are erased too.',
-    body: NewErasure,
-    response: { 200: ErasurePreview },
-    handler: (request) => {
+  app.post(
+    `${base}preview/`,
+    {
+      config: { scope: 'project:write', within: 'project', level: 8 },
+      schema: {
+        summary: 'Count what an erasure would delete from the store',
+        description:
+          'Accepts the body of an erasure, and changes nothing. The counts are current: rows ' +
+          'stored before the erasure starts are erased too.',
+        body: NewErasure,
+        response: { 200: ErasurePreview },
+      },
+    },
+    (request) => {
       const { criteria } = askedIn(request);
       const { team_id } = request.access;
       return whileWaiting((signal) =>
@@ -101,7 +104,7 @@ function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
         ),
       );
     },
-  });
+  );
 }
 
 /** Reads the criteria of the body. Throws 400 unless it names either persons or events. */
@@ -130,13 +133,17 @@ function criteriaOf({ distinct_ids, person_ids, filter }: Static<typeof NewErasu
 }
 
 function recordRoutes(app: FastifyInstance, deps: Deps): void {
-  addRoute(app, {
-    url: `${base}:id/`,
-    config: reading,
-    summary: 'Retrieve an erasure with its progress and its certificate',
-    response: { 200: Erasure },
-    handler: async (request) => shown(deps, await getErasure(request, deps.db)),
-  });
+  app.get(
+    `${base}:id/`,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve an erasure with its progress and its certificate',
+        response: { 200: Erasure },
+      },
+    },
+    async (request) => shown(deps, await getErasure(request, deps.db)),
+  );
   addList(app, {
     url: `${base}:id/copies/`,
     config: reading,
