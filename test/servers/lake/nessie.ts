@@ -9,18 +9,18 @@ import { freePorts, startProgram } from './processes.ts';
 import type { Seaweedfs } from './seaweedfs.ts';
 
 const run = promisify(execFile);
-/** The version of Nessie: the latest one in Maven Central with a program. */
+/** The version of Nessie; it is the latest whose program Maven Central has. */
 export const nessie_version = '0.99.0';
 const home = join(root, 'peers', 'nessie');
 const jar = join(home, `nessie-quarkus-${nessie_version}-runner.jar`);
 
-/** The reason to skip a test with Nessie; false if it is installed. */
+/** Why a test with Nessie has to be skipped; false if it is installed. */
 export const without_nessie =
   existsSync(jar) && findJava() !== undefined
     ? false
     : 'Nessie is not in peers/nessie: node test/servers/lake/install.ts brings it.';
 
-/** Fetches Nessie with Maven (245 MB), and a Java for it. */
+/** Brings Nessie by Maven (245 MB), and a Java for it. */
 export async function installNessie(say: (line: string) => void): Promise<void> {
   await installJava();
   if (existsSync(jar)) return;
@@ -36,7 +36,7 @@ export type Nessie = { catalog: string; close(): Promise<void> };
 
 /**
  * Starts it with a warehouse in a bucket of this store. It keeps its own state in files. Clients
- * get keys of the store's token service on request.
+ * get keys of the store's token service if they ask for some.
  */
 export async function startNessie(store: Seaweedfs, bucket: string): Promise<Nessie> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-nessie-'));
