@@ -90,7 +90,7 @@ type Side = {
   paths: Record<Way['path'], string>;
   key: string;
   pids: { server: number; postgres: number };
-  /** Microseconds of a second that its processes use when nobody asks. */
+  /** Microseconds of processor time that the idle processes use in a second. */
   idle: Used;
 };
 type Measured = Load & { server_us: number; postgres_us: number };
@@ -205,7 +205,10 @@ function row(name: string, found: Measured[]): void {
   );
 }
 
-/** Medians of the ratios of each round: rounds that follow each other had the same machine. */
+/**
+ * Medians of the ratios of each round. The two sides of a round ran on the same, equally busy
+ * machine.
+ */
 function ratios(name: string, ours: Measured[], other: Measured[]): void {
   const of = (value: (one: Measured) => number) =>
     ours.map((one, at) => value(one) / value(other[at]!));

@@ -20,8 +20,8 @@ const warm_up_seconds = 4;
 const duration_seconds = 10;
 
 /**
- * The load comes from a process of its own, so that its waits are not this process's, and that goes
- * before everything else where it may: it stands for other machines.
+ * The load is another process, so that its waits are not this process's. It has priority where the
+ * system allows that, because it stands for other machines.
  */
 async function measure(url: string, key: string): Promise<Result> {
   const words = [process.execPath, fileURLToPath(import.meta.url), 'load', url, key];
@@ -38,8 +38,8 @@ async function measure(url: string, key: string): Promise<Result> {
 }
 
 /**
- * Sends a request at each of the evenly spread instants, whether the earlier ones were answered or
- * not, and measures each from its instant: a server that stands still does not slow the load down.
+ * Sends a request at each of the evenly spaced instants, whether or not earlier ones were answered,
+ * and measures each from its instant. A stalled server does not slow the load down.
  */
 async function load(url: string, key: string): Promise<Result> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -114,7 +114,7 @@ async function compare(name: string, commands: string[], before: string[]): Prom
   }
 }
 
-/** The command in front of a server, by the note on its right to raise priorities. */
+/** The command that starts the server, by its note on the right to raise priorities. */
 function rights(): Record<string, string[]> {
   if (!hasRight) return { ', without the right to raise priorities': [] };
   const setpriv = findProgram('setpriv');

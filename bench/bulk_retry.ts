@@ -28,7 +28,9 @@ async function plantFailed({ deps: { db } }: Harness, id: string): Promise<void>
 
 type Retried = { clock: number; processor: number };
 
-/** Milliseconds for each run, by the clock and of processor time of this process and PostgreSQL. */
+/**
+ * Milliseconds for each run: wall-clock time, and processor time of this process and PostgreSQL.
+ */
 async function round(harness: Harness): Promise<Retried> {
   const home = await harness.newOrganization();
   const { id } = await newExport(home);

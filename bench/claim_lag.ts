@@ -34,7 +34,7 @@ type Lag = {
   completed_last: number;
 };
 
-/** Gives each busy project ten events that came in during the hour that will be due. */
+/** Gives each busy project ten events that arrive in the hour that becomes due. */
 async function fillBusyProjects(url: string, busy_projects: number): Promise<void> {
   const clickhouse = openClickHouse(url, { application: 'bench' });
   const to = Math.floor(Date.now() / hour_ms) * hour_ms;

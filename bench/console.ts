@@ -20,14 +20,19 @@ const rounds = Number(readBenchOptions({ rounds: '5' }).rounds);
 const first_row = '.export_row a';
 const map = 'canvas.slot_map';
 
-/** In the page: when the selector was there and its picture was shown, since the navigation. */
+/**
+ * Runs in the page: returns the time from the navigation until the selector's element was painted.
+ */
 const painted = `(selector) => new Promise((done) => {
   const look = () => document.querySelector(selector) === null
     ? requestAnimationFrame(look)
     : requestAnimationFrame(() => setTimeout(() => done(performance.now())));
   look();
 })`;
-/** In the page: keeps how long interactions took until the next picture, where 16 ms or more. */
+/**
+ * Runs in the page: records the time from each interaction to the next frame, if it is 16 ms or
+ * more.
+ */
 const watch = `globalThis.interactions = new Map();
   new PerformanceObserver((list) => {
     for (const { interactionId: id, duration } of list.getEntries())
@@ -36,7 +41,7 @@ const watch = `globalThis.interactions = new Map();
 const nextPicture = `() => new Promise((done) => {
   requestAnimationFrame(() => setTimeout(done));
 })`;
-/** In the page: how long the answers of the API took, together. */
+/** Runs in the page: returns the total time of the API's answers. */
 const answers = `() => performance.getEntriesByType('resource')
   .filter(({ name }) => name.includes('/api/')).reduce((sum, { duration }) => sum + duration, 0)`;
 
@@ -54,7 +59,7 @@ async function open(page: Page, path: string, selector: string): Promise<Measure
   };
 }
 
-/** Each round in a browser without a cache (cold), and once more in it (warm). */
+/** Runs each round in a browser without a cache (cold), and then again in the same one (warm). */
 async function navigations(
   newVisitor: () => Promise<Visitor>,
   name: string,
@@ -81,7 +86,7 @@ function tellPainted(name: string, measured: Measured[]): void {
   told(`Console, ${name}: processor time of the server`, 'processor');
 }
 
-/** Plays the actions of a person one after the other, and waits for the picture after each. */
+/** Plays a person's actions one by one, and waits for a frame after each. */
 async function interact(
   { page, context }: Visitor,
   name: string,
@@ -103,7 +108,7 @@ async function interact(
   const processor = ((await busy(threads)) - before) / count;
   const long = await page.evaluate<number[]>(`[...interactions.values()]`);
   await context.close();
-  // Interactions that the browser does not report took less than 16 ms.
+  // The browser does not report interactions that took less than 16 ms.
   const all = [...long, ...Array.from({ length: Math.max(0, count - long.length) }, () => 8)];
   const sorted = all.toSorted((one, other) => one - other);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, (sorted.length * share) | 0)]!;

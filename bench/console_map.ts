@@ -7,10 +7,13 @@ import { readBenchOptions, tell } from './measure/figures.ts';
 import { startChromium } from '../test/processes/chromium.ts';
 
 const slots = 200_000;
-/** So often each is drawn. */
+/** Number of times that each map is drawn. */
 const rounds = Number(readBenchOptions({ rounds: '60' }).rounds);
 
-/** The modules of the map as one script that leaves what the bench calls in `globalThis.map`. */
+/**
+ * The modules of the map as one script. It puts the functions that the bench calls into
+ * `globalThis.map`.
+ */
 async function bundleMap(): Promise<string> {
   const folder = join(root, 'console/batch_exports/slots');
   const name = 'map_bench';
@@ -36,7 +39,9 @@ async function bundleMap(): Promise<string> {
   return parts.map((part) => (part.type === 'chunk' ? part.code : '')).join('\n');
 }
 
-/** Runs in the page. Times are in milliseconds; `getImageData` waits until all is drawn. */
+/**
+ * Runs in the page. Times are in milliseconds; `getImageData` waits until the drawing is finished.
+ */
 const measure = `({ slots, rounds, is_apart }) => {
   const minutes = 5 * 60_000;
   const from = Date.parse('2024-01-01T00:00:00Z');

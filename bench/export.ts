@@ -21,7 +21,7 @@ type Measured = { rate: number; processor: number };
 
 const idle_seconds = 8;
 
-/** Microseconds of a second that all processes use when nobody asks. */
+/** Microseconds of processor time that all idle processes use in a second. */
 async function measureIdle(): Promise<number> {
   const before = processorTime(process.pid, 'with children');
   await pause(idle_seconds * 1_000);
@@ -52,8 +52,8 @@ async function compare(
   place: Place,
   { team_id, events }: { team_id: number; events: number },
 ): Promise<void> {
-  // The processes that matter do not change; looking for them again at each sample would take its
-  // share of two cores.
+  // The measured processes do not change. Searching for them at each sample would use a part of the
+  // two cores.
   const tree = treeOf(server.child.pid!);
   const idle_memory = memoryOfServer(server, tree);
   let most = idle_memory;

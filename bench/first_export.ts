@@ -20,7 +20,7 @@ const marks = {
 type Mark = keyof typeof marks;
 type First = Record<Mark | 'memory', number>;
 
-/** Seconds until each mark, and MB of all processes together, 20 s after the last. */
+/** Seconds until each mark, and the MB of all processes 20 s after the last one. */
 async function start(): Promise<First> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const inherited = Object.fromEntries(

@@ -22,13 +22,13 @@ const options = readBenchOptions({
   ratio: 'true',
 });
 const minute_ms = 60_000;
-/** Requests that create exports at a time. */
+/** Number of concurrent requests that create exports. */
 const creators = 8;
-/** Time for the runs of the last minute to end. */
+/** Time in which the runs of the last minute end. */
 const rest_ms = 40_000;
 
 type Destination = { type: string; config: Record<string, unknown> };
-/** The destination of an export by its number: each has a place of its own. */
+/** The destination of an export, by the export's number; each has its own place. */
 type Place = { destination(number: number): Promise<Destination>; close(): Promise<void> };
 
 const none = async (): Promise<void> => undefined;
@@ -109,7 +109,7 @@ async function measure(name: string, count: number): Promise<void> {
   }
 }
 
-/** Creates exports in as many projects as it takes, and gives the projects. */
+/** Creates exports in as many projects as they need, and returns the projects. */
 async function createExports(server: BenchServer, place: Place, count: number): Promise<number[]> {
   const per_project = Number(options.exports_per_project);
   const teams: number[] = [];
@@ -132,7 +132,7 @@ async function createExports(server: BenchServer, place: Place, count: number): 
   return teams;
 }
 
-/** Sends an event at a time to a project until it is over. */
+/** Sends a project one event after another until the measurement ends. */
 async function send(
   { api }: BenchServer,
   team_id: number,
@@ -143,7 +143,7 @@ async function send(
   await pause((index * 137) % event_ms);
   while (!isOver()) {
     const began = performance.now();
-    // One that was refused for want of room is no event that could be late.
+    // An event that was refused for lack of space cannot be late.
     await api('POST', `/api/projects/${team_id}/events/`, {
       event: 'measured',
       distinct_id: 'somebody',
@@ -156,8 +156,8 @@ async function send(
 type Window = { from: number; to: number; seconds: number };
 
 /**
- * Waits for whole minutes from the next five minutes on, with the runs of the last one, and gives
- * the processor time of all processes of the server meanwhile.
+ * Waits for whole minutes from the next five-minute mark, including the runs of the last minute.
+ * Returns the processor time of all processes of the server meanwhile.
  */
 async function during(server: BenchServer, db: Database, minutes: number): Promise<Window> {
   const [{ now }] = (await db.rows<{ now: number }>(
@@ -165,7 +165,7 @@ async function during(server: BenchServer, db: Database, minutes: number): Promi
   )) as [{ now: number }];
   const step = Math.min(minutes, 5) * minute_ms;
   const from = Math.ceil((now + 1000) / step) * step;
-  // The runs of the minute before belong to it.
+  // The runs of the minute before belong to this minute.
   await pause(from + rest_ms - now);
   const before = processorTime(server.child.pid!, 'with children');
   await pause(minutes * minute_ms);
@@ -173,7 +173,7 @@ async function during(server: BenchServer, db: Database, minutes: number): Promi
   return { from, to: from + minutes * minute_ms, seconds };
 }
 
-/** The ages of all rows in the window when their run ended, sorted. */
+/** The ages of all rows in the window at the end of their run, sorted. */
 async function agesOf(server: BenchServer, db: Database, { from, to }: Window): Promise<number[]> {
   const runs = await db.rows<{ team_id: number; from: number; to: number; at: number }>(sql`
     SELECT team_id, extract(epoch FROM data_interval_start)::float8 * 1000 AS from,

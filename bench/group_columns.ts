@@ -14,7 +14,7 @@ const tables = ['events', 'events_without'] as const;
 const { clickhouse, close } = await openTestClickHouse();
 const run = (query: string) => clickhouse.command({ query });
 
-/** Seconds of processor time of the store; this process does nothing meanwhile. */
+/** Seconds of processor time of the store; this process is idle meanwhile. */
 async function used(work: () => Promise<unknown>): Promise<number> {
   const before = processorTime(process.pid, 'with children');
   await work();
@@ -29,7 +29,7 @@ const properties = `concat('{"$browser":"Chrome","$browser_version":', toString(
   '","$referrer":"https://search.example/","$screen_height":900,"$screen_width":1440,',
   '"$lib_version":"1.298.0","amount":', toString(number % 10007 / 100), ',"plan":"pro"')`;
 
-/** Fills `batch` with events of which so many per cent set the properties of a group. */
+/** Fills `batch` with events, a percentage of which sets the properties of a group. */
 async function plant(calls: number): Promise<void> {
   await run('DROP TABLE IF EXISTS batch');
   await run(

@@ -30,16 +30,22 @@ const options = readBenchOptions({
 });
 type Name = keyof typeof dimensions;
 /**
- * Each is asked for until so much was used: the accounts of processor time go in steps of 10 ms, so
- * that less would not tell what grows.
+ * Each way is repeated until it used this much processor time. The kernel counts in steps of 10 ms,
+ * so less would not show growth.
  */
 const used_us_min = 200_000;
-/** So often at least; then twice as often, since a look at the accounts takes a millisecond. */
+/**
+ * The least number of repetitions. It is then doubled, because reading the counters takes a
+ * millisecond.
+ */
 const times_min = 5;
-/** So often a statement is planned with its values; from then on one plan may serve them all. */
+/**
+ * Number of times that PostgreSQL plans a statement with its values; after that, one plan may serve
+ * all values.
+ */
 const before_prepared = 6;
 
-/** Milliseconds of processor time of one, in each round. */
+/** Milliseconds of processor time of one request, in each round. */
 async function cost(way: Way, place: Place): Promise<number[]> {
   for (let count = 0; count < before_prepared; count += 1) await way(place);
   const found: number[] = [];

@@ -17,8 +17,8 @@ import type { Turn } from './measure/turn_watch.ts';
 
 const hold_ms_max = 50;
 /**
- * The most tries while the loop stands still for longer. A delay that the body causes comes back
- * each time, one that other programs cause does not, so the shortest counts.
+ * Most repetitions of a body while the event loop is held longer than the limit. A delay that the
+ * body causes comes back each time, and one of other programs does not, so the shortest counts.
  */
 const tries_max = 5;
 const wanted = readOptions({ route: '', shape: '' });
@@ -28,7 +28,7 @@ const harness = await openHarness({
 });
 const document = harness.app.swagger() as unknown as FuzzedDocument;
 const era = await openEra(harness);
-// Not the harness's own app, which checks every answer against its schema.
+// The harness's own app would check every answer against its schema.
 const app = buildApp(harness.deps);
 const address = await app.listen({ host: '127.0.0.1', port: 0 });
 const sender = new Worker(new URL('./hostile/sender.ts', import.meta.url));
@@ -46,7 +46,7 @@ function takesEvents({ path, is_door }: Operation): boolean {
   return is_door || path.endsWith('/events/');
 }
 
-/** The longest body that the route takes, as the document says at its 413. */
+/** Returns the longest body that the route accepts, from the description of its 413. */
 function limitOf({ method, path, is_door }: Operation): number | undefined {
   if (is_door) return method === 'POST' ? capture_size_bytes_max : undefined;
   const { responses } = document.paths[path]![method.toLowerCase()]!;
@@ -64,7 +64,7 @@ async function send(operation: Operation, index: number): Promise<Turn & { statu
   turns.longest();
   const status = await ask({
     kind: 'send',
-    // Events are stored, which is work too; nothing else is changed.
+    // Only events are stored, which costs time too; no other route changes anything.
     url: `${address}${path}${takesEvents(operation) ? '' : '?validate_only=true'}`,
     method: operation.method,
     headers: operation.is_door
@@ -94,7 +94,7 @@ const row = ({ status, name, shape, ...turn }: Found) =>
 async function measure(operation: Operation, limit: number): Promise<Found> {
   const name = `${operation.method} ${operation.path} (${limit} bytes)`;
   const shapes = (await ask({ kind: 'list', operation, limit, document })) as string[];
-  // The first request of a route compiles what it needs, which no body can bring about again.
+  // The first request of a route compiles code, which no later body can trigger.
   await send(operation, 0);
   let longest: Found | undefined;
   for (const [index, shape] of shapes.entries()) {

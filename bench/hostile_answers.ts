@@ -1,5 +1,5 @@
-// The longest time for which an answer holds the event loop: pages of records as large as they may
-// be. Run: npm run bench hostile_answers [-- --limit 1000 --rounds 3]
+// Measures how long an answer holds the event loop: pages with the largest allowed records. Run:
+// npm run bench hostile_answers [-- --limit 1000 --rounds 3]
 import sql from 'sql-template-tag';
 import { request } from 'undici';
 import { buildApp } from '../server/app.ts';
@@ -21,7 +21,10 @@ const plugin = Number(era.idOf('pipeline_destinations', openRandom(1, 1)));
 await harness.deps.db.run(sql`
   INSERT INTO plugin_configs (team_id, plugin_id, config)
   VALUES (${project.id}, ${plugin}, ${JSON.stringify({ a: text(900_000) })})`);
-/** Lists, the rows behind them, and what those become before each is there so often. */
+/**
+ * Lists, the rows that they read, and the statement that makes each row as large as allowed and
+ * copies it.
+ */
 const lists: { path: string; table: string; large: object; fresh: string }[] = [
   {
     path: `/api/projects/${project.id}/plugin_configs/`,
@@ -45,7 +48,7 @@ const lists: { path: string; table: string; large: object; fresh: string }[] = [
     path: `/api/organizations/${organization.id}/activity/`,
     table: 'activity',
     large: { changes: [{ field: 'config', before: text(1_000_000), after: text(1_000_000) }] },
-    // The copies belong to no request, because `close` checks that each change left one entry.
+    // The copies belong to no request. `close` checks that each change left one entry.
     fresh: `'id', gen_random_uuid(), 'number', 1000000 + copies.number, 'request_id', NULL`,
   },
 ];

@@ -60,7 +60,7 @@ for (const way of sides[0]!.ways) {
   const found = sides.map((): Measured[] => []);
   for (const side of sides) await side.warmUp(way);
   for (let round = 0; round < Number(options.rounds); round += 1)
-    // Each goes first as often as the other.
+    // Each server is the first one equally often.
     for (const turn of sides.keys()) {
       const index = (turn + round) % sides.length;
       found[index]!.push(await sides[index]!.measure(way));

@@ -90,7 +90,7 @@ function fileOf(number: number): StoredFile {
   return { name, records: 1_000, bytes: 100_000, statistics, ...place };
 }
 
-/** Puts so many ancestors behind the first snapshot, each with a delivery of its own. */
+/** Gives the first snapshot this many ancestors, each with its own delivery. */
 async function plantSnapshots(
   db: Awaited<ReturnType<typeof openHarness>>['deps']['db'],
   team_id: number,

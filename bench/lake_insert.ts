@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Rows a second, and seconds of the processor of this process, which has the store. */
+/** Rows per second, and seconds of processor time of this process, which contains the store. */
 type Turn = { rate: number; processor: number };
 
 async function turnOf(work: () => Promise<void>): Promise<Turn> {

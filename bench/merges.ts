@@ -29,7 +29,7 @@ const key_orders = ['side by side', 'all over'] as const;
 const merge = { key: ['id'], versions: ['changed'] };
 const share = 100;
 
-/** The keys of a turn, which no other turn changes. */
+/** The keys of a turn; no other turn changes them. */
 function keysOf(order: (typeof key_orders)[number], turn: number): number[] {
   const count = Math.floor(table_rows / share);
   if (order === 'side by side')
@@ -106,7 +106,7 @@ async function compare(name: string, to: MergedPlace, order: (typeof key_orders)
   show(`${name}, ${order}`, turns);
 }
 
-/** Prints what each way took, and tells it beside the quickest of those by hand. */
+/** Prints the time of each way, and reports ours beside the fastest hand-written one. */
 function show(where: string, turns: Record<string, Turn[]>): void {
   const middle = (way: string, value: (one: Turn) => number) => median(turns[way]!.map(value));
   for (const way of Object.keys(turns))

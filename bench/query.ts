@@ -1,6 +1,5 @@
-// Reads, prints and checks queries as an export does, on one core. Compares the time for the text,
-// which is ours, with the engine's time for the printed text.
-//   npm run bench query [-- --rounds 5]
+// Parses, prints and checks queries as an export does, on one core. Compares our time for the text
+// with the engine's time for the printed text. npm run bench query [-- --rounds 5]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,7 +52,7 @@ const queries = {
       ORDER BY day, place`,
 };
 
-/** Milliseconds of one call in each round, the mean of many, after some to warm up. */
+/** Milliseconds of one call in each round: the mean of many calls after a warm-up. */
 async function milliseconds(times: number, work: () => unknown): Promise<number[]> {
   const found: number[] = [];
   for (let round = 0; round <= Number(options.rounds); round += 1) {

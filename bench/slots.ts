@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     const { id } = await newExport(home, { interval: 'every 5 minutes' });
     await plantHistory(harness, id, { slots, backfill_runs });
     await harness.deps.db.text('VACUUM ANALYZE batch_export_runs');
-    // Not the harness's own app, which checks every answer against its schema.
+    // The harness's own app would check every answer against its schema.
     const app = buildApp(harness.deps);
     const to = new Date(Date.parse(history_start) + slots * 300_000).toISOString();
     const took: number[] = [];

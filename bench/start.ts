@@ -20,7 +20,7 @@ const rounds = Number(options.rounds);
 
 type Took = { seconds: number; processor: number };
 
-/** The command `start` until it says that it is ready. */
+/** Runs the command `start` until it reports that it is ready. */
 async function start(environment: Record<string, string>): Promise<Took & { child: ChildProcess }> {
   const begun = performance.now();
   const child = spawn(process.execPath, [benched_program, 'start'], {
@@ -46,7 +46,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** A command that ends by itself. */
+/** Runs a command that ends on its own. */
 function run(words: string[]): Took {
   const before = processorTime(process.pid, 'with children');
   const begun = performance.now();

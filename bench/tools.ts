@@ -62,7 +62,7 @@ async function installWebhook({ api }: BenchServer): Promise<number> {
 
 type Load = { project: number; paths: string[]; ids: number[] };
 
-/** Makes a project with so many tools that are switched on, each with a path at the receiver. */
+/** Creates a project with this many enabled tools, each with a path at the receiver. */
 async function openLoad(plugin: number, count: number, size: number): Promise<Load> {
   runs += 1;
   const { api } = server;
@@ -113,7 +113,7 @@ async function send(
     await until('the store', wait_ms_max, 500, () =>
       server
         .api('POST', `/api/projects/${project}/events/`, { events: list })
-        // Events with a uuid are not doubled; a store that others slow may take a while.
+        // Events with a uuid are not stored twice, so a retry is safe while the store is slow.
         .catch((error: Error) => {
           console.log(error.message.slice(0, 200));
           return undefined;
@@ -206,7 +206,7 @@ async function measureIdle(plugin: number): Promise<void> {
     await pause(Number(options.idle) * 1_000);
     return (processorTime(server.child.pid!, 'with children') - before) / Number(options.idle);
   };
-  // Loaded tools are given back after a minute without events.
+  // Loaded tools are unloaded after a minute without events.
   await pause(70_000);
   const without = await quiet();
   await openLoad(plugin, 100, batch_size);
@@ -221,13 +221,13 @@ async function measureIdle(plugin: number): Promise<void> {
   });
 }
 
-/** The delay of the other tools while one is out of order, beside the same load without that. */
+/** The delay of the other tools during an outage of one, beside the same load without an outage. */
 async function measureOutage(plugin: number): Promise<void> {
   const count = Math.max(events!, hours_of_a_day * rate!);
   const before: number[] = [];
   const during: number[] = [];
   for (let round = 0; round < Number(options.rounds); round += 1)
-    // Each comes first in turn: what the machine does meanwhile favours neither.
+    // Each is first equally often, so that other load on the machine favours neither.
     for (const isDown of round % 2 === 0 ? [false, true] : [true, false])
       (isDown ? during : before).push(await delayOfOthers(plugin, count, isDown));
   tell({
@@ -240,7 +240,7 @@ async function measureOutage(plugin: number): Promise<void> {
   });
 }
 
-/** The p99 of all tools but the first in seconds; `isDown`: the first one is out of order. */
+/** The p99 of all tools except the first, in seconds; `isDown`: the first one is down. */
 async function delayOfOthers(plugin: number, count: number, isDown: boolean): Promise<number> {
   const load = await openLoad(plugin, tools!, batch_size);
   await send(load, 100);
@@ -272,7 +272,7 @@ function byNumber(one: number, other: number): number {
   return one - other;
 }
 
-/** The use of a limit by the minute, from the third minute on. */
+/** The use of a limit by the minute, from the third minute. */
 async function measureLimit(plugin: number): Promise<void> {
   const load = await openLoad(plugin, 1, 0);
   const [path] = load.paths;
@@ -281,7 +281,7 @@ async function measureLimit(plugin: number): Promise<void> {
   const wanted = limit_per_minute * (minutes + 3);
   await send(load, wanted, { pace: 1_000 });
   const counts = () => ({ ...receiver.came(path!), size: receiver.came(path!).uuids.size });
-  // To the beginning of a minute, and two more for what is learnt.
+  // To the start of a minute, and two more minutes in which the server learns the limit.
   await pause(60_000 - (Date.now() % 60_000) + 2 * 60_000);
   const before = counts();
   await pause(minutes * 60_000);

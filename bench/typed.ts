@@ -67,7 +67,7 @@ function written(relation: string, columns: Column[], file: string): string {
     FORMAT Parquet SETTINGS ${settings.join(', ')}`;
 }
 
-/** The middle one of some rounds. */
+/** Returns the median of some rounds. */
 async function median(text: string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < rounds; round += 1) times.push(await timed(text));

@@ -66,7 +66,7 @@ import type { SiteScript } from '../server/api/site_apps/schema.ts';
 import type { Account, GivenToken, LinkedEmail, NewPassword } from '../server/api/users/schema.ts';
 import type { NewWriteKey, WriteKey, WriteKeyCreate, WriteKeyPatch, WriteKeyPut, WriteKeyRoll } from '../server/api/write_keys/schema.ts';
 
-/** The operations of the API: what each takes as its query and body, and what it answers. */
+/** The operations of the API: the types of their query, body and answer. */
 export type Operations = {
   'DELETE /api/organizations/:id/': [{ validate_only?: boolean }, undefined, undefined];
   'DELETE /api/organizations/:organization_id/batch_exports/:id/': [{ validate_only?: boolean }, undefined, undefined];

@@ -17,10 +17,10 @@ import { describeMachine, machineLoad } from '../bench/measure/machine.ts';
 import { interrupt, isInterrupted, root, runNode } from './child.ts';
 import { readOptions } from './options.ts';
 
-/** `quick`: its options where all shall be over soon; false leaves it out then. */
+/** `quick`: its options in a quick run; false leaves it out. */
 type Bench = { what: string; all?: string[]; quick: string[] | false };
 
-/** In the order in which they run. */
+/** The benches in the order in which they run. */
 const benches: Record<string, Bench> = {
   export: {
     what: 'events to each kind of destination, beside what else would bring them there',
@@ -150,7 +150,7 @@ async function runAll(chosen: [string, Bench][]): Promise<void> {
   if (failed.length > 0) process.exitCode = 1;
 }
 
-/** The table of the page stands between two marks. */
+/** Writes the table between the two marks of the page. */
 function putIntoDocs(text: string): void {
   const page = join(root, 'bench/figures.md');
   const marks = /(<!-- table -->)[^]*(<!-- end of table -->)/;

@@ -6,13 +6,13 @@ import process from 'node:process';
 /** The repository's folder, in which every tool runs. */
 export const root = join(import.meta.dirname, '..');
 
-/** Takes a part of a child's output. */
+/** Receives a part of a child's output. */
 export type Write = (text: string) => void;
 
 const tools = join(root, 'node_modules', '.bin');
-/** A child that was asked to end is killed after this long. */
+/** Time after which a child that was asked to end is killed. */
 const stop_wait_ms = 20_000;
-/** The wait for the rest of the output after a child has ended. */
+/** Time to wait for the rest of the output after a child has ended. */
 const output_wait_ms = 2_000;
 
 const child_pids = new Set<number>();
@@ -24,8 +24,8 @@ export function isInterrupted(): boolean {
 }
 
 /**
- * Passes the signal on to the running children and all that they started; a second one, or too long
- * a wait, kills them.
+ * Passes the signal on to the running children and all their descendants. A second signal, or too
+ * long a wait, kills them.
  */
 export function interrupt(signal: NodeJS.Signals): void {
   const isSecond = is_interrupted;
@@ -35,9 +35,9 @@ export function interrupt(signal: NodeJS.Signals): void {
 }
 
 /**
- * Runs a tool of node_modules, gives its output to `write`, and whether it succeeded. The tools in
- * Go have memory to waste: they look for garbage only near a limit. They get half of the cores: on
- * one the linter uses half of the processor time that it uses on two.
+ * Runs a tool of node_modules, passes its output to `write`, and returns whether it succeeded. The
+ * tools in Go may use much memory: they collect garbage only near a limit. They get half of the
+ * cores: on one core the linter needs half of the processor time that it needs on two.
  */
 export function runTool(name: string, options: string[], write: Write): Promise<boolean> {
   const cores = Math.max(1, Math.floor(availableParallelism() / 2));
@@ -46,8 +46,8 @@ export function runTool(name: string, options: string[], write: Write): Promise<
 }
 
 /**
- * Runs the Node that runs this process, and gives whether it succeeded. Its output is this
- * process's, or goes to `write`; `hear` gets the messages that it sends.
+ * Runs the Node that runs this process, and returns whether it succeeded. Its output goes to this
+ * process's output, or to `write`; `hear` gets its messages.
  */
 export function runNode(
   options: string[],
@@ -65,8 +65,8 @@ function run(
   { write, hear }: { write?: Write; hear?: (message: unknown) => void },
 ): Promise<boolean> {
   return new Promise((resolve) => {
-    // The tools are scripts for `node`: they shall get this one. A process group of its own lets a
-    // signal reach the whole tree below, and only that.
+    // The tools are scripts for `node`, so they get this one. With its own process group, a signal
+    // reaches the whole tree below, and nothing else.
     const path = [dirname(process.execPath), tools, process.env['PATH']].join(delimiter);
     const colors = write !== undefined && process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
     const output = write === undefined ? 'inherit' : 'pipe';

@@ -9,9 +9,9 @@ type Read<Default extends Value> = Default extends number
     : boolean;
 
 /**
- * The options of a command, each with its default: a number takes `--name 7`, a text
- * `--name value`, and `false` is a switch. Says what there is and ends the process with 2 where an
- * option is unknown, or has no value or one that is no whole number from 0 on.
+ * Reads the options of a command, each with its default: a number takes `--name 7`, a text `--name
+ * value`, and `false` is a switch. Prints the options and ends the process with 2 if an option is
+ * unknown, has no value, or has a value that is not a whole number from 0 on.
  */
 export function readOptions<Defaults extends Record<string, Value>>(
   defaults: Defaults,
@@ -35,7 +35,7 @@ export function readOptions<Defaults extends Record<string, Value>>(
     ]);
     return Object.fromEntries(read);
   } catch (error) {
-    // Behind its first sentence Node tells of things that commands here do not have.
+    // After its first sentence, Node's message describes features that these commands do not have.
     const [problem] = (error as Error).message.split(/(?<=\.)\s/);
     const known = Object.entries(defaults).map(
       ([name, value]) =>
@@ -45,13 +45,13 @@ export function readOptions<Defaults extends Record<string, Value>>(
   }
 }
 
-/** Says what is wrong with how a command was called, and ends the process. */
+/** Prints what is wrong with the call of a command, and ends the process. */
 export function refuse(problem: string): never {
   console.error(problem);
   process.exit(2);
 }
 
-/** A seed that the next run will not have again; each command prints its own. */
+/** Returns a seed that the next run will not have; each command prints it. */
 export function anySeed(): number {
   return Date.now() % 1_000_000;
 }

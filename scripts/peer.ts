@@ -8,8 +8,8 @@ import { root } from './child.ts';
 const run = promisify(execFile);
 
 /**
- * Installs packages of PyPI into an environment of their own below peers/, the first time with it.
- * Returns its interpreter.
+ * Installs packages of PyPI into their own environment below peers/, at the first call. Returns its
+ * interpreter.
  */
 export async function installPython(
   folder: string,
@@ -24,10 +24,12 @@ export async function installPython(
   return interpreter;
 }
 
-/** A program that reads a question a line and ends its answers to it with `{}`, all as JSON. */
+/**
+ * A program that reads a request from each line and ends its answers to it with `{}`, all as JSON.
+ */
 export type Peer = { ask<Answer>(asked: unknown): Promise<Answer[]>; stop(): Promise<void> };
 
-/** Starts a peer. Ask it one question after the other. */
+/** Starts a peer, which answers one request after another. */
 export function startPeer(
   program: string,
   given: string[],

@@ -1,4 +1,5 @@
-// Plain JavaScript, so that an older Node can read it too and say what is wrong instead of stumbling over the first type.
+// Plain JavaScript, so that an older Node can read it and report the fault, instead of failing at
+// the first type.
 const wanted = 24;
 const [major] = process.versions.node.split('.').map(Number);
 

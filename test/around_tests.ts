@@ -29,7 +29,10 @@ export function aroundTests<Thing extends { close(): Promise<unknown> }>(
   });
 }
 
-/** A folder of a test file, there as soon as the file is loaded, and removed behind its tests. */
+/**
+ * Returns a folder for a test file. It exists as soon as the file is loaded, and is removed after
+ * the tests.
+ */
 export function folderAroundTests(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
   after(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Returns the pause before the next question: at least `least_ms`, and longer after a long wait,
- * because frequent questions keep the answering process busy.
+ * Returns the pause before the next attempt: at least `least_ms`, and longer after a long wait,
+ * because frequent requests keep the server busy.
  */
 export function pauseAfter(waited_ms: number, least_ms: number): number {
   return Math.max(least_ms, Math.min(250, waited_ms / 10));
 }
 
 /**
- * Asks again until the answer is neither `false` nor `undefined`, and returns it. It waits a
- * minute, because a second of work takes twenty under load. Then the test fails with a sentence
- * that names what is missing.
+ * Repeats the request until the answer is neither `false` nor `undefined`, and returns it. It waits
+ * a minute, because a second of work takes twenty under load. Then the test fails with a sentence
+ * that names the missing answer.
  */
 export async function eventually<Found>(
   otherwise: string,

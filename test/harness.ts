@@ -35,9 +35,9 @@ import { openTestStores } from './harness_stores.ts';
 import type { StoreUrls } from './harness_stores.ts';
 import { withoutDisk } from './without_disk.ts';
 
-/** The request of a test: `body` is sent as JSON, a text or bytes unchanged. */
+/** A test's request: `body` is sent as JSON, a text or bytes unchanged. */
 export type Sent = { key?: string; body?: unknown; headers?: Record<string, string> };
-/** The answer; `body` is parsed JSON, or the text of anything else, undefined when empty. */
+/** The answer; `body` is parsed JSON, or other content as text, undefined if it is empty. */
 export type Answer = {
   status: number;
   headers: Record<string, string | undefined>;
@@ -48,7 +48,7 @@ type Asking = {
   /** Sends one request with the key, as `request` of the harness does. */
   ask(method: string, path: string, body?: unknown, headers?: Sent['headers']): Promise<Answer>;
 };
-/** One person in an organization of their own test. */
+/** A person in a separate organization of one test. */
 export type Member = Caller & Asking;
 /** An organization of one test with its project, and a caller in it. */
 export type TestOrganization = OwnOrganization & Asking;
@@ -56,45 +56,42 @@ export type TestOrganization = OwnOrganization & Asking;
 export type Harness = {
   deps: Deps;
   app: FastifyInstance;
-  /** The addresses of its stores, for a process of a test's own. */
+  /** The addresses of its stores, for a test's own process. */
   stores: StoreUrls;
   /**
-   * Sends one request through the whole server. Fails the test when the answer is a 500, or is not
+   * Sends a request through the whole server. Fails the test if the answer is a 500, or is not
    * documented with this status and shape.
    */
   request(method: string, path: string, sent?: Sent): Promise<Answer>;
   /**
-   * An organization with a project, and a caller in it with the level (15 unless given) and a key
-   * (all scopes unless given).
+   * Creates an organization with a project, and a caller with the level (by default 15) and a key
+   * (by default with all scopes).
    */
   newOrganization(options?: {
     level?: 1 | 8 | 15;
     scopes?: string[];
     name?: string;
   }): Promise<TestOrganization>;
-  /** Another person, with a key, in the organization. */
+  /** Creates another person, with a key, in the organization. */
   newMember(organization_id: string, level: 1 | 8 | 15, scopes?: string[]): Promise<Member>;
-  /** Another key of the person. */
+  /** Creates another key of the person. */
   newKey(user: { id: number }, fields?: Partial<ApiKeyFields>): Promise<string>;
-  /** The `cookie` header of a browser in which the person is signed in. */
+  /** Returns the `cookie` header of a browser in which the person is signed in. */
   newSession(user: { id: number }): Promise<string>;
-  /** Sets the person's second factor up, without a code that anybody knows. */
+  /** Sets up the person's second factor, with codes that nobody knows. */
   giveSecondFactor(user: { id: number }): Promise<void>;
   /** The routes that the OpenAPI document leaves out. */
   hiddenRoutes(): Document['paths'];
   close(): Promise<void>;
 };
 
-/**
- * `build` creates another app than the whole one, for tests of the conduct that need routes of
- * their own.
- */
+/** `build` creates another app than the whole one, for tests that need their own routes. */
 export type HarnessOptions = {
   clickhouse?: boolean | 'own';
   config?: Partial<Deps['config']>;
   deps?: Partial<Deps>;
   build?: (deps: Deps) => FastifyInstance;
-  /** Without it nothing looks at the answers: for campaigns that do it themselves. */
+  /** False: answers are not checked, for campaigns that check them. */
   watch?: boolean;
 };
 
@@ -116,16 +113,15 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   );
 }
 
-/** The servers that files of this process share: the one with ClickHouse, and the one without. */
+/** The servers that files of this process share: one with ClickHouse, and one without. */
 const shared = new Map<boolean, { users: number; opening?: Promise<Opened> }>();
 
 /**
- * The server that test files of this process share, one after the other, each with its own
+ * Returns the server that test files of this process share, one after another, each with its own
  * organizations. It is for files that need no other clock, mail or setting, and read nothing that
- * belongs to all organizations. Called while the file is loaded, so that the files to come are
- * known. `opened` puts onto the server what the tests of the file need, since a hook of the file
- * itself may run before a server exists. After each file is looked for what `close` of a harness
- * looks for.
+ * belongs to all organizations. Each file calls it while it is loaded, so that the remaining files
+ * are known. `opened` creates the records that the file's tests need, because a hook of the file
+ * may run before a server exists. After each file, it makes the checks of a harness's `close`.
  */
 export function shareHarness({
   clickhouse = true,
@@ -187,7 +183,7 @@ async function openServer(options: HarnessOptions): Promise<Opened> {
   const lookBack = async () => {
     await deps.security_log.flush();
     await planted.search(deps.db);
-    // Routes that a test brings itself need not change anything.
+    // A test's own routes need not change anything.
     if (options.build === undefined) await recorded.check(deps.db);
   };
   const close = async () => {

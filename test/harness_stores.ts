@@ -20,7 +20,7 @@ const no_clickhouse_url = 'http://127.0.0.1:9/none';
 /** The URLs of both stores of a server. */
 export type StoreUrls = { database_url: string; clickhouse_url: string };
 
-/** A migrated database in each store that belongs to one test file. `close` removes them. */
+/** A migrated database in each store for one test file. `close` removes them. */
 export type TestStores = StoreUrls & { close(): Promise<void> };
 
 /**
@@ -53,7 +53,7 @@ export async function openTestStores(options: {
   }
 }
 
-/** A client of a fresh analytics store, which closes with it. */
+/** A client of a new analytics store, which closes with it. */
 export async function openTestClickHouse(): Promise<{ clickhouse: ClickHouse } & TestStores> {
   const stores = await openTestStores({ clickhouse: true });
   const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
@@ -82,7 +82,8 @@ async function freshPostgres(
   }
   const server = serverAt(server_url);
   const template = process.env['SLUICE_TEST_DATABASE_TEMPLATE'];
-  // Page by page through the log, as without the strategy, takes four times as long.
+  // Without the strategy, the copy goes through the log page by page, which takes four times as
+  // long.
   const copied = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY FILE_COPY`;
   await server.query(`CREATE DATABASE ${name}${copied}`);
   closing.push(() => server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
@@ -159,8 +160,8 @@ type Created = { name: string; engine: string; create_table_query: string };
 const templates = new Map<string, Promise<Created[]>>();
 
 /**
- * Creates the tables of a migrated database in an empty one, each with its last columns. Going
- * through all migrations takes three times as long: an `ALTER TABLE` looks through all columns.
+ * Creates the tables of a migrated database in an empty one, each with its final columns. All
+ * migrations would take three times as long, because an `ALTER TABLE` reads all columns.
  */
 async function copyClickHouse(server: ClickHouse, template: string, name: string): Promise<void> {
   const reading = templates.get(template) ?? readTemplate(server, template);

@@ -1,8 +1,8 @@
 import process from 'node:process';
 
 /**
- * Begins to count; gives the milliseconds that processors have worked for this process since.
- * Unlike the clock it counts nothing of what else a busy machine does.
+ * Starts to count; the result returns the processor time of this process since then, in
+ * milliseconds. Other load on the machine does not count.
  */
 export function countProcessorTime(): () => number {
   const began = process.cpuUsage();
@@ -13,8 +13,8 @@ export function countProcessorTime(): () => number {
 }
 
 /**
- * Begins to watch this thread. The result has the most milliseconds that the thread has worked
- * without a turn for others on its event loop, and the additional memory of the process.
+ * Starts to watch this thread. The result has the longest processor time of a turn of its event
+ * loop in milliseconds, and the additional memory of the process.
  */
 export function watchThread(): () => { turn_ms: number; grown_bytes: number } {
   const worked = () => {

@@ -3,8 +3,9 @@ import { shareHarness } from './harness.ts';
 import type { Harness, TestOrganization } from './harness.ts';
 
 /**
- * The server that test files of this process share, without ClickHouse, and an organization of the
- * file on it. As with `shareHarness`, `opened` puts there what the tests of the file need.
+ * Returns the server that test files of this process share, without ClickHouse, and an organization
+ * of the file on it. As with `shareHarness`, `opened` creates the records that the file's tests
+ * need.
  */
 export function shareHome(opened?: () => Promise<unknown>): {
   harness: Harness;

@@ -18,7 +18,7 @@ const db = openDatabase(url, { connections_max: 16, application_name: 'bench' })
 const page = { limit: 100, offset: 0 };
 const place = { organization_id, team_id: Number(team_id) };
 
-/** A copy of the export under another name, and the row as it is. */
+/** A copy of the export under another name, and the stored row. */
 function insert(name: string): Promise<unknown> {
   return db.transaction((tx) =>
     tx.row(sql`INSERT INTO batch_exports (id, team_id, name, model, destination_type,
@@ -36,7 +36,7 @@ function rename(name: string): Promise<unknown> {
   );
 }
 
-/** As it is usual: what is JSON is parsed, and made into JSON again. */
+/** Parses JSON and writes it again, as most servers do. */
 const withRuns = (row: ListedExport) => ({ ...row, latest_runs: JSON.parse(row.latest_runs) });
 
 async function answerTo(request: IncomingMessage): Promise<unknown> {

@@ -1,6 +1,5 @@
-// Sends one kind of request over kept connections, each as soon as the one before was answered, in
-// a process of its own so that it does not share a server's event loop, and with as little work as
-// can be. Started by api.ts.
+// Sends one kind of request over kept connections, each as soon as the one before was answered. It
+// is a process of its own, so that it does not share the server's event loop. Started by api.ts.
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 
@@ -39,7 +38,7 @@ function nextRequest(): string {
   );
 }
 
-/** Has a whole answer come? Throws for one that does not say that all is well. */
+/** Returns true once a whole answer arrived; throws for an answer that reports a failure. */
 function isWhole(answer: Buffer): boolean {
   const head_length = answer.indexOf('\r\n\r\n') + 4;
   if (head_length < 4) return false;

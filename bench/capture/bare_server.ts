@@ -62,7 +62,7 @@ await clickhouse.command({
 server.listen(0, '127.0.0.1', () => {
   process.send!(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });
-/** The store's own INSERT of as many rows as a stream has, in one statement. */
+/** The store's own INSERT of all rows of a stream, in one statement. */
 async function insertAlone(): Promise<number> {
   const began = performance.now();
   await clickhouse.insert({

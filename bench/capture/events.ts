@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 /** The number of events in a stream. */
 export const stream_events = 100_000;
 
-/** An event as a browser sends it, of one of 5,000 visitors. */
+/** An event as a browser sends it, from one of 5,000 visitors. */
 export function eventOf(number: number) {
   return {
     event: 'page viewed',

@@ -1,5 +1,5 @@
-// Sends events as SDKs do, in a thread of its own: what it costs is not the server's. Used by
-// capture.ts.
+// Sends events as SDKs do, in its own thread, so that its cost is not counted as the server's. Used
+// by capture.ts.
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
@@ -7,9 +7,9 @@ import { eventOf, stream_events } from './events.ts';
 
 /** The address to send to, and its keys. */
 export type Target = { address: string; project: number; key: string; write_key: string };
-/** A request to the thread: send in one way for this time. */
+/** A request to the thread: send in one way for a time. */
 export type Asked = { way: string; ms: number };
-/** The number of events answered with 200, the time for all, and the time of each request. */
+/** The number of events answered with 200, the total time, and the time of each request. */
 export type Told = { events: number; ms: number; latencies_ms: number[] };
 
 const { address, project, key, write_key } = workerData as Target;
@@ -47,7 +47,7 @@ const lines = async (count: number) => {
   });
   return count;
 };
-/** The ways: how many requests at a time, and what each of them is. */
+/** The ways: the number of concurrent requests, and the content of each. */
 const ways: Record<string, { parallel: number; send: () => Promise<number> }> = {
   'single events, 512 kept connections': { parallel: connections, send: batch(1) },
   'batches of 50, 64 connections': { parallel: 64, send: batch(50) },

@@ -1,4 +1,4 @@
-// Takes bodies over HTTP and looks at nothing: what export.ts sends rows to.
+// Accepts bodies over HTTP and ignores them: export.ts sends rows to it.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,19 +1,22 @@
-/** Seconds until it was loaded, and where that does not flush, until it was on the disk as well. */
+/**
+ * Seconds until the load ended. If the loader does not flush, this includes the time until the data
+ * was on the disk.
+ */
 export type Loaded = { loaded: number; flushed?: number };
 
-/** A place that is exported to. */
+/** A destination of the bench. */
 export type Place = {
   name: string;
   own_name: string;
-  /** The ratio that is aimed at. */
+  /** The target ratio. */
   aim?: number;
-  /** Creates what the loader loads, where that is a file. */
+  /** Creates the file that the loader loads, if it loads one. */
   prepare?(team_id: number): Promise<void>;
-  /** A new destination of ours, with the place that it writes to. */
+  /** Returns a new destination of ours, with the place that it writes to. */
   destination(): Promise<object>;
-  /** Loads the same by the other way; called after ours, whose table it may copy the columns of. */
+  /** Loads the same rows by the other way. It runs after ours, whose table it may copy. */
   own(team_id: number): Promise<Loaded>;
-  /** Removes what both have written. */
+  /** Removes the rows of both ways. */
   tidyUp(): Promise<void>;
   close?(): Promise<void>;
 };

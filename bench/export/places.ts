@@ -14,7 +14,7 @@ import { clickHousePlace, httpPlace, mySqlPlace, postgresPlace } from './servers
 const run = promisify(execFile);
 const { files } = models.events.columns;
 
-/** The places by name; each is opened when its turn comes. */
+/** The places by name; each is opened when it is used. */
 export function openPlaces(server: BenchServer): [string, () => Promise<Place>][] {
   const parquet = { format: 'Parquet', compression: 'zstd' } as const;
   const lines = { format: 'JSONLines', compression: null } as const;
@@ -34,7 +34,7 @@ type FileEncoding =
   | { format: 'JSONLines'; compression: null }
   | { format: 'Parquet'; compression: 'zstd' };
 
-/** ClickHouse writes the same query in the same order into a file on the same disk. */
+/** ClickHouse writes the same query, in the same order, into a file on the same disk. */
 function filePlace({ folder, clickhouse }: BenchServer, name: string, encoding: FileEncoding) {
   const select = selectFor(encoding, files);
   const own_folder = join(folder, 'own');

@@ -40,8 +40,8 @@ async function writeBytes(
 }
 
 /**
- * Against `psql \copy`: both go through one door, because the embedded PostgreSQL listens on a
- * Unix socket only.
+ * Compares with `psql \copy`. Both use one socket, because the embedded PostgreSQL listens only on
+ * a Unix socket.
  */
 export async function postgresPlace(server: BenchServer): Promise<Place> {
   const door = await openPostgresProxy(socketOf(server.database_url), { tls: false });
@@ -85,7 +85,7 @@ export async function postgresPlace(server: BenchServer): Promise<Place> {
   };
 }
 
-/** Against `LOAD DATA LOCAL`, which many servers do not allow. */
+/** Compares with `LOAD DATA LOCAL`, which many servers do not allow. */
 export async function mySqlPlace(server: BenchServer): Promise<Place> {
   const place = await openMariaDb();
   const admin = await place.admin();
@@ -139,8 +139,8 @@ export async function mySqlPlace(server: BenchServer): Promise<Place> {
 }
 
 /**
- * Against the file as the body of one INSERT, as `curl` or the server's client would send it. Both
- * go through one door, because the embedded server does not unpack zstd as others do.
+ * Compares with the file as the body of one INSERT, as `curl` or the server's client sends it. Both
+ * use one socket, because the embedded server does not decompress zstd as others do.
  */
 export async function clickHousePlace(server: BenchServer): Promise<Place> {
   const store = await openOwnClickHouse();
@@ -194,7 +194,9 @@ export async function clickHousePlace(server: BenchServer): Promise<Place> {
   };
 }
 
-/** Against a script of a few lines that cuts the answer of the source and posts it. */
+/**
+ * Compares with a script of a few lines that splits the answer of the source and posts the parts.
+ */
 export async function httpPlace({ clickhouse }: BenchServer): Promise<Place> {
   const child = fork(fileURLToPath(new URL('./http_taker.ts', import.meta.url)));
   const [url] = (await once(child, 'message')) as [string];

@@ -1,5 +1,5 @@
-// The plans that PostgreSQL follows, as it tells them itself: with the values that were asked for,
-// and what was prepared before.
+// The plans that PostgreSQL follows, as it reports them: with the actual values, and of prepared
+// statements.
 import pg from 'pg';
 import type { Database } from '../../server/platform/postgres/database.ts';
 
@@ -9,17 +9,17 @@ const settings = [
   ['auto_explain.log_buffers', 'on'],
   ['auto_explain.log_level', 'notice'],
 ] as const;
-/** As many as the pool may have, or more. */
+/** The size of the pool, or more. */
 const sessions_max = 20;
 /** A statement and its plan, of one execution. */
 const told: string[] = [];
 
 /**
- * Lets PostgreSQL tell the plan of each statement, with rows and pages, to whoever sent it. It
- * needs a superuser.
+ * Makes PostgreSQL send the plan of each statement, with rows and pages, to the session that ran
+ * it. It needs a superuser.
  */
 export async function tellPlans(db: Database): Promise<void> {
-  // Notices of every session are recorded, because the requests go through the pool of the server.
+  // Notices of all sessions are recorded, because the requests use the server's pool.
   const emit = pg.Client.prototype.emit;
   pg.Client.prototype.emit = function emitting(name: string, ...values: unknown[]): boolean {
     if (name === 'notice') told.push((values[0] as { message: string }).message);
@@ -27,7 +27,8 @@ export async function tellPlans(db: Database): Promise<void> {
   };
   const { rows } = await db.text('SELECT current_database() AS name');
   const database = String(rows[0]!['name']);
-  // Sessions that are opened from now on begin with it; those that wait are all taken at once.
+  // Later sessions start with this setting. The idle ones are all taken at once, so that they get
+  // it too.
   await db.text(`ALTER DATABASE ${database} SET session_preload_libraries = 'auto_explain'`);
   for (const [name, value] of settings)
     await db.text(`ALTER DATABASE ${database} SET ${name} = '${value}'`);
@@ -40,7 +41,7 @@ export async function tellPlans(db: Database): Promise<void> {
   );
 }
 
-/** The plans of what `work` asks for. */
+/** Returns the plans of the statements that `work` runs. */
 export async function plansOf(work: () => Promise<unknown>): Promise<string[]> {
   told.length = 0;
   await work();

@@ -9,10 +9,12 @@ import { median } from '../measure/median.ts';
 import { memoryOf, treeOf } from '../measure/process_memory.ts';
 import { processorTime } from '../measure/processor_time.ts';
 
-/** Above this one round: the next one would take as long again, and say the same. */
+/**
+ * Above this size there is one round, because the next one would take as long and show the same.
+ */
 const repeated_rows_max = 1_000_000;
 
-/** A way to `File`, and up to how many rows of it a disk holds. */
+/** A format of `File`, and the largest number of its rows that fits on a disk. */
 type FileWay = { name: string; file_format: string; compression: string | null; rows_max: number };
 
 const file_ways: FileWay[] = [
@@ -21,20 +23,22 @@ const file_ways: FileWay[] = [
   { name: 'Parquet, zstd', file_format: 'Parquet', compression: 'zstd', rows_max: 1_000_000_000 },
 ];
 
-/** For so long it is looked what processes take that have nothing to do. */
+/** Time for which the processor use of idle processes is measured. */
 const idle_ms = 10_000;
 
-/** The cost in each round: microseconds of processor time for a row, and the most MB. */
+/**
+ * The cost in each round: microseconds of processor time for a row, and the peak of memory in MB.
+ */
 type Cost = { rows: number; spent: number[]; memory: number[] };
 
 /**
- * Exports of these sizes to `File`, each in one run: processor time of the server and its stores
- * for each row, without what they take when nobody asks.
+ * Exports of these sizes to `File`, each in one run. Returns the processor time of the server and
+ * its stores for each row, without that of the idle processes.
  */
 export async function growRows(sizes: number[], rounds: number): Promise<void> {
   const server = await openBenchServer();
   try {
-    // Parts that merges leave behind would otherwise stay for eight minutes, at twice the size.
+    // Otherwise the parts that merges replace would stay for eight minutes and double the size.
     await server.clickhouse.command({
       query: 'ALTER TABLE events MODIFY SETTING old_parts_lifetime = 1',
     });
@@ -54,7 +58,7 @@ export async function growRows(sizes: number[], rounds: number): Promise<void> {
   }
 }
 
-/** Microseconds of processor time in a millisecond of waiting. */
+/** Microseconds of processor time in each millisecond of idling. */
 async function idleTime({ child }: BenchServer): Promise<number> {
   await setTimeout(idle_ms);
   const before = processorTime(child.pid!, 'with children');

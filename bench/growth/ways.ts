@@ -1,4 +1,4 @@
-// The requests of growth.ts at each size, and the rows that it plants before them.
+// The requests of growth.ts, and the rows that it plants before them at each size.
 import sql from 'sql-template-tag';
 import { addDelivered, undelivered } from '../../server/engine/model/ledger/ledger.ts';
 import { judgeFreshness } from '../../server/engine/exports/health/freshness.ts';
@@ -12,9 +12,11 @@ import { plantMembers, plantRectangles, plantRuns } from '../plant/sizes.ts';
 
 const hour_ms = 3_600_000;
 
-/** The place of a request: a server with planted rows, and the person who asks. */
+/**
+ * The surroundings of a request: a server with planted rows, and the person who sends the request.
+ */
 export type Place = { harness: Harness; home: TestOrganization; id: string; cookie: string };
-/** One request, or what a worker does without one. */
+/** A request, or a part of a worker's work. */
 export type Way = (place: Place) => Promise<unknown>;
 
 const get =
@@ -59,7 +61,7 @@ const worker_ways: Record<string, Way> = {
 };
 
 /**
- * Plays the ledger's part of a run, for an hour that was left out; `share` is its place in the
+ * Does the ledger's part of a run, for an hour that is missing; `share` is its place in the
  * history. The ledger stays unchanged.
  */
 const planAndComplete =
@@ -88,7 +90,7 @@ const planAndComplete =
       });
   };
 
-/** Plays the comparison that follows the end of a run. */
+/** Does the comparison that follows the end of a run. */
 const compare: Way = async ({ harness, id }) => {
   const row = await harness.deps.db.row<{ at: string }>(
     sql`SELECT date_trunc('hour', now()) AS at FROM batch_exports WHERE id = ${id}`,
@@ -107,7 +109,7 @@ type Dimension = {
   plant: (place: Place, size: number, before: number) => Promise<void>;
   ways: Record<string, Way>;
 };
-/** The ways of each dimension, and how it grows from `before` to `size`. */
+/** The ways of each dimension, and the function that grows it from `before` to `size`. */
 export const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', Dimension> = {
   exports: {
     plant: ({ harness, id }, size, before) =>

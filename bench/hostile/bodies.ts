@@ -3,7 +3,7 @@ import { openRandom } from '../../test/chaos/random.ts';
 import type { Operation, Schema } from '../../test/fuzz/operations.ts';
 import { createValue } from '../../test/fuzz/values.ts';
 
-/** A body that is meant to keep a server busy; its bytes are created when they are wanted. */
+/** A body that keeps a server busy; its bytes are created on demand. */
 export type HostileBody = {
   shape: string;
   headers: Record<string, string>;
@@ -12,7 +12,7 @@ export type HostileBody = {
 
 const json = { 'content-type': 'application/json' };
 const lines = { 'content-type': 'application/x-ndjson' };
-/** Just below the number of values that a body may hold, so that all of it is looked at. */
+/** A little below the maximum number of values in a body, so that the server reads all of it. */
 const values = 9_900;
 
 function repeated(part: string, bytes: number, before: string, after: string): string {
@@ -30,7 +30,7 @@ function keysOf(count: number, bytes_max: number, value: string): string {
   return `{${parts.join(',')}}`;
 }
 
-/** Bodies of every shape for a route that takes so many bytes of JSON, whatever its schema says. */
+/** Bodies of every shape with this many bytes of JSON, whatever the route's schema. */
 export function plainBodies(bytes: number): HostileBody[] {
   const shapes: [string, () => string][] = [
     ['numbers', () => repeated('1,', bytes, '[', '1]')],
@@ -54,10 +54,7 @@ function bodyOf(shape: string, headers: Record<string, string>, text: () => stri
   return { shape, headers, bytes: () => new TextEncoder().encode(text()) };
 }
 
-/**
- * Bodies that fit the route but for one field, which is as large as may be: a text, a list, an
- * object.
- */
+/** Bodies that are valid except for one very large field: a text, a list, an object. */
 export function fieldBodies(
   operation: Operation,
   resolve: (ref: string) => Schema,
@@ -86,10 +83,10 @@ export function fieldBodies(
   );
 }
 
-/** Bodies for the route that takes events: JSON of the size, and lines. */
+/** Bodies for the route that ingests events: JSON of this size, and lines. */
 export function eventBodies(bytes: number): HostileBody[] {
   let people = 0;
-  // Events of one body have one person, and no other body has them: a person grows.
+  // All events of a body have one person, who occurs in no other body.
   const event = (properties: string, person = `d${(people += 1)}`) =>
     `{"event":"e","distinct_id":"${person}","properties":${properties}}`;
   const half = bytes / 2 - 1_000;
@@ -147,10 +144,10 @@ export function eventBodies(bytes: number): HostileBody[] {
   ];
 }
 
-/** The most events of a body that are stored, since the bench measures reading. */
+/** Most stored events of a body, because the bench measures reading. */
 const stored_max = 20_000;
 
-/** Bodies for the doors of SDKs, in the forms that their protocols have. */
+/** Bodies for the capture endpoints, in the formats of the SDKs. */
 export function doorBodies(bytes: number): HostileBody[] {
   const listed = (one: string, count = Math.floor((bytes - 60) / (one.length + 1))) =>
     `{"batch":[${Array(count).fill(one).join(',')}]}`;

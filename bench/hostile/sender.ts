@@ -1,5 +1,5 @@
-// Creates and sends hostile bodies in a thread of its own, so that the loop that is measured has
-// nothing of the client's work and none of its memory.
+// Creates and sends hostile bodies in its own thread, so that the client's work and memory do not
+// affect the measured event loop.
 import { randomUUID } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { request } from 'undici';
@@ -34,7 +34,7 @@ async function answer(asked: Asked): Promise<Told> {
     case 'make': {
       const { bytes, headers } = bodies[asked.index]!;
       created = { bytes: bytes(), headers: { ...headers } };
-      // A key that was used is answered from memory.
+      // The server answers a repeated key from memory.
       if ('idempotency-key' in headers) created.headers['idempotency-key'] = randomUUID();
       return null;
     }

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 
-/** As many lines as our requests have by default. */
+/** The number of lines in a request of our client, by default. */
 const lines_max = 5_000;
 
 /**
- * Posts the lines of a stream, 5,000 at a time and one request after the other, with nothing
- * around: no digest, no key of a request, no repetition.
+ * Posts the lines of a stream, 5,000 at a time and one request after another, without a digest, an
+ * idempotency key or retries.
  */
 export async function postLines(stream: Readable, url: string): Promise<void> {
   const dispatcher = new Agent({ connections: 1 });

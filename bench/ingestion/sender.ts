@@ -1,4 +1,5 @@
-// Sends events in a thread of its own: what it costs is not the server's. Used by ingestion.ts.
+// Sends events in its own thread, so that its cost is not counted as the server's. Used by
+// ingestion.ts.
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -6,11 +7,11 @@ import { Agent, request } from 'undici';
 import { generateWebShop } from '../../server/cli/demo/web_shop.ts';
 import type { Opened } from './server.ts';
 
-/** One way of sending: how many requests at a time, and what each of them is. */
+/** A way of sending: the number of concurrent requests, and the content of each. */
 type Way = { parallel: number; send: () => Promise<number> };
-/** A request to the thread: send in one way for this time. */
+/** A request to the thread: send in one way for a time. */
 export type Asked = { way: string; ms: number };
-/** The number of events stored, the time for all, and the time of each request. */
+/** The number of stored events, the total time, and the time of each request. */
 export type Sent = { taken: number; ms: number; latencies_ms: number[] };
 
 const { url, key } = workerData as Opened;

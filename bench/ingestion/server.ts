@@ -1,11 +1,11 @@
-// A server of its own process that takes events, of this checkout or of another one, and tells what
-// it uses. Started by ingestion.ts.
+// A server in its own process that ingests events and reports its use of processor and memory. It
+// runs the code of this checkout or another one. Started by ingestion.ts.
 import { pathToFileURL } from 'node:url';
 import type * as app_module from '../../server/app.ts';
 import type * as log_module from '../../server/platform/log.ts';
 import type * as harness_module from '../../test/harness.ts';
 
-/** The address that takes events, sent once it is open. */
+/** The address of ingestion, sent once it is open. */
 export type Opened = {
   url: string;
   key: string;
@@ -13,7 +13,7 @@ export type Opened = {
   project: number;
   write_key: string;
 };
-/** The processor time of the event loop so far, and the most memory since the last message. */
+/** The processor time of the event loop so far, and the peak of memory since the last message. */
 export type Used = { processor_us: number; memory_bytes: number };
 
 const [folder = ''] = process.argv.slice(2);
@@ -27,7 +27,7 @@ const harness = await openHarness({
   deps: { log: openLog('error') },
 });
 const { key, project } = await harness.newOrganization();
-// Not the harness's own app, which checks every answer against its schema.
+// The harness's own app would check every answer against its schema.
 const app = buildApp(harness.deps);
 const address = await app.listen({ host: '127.0.0.1', port: 0 });
 let memory_bytes = 0;

@@ -14,7 +14,7 @@ import {
 } from '../../test/processes/server_process.ts';
 import { benched_program } from './benched_program.ts';
 
-/** A server as users start it, on a folder of its own, and the doors to its stores. */
+/** A server as users start it, on its own folder, with connections to its stores. */
 export type BenchServer = {
   /** The folder of all its data; `File` writes into `exports` below it. */
   folder: string;
@@ -23,7 +23,7 @@ export type BenchServer = {
   child: ChildProcess;
   database_url: string;
   clickhouse: ClickHouse;
-  /** The body of an answer of the API; throws for one that is no success. */
+  /** Returns the body of an answer of the API; throws unless it succeeded. */
   api(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 };
@@ -34,8 +34,8 @@ const today = Math.floor(Date.now() / day_ms) * day_ms;
 const yesterday = { from: today - day_ms, to: today };
 
 /**
- * Opens one: `commands` are its processes, the first of which has the stores and the API, and
- * `before` the words before each, as those of a program that takes a right away.
+ * Opens a server. `commands` are its processes; the first one has the stores and the API. `before`
+ * are the words in front of each command, such as a program that removes a right.
  */
 export async function openBenchServer(
   commands: string[] = ['start'],
@@ -73,7 +73,7 @@ export async function openBenchServer(
   };
 }
 
-/** A project with so many events of yesterday, in parts that are merged; gives its id. */
+/** Creates a project with this many events of yesterday in merged parts, and returns its id. */
 export async function fillYesterday(
   { api, clickhouse }: BenchServer,
   events: number,
@@ -85,8 +85,8 @@ export async function fillYesterday(
 }
 
 /**
- * Delivers yesterday by one run of a backfill of a new export, and gives the seconds from when its
- * rows are counted to its end, and where they went; `look` is called meanwhile.
+ * Delivers yesterday by one run of a backfill of a new export. Returns the seconds from the count
+ * of its rows to its end, and the place of the rows; `look` is called meanwhile.
  */
 export async function exportYesterday(
   { api }: BenchServer,
@@ -98,7 +98,7 @@ export async function exportYesterday(
   const run = await until(`the export of project ${team_id}`, 1_800_000, 200, async () => {
     look();
     const [newest] = (await api('GET', `${path}/runs/`))['results'] as RunRow[];
-    // Another try would make the figure worthless.
+    // A second attempt would make the figure useless.
     if (typeof newest?.latest_error === 'string') throw new Error(newest.latest_error);
     return newest?.status === 'Completed' ? newest : undefined;
   });
@@ -116,7 +116,7 @@ export async function exportYesterday(
 
 type RunRow = { id: string; status: string; latest_error: string | null; steps: object[] };
 
-/** Asks for a backfill of yesterday by a new export, and gives the export's path in the API. */
+/** Requests a backfill of yesterday by a new export, and returns the export's path in the API. */
 export async function beginYesterday(
   { api }: Pick<BenchServer, 'api'>,
   team_id: number,

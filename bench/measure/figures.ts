@@ -3,24 +3,24 @@ import { median, spreadOf } from './median.ts';
 
 /** The result of a bench: one line of the table that `npm run bench` creates. */
 export type Figure = {
-  /** The work and its amount, in words that need no others around them. */
+  /** The work and its amount, in words that need no context. */
   what: string;
-  /** Behind the number; `better` says whether more of it is better, or less. */
+  /** The unit behind the number; `better` says whether a higher or a lower number is better. */
   unit: string;
   better: 'more' | 'less';
   /** One number of each round. */
   ours: number[];
   /** An alternative, or the limit of the machine, measured in the same rounds. */
   beside?: { name: string; rounds: number[] };
-  /** Processor time of all that took part, in any unit, of the same rounds. */
+  /** Processor time of all participants in the same rounds, in any unit. */
   processor?: { ours: number[]; beside: number[] };
-  /** The aim: a ratio to `beside`, or a number in the figure's own unit. */
+  /** The target: a ratio to `beside`, or a number in the figure's own unit. */
   aim?: { ratio: number } | { value: number };
 };
 
 /**
- * Shows what was measured, and tells it to `npm run bench` where that asked for it. Rounds that are
- * told in one figure were taken in turn with those beside it.
+ * Prints the results, and sends them to `npm run bench` if that started this process. The rounds of
+ * one figure were alternated with those of `beside`.
  */
 export function tell(figure: Figure): void {
   const [what, ...cells] = cellsOf(figure);
@@ -29,19 +29,19 @@ export function tell(figure: Figure): void {
   process.send?.(figure);
 }
 
-/** `readOptions` for a bench: what is measured is the matter of benched_program.ts. */
+/** Reads the options of a bench, except those of benched_program.ts. */
 export function readBenchOptions<Defaults extends Record<string, string>>(defaults: Defaults) {
   return readOptions({ ...defaults, server: '' });
 }
 
-/** The numbers of an option that is a list of them. */
+/** Returns the numbers of a comma-separated option. */
 export function numbersOf(list: string): number[] {
   return list.split(',').map(Number);
 }
 
 const heads = ['what', 'ours', 'beside it', 'ratio', 'by processor time', 'aim'] as const;
 
-/** The figures as a table of Markdown. A ratio above 1 means that ours is better. */
+/** Returns the figures as a table of Markdown. A ratio above 1 means that ours is better. */
 export function tableOf(figures: readonly Figure[]): string {
   const rows = [[...heads], heads.map(() => '---'), ...figures.map(cellsOf)];
   return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
@@ -55,7 +55,7 @@ function cellsOf(figure: Figure): string[] {
     told(ours),
     beside === undefined ? '' : `${told(beside.rounds)}, ${beside.name}`,
     beside === undefined ? '' : ratioText(ratiosOf(figure)),
-    // Less of it is better, whatever the figure itself counts.
+    // A lower number is better, whatever the figure counts.
     processor === undefined
       ? ''
       : ratioText([median(processor.ours.map((one, at) => processor.beside[at]! / one))]),
@@ -63,7 +63,7 @@ function cellsOf(figure: Figure): string[] {
   ];
 }
 
-/** A ratio for each round: rounds that follow each other had the same machine. */
+/** Returns a ratio for each round: both sides of a round ran on the same, equally busy machine. */
 function ratiosOf({ ours, beside, better }: Figure): number[] {
   return ours.map((one, at) => {
     const other = beside!.rounds[at]!;
@@ -71,7 +71,7 @@ function ratiosOf({ ours, beside, better }: Figure): number[] {
   });
 }
 
-/** Nothing where a round was too short to be told: it is no ratio of anything. */
+/** Returns undefined for a round that was too short to measure. */
 function ratioText(ratios: number[]): string {
   return ratios.every((one) => one > 0 && one < Infinity) ? spread(ratios, two) : '';
 }
@@ -84,7 +84,7 @@ function aimText(figure: Figure, aim: Figure['aim']): string {
   return `${amount(wanted)}${'ratio' in aim ? '' : ` ${figure.unit}`}${isMet ? '' : ', missed'}`;
 }
 
-/** The median, with the least and the most where they are not the same. */
+/** Returns the median, with the minimum and the maximum if they differ. */
 function spread(numbers: number[], written: (number: number) => string): string {
   const [middle, least, most] = spreadOf(numbers).map(written);
   return least === most ? middle! : `${middle} (${least} to ${most})`;
@@ -92,7 +92,7 @@ function spread(numbers: number[], written: (number: number) => string): string 
 
 const two = (number: number) => number.toFixed(2);
 
-/** Three digits that count. */
+/** Rounds to three significant digits. */
 function amount(number: number): string {
   const digits = number === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(number))));
   return Number(number.toFixed(Math.min(digits, 2))).toLocaleString('en-US');

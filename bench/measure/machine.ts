@@ -3,7 +3,7 @@ import os from 'node:os';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The machine on which figures were taken, in one sentence without its full stop. */
+/** Describes the machine in one sentence without a full stop. */
 export function describeMachine(): string {
   const [first, ...others] = os.cpus();
   const gigabytes = Math.round(os.totalmem() / 1e9);
@@ -13,12 +13,12 @@ export function describeMachine(): string {
   );
 }
 
-/** Returns the number of processes that wanted a core, on average over the last minute. */
+/** Returns the number of runnable processes, on average over the last minute. */
 export function machineLoad(): string {
   return os.loadavg()[0]!.toFixed(1);
 }
 
-/** MB (10^6 bytes) in a second, of 256 MB that are written to the temporary folder and flushed. */
+/** MB (10^6 bytes) per second, for 256 MB that are written to the temporary folder and flushed. */
 function diskSpeed(): number {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const megabyte = Buffer.alloc(1_000_000, 'sluice');

@@ -1,9 +1,9 @@
-/** The middle of the numbers. */
+/** Returns the median of the numbers. */
 export function median(numbers: readonly number[]): number {
   return spreadOf(numbers)[0];
 }
 
-/** The middle of the numbers, the least and the most of them. */
+/** Returns the median, the minimum and the maximum of the numbers. */
 export function spreadOf(numbers: readonly number[]): [number, number, number] {
   const sorted = numbers.toSorted((one, other) => one - other);
   const half = sorted.length / 2;

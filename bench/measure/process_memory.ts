@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
 /**
- * Memory, in MB (10^6 bytes), of the processes that still live: `proportional` is the proportional
- * set size, in which shared memory counts once, and is slow to read; `kept` is the same without
- * pages of program files, which the kernel takes back where memory is short; `private` is what only
- * the process has (anonymous pages), quick enough to be sampled beside a measurement.
+ * Memory of running processes in MB (10^6 bytes). `proportional`: the proportional set size, which
+ * counts shared memory once and is slow to read. `kept`: the same without pages of program files,
+ * which the kernel can drop. `private`: anonymous pages, quick enough to sample during a
+ * measurement.
  */
 export function memoryOf(
   kind: 'proportional' | 'kept' | 'private',
@@ -32,7 +32,7 @@ function kilobytesOf(file: string, name: string): number {
   return Number(found?.[1] ?? 0);
 }
 
-/** The process and everything that it started, by parent ids. */
+/** Returns the process and its descendants, found by parent ids. */
 export function treeOf(root: number): Set<number> {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {

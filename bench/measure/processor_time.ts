@@ -5,8 +5,8 @@ import { treeOf } from './process_memory.ts';
 const ticks_per_second = 100;
 
 /**
- * Returns the processor time of a process in microseconds (in steps of 10 ms), with the processes
- * that it started unless it is asked for alone. Other load on the machine hardly changes it.
+ * Returns the processor time of a process in microseconds, in steps of 10 ms, with that of its
+ * children by default. Other load on the machine hardly changes it.
  */
 export function processorTime(root: number, how: 'alone' | 'with children'): number {
   let ticks = 0;
@@ -14,7 +14,7 @@ export function processorTime(root: number, how: 'alone' | 'with children'): num
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      // Its own, and that of children that have ended.
+      // Its own time, and that of ended children.
       const own = how === 'alone' ? fields.slice(11, 13) : fields.slice(11, 15);
       ticks += own.reduce((sum, one) => sum + Number(one), 0);
     } catch {

@@ -3,21 +3,21 @@ import { openSync, readSync } from 'node:fs';
 /** The duration of a turn of the event loop, in milliseconds. */
 export type Turn = {
   /**
-   * The processor time of this thread, in steps of a few milliseconds. This is the figure that
-   * counts, because other load on the machine hardly lengthens it.
+   * The processor time of this thread, in steps of a few milliseconds. This figure counts, because
+   * other load on the machine hardly changes it.
    */
   processor_ms: number;
   /**
-   * By the clock, less the time for which this thread waited for a core. More than the processor
-   * time is waiting for what other threads hold: locks of memory, helpers of the collector.
+   * The wall-clock time without the time in which this thread waited for a core. An excess over the
+   * processor time is waiting for other threads: locks of memory, helpers of the garbage collector.
    */
   held_ms: number;
   wall_ms: number;
 };
 
 /**
- * Watches the turns of this thread's event loop. `longest` gives the longest of each measure since
- * it was last asked; turns that follow each other within a millisecond count as one.
+ * Watches the turns of this thread's event loop. `longest` returns the maximum of each measure
+ * since the last call. Turns within a millisecond of each other count as one.
  */
 export function watchTurns(): { longest(): Turn; end(): void } {
   const account = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
@@ -55,9 +55,9 @@ export function watchTurns(): { longest(): Turn; end(): void } {
   };
 }
 
-/** The head of a table of turns. */
+/** Returns the head of a table of turns. */
 export const turn_head = 'processor ms  held ms  clock ms';
-/** A row of a table of turns, below its head. */
+/** Returns a row of a table of turns. */
 export function turnRow({ processor_ms, held_ms, wall_ms }: Turn): string {
   return [
     processor_ms.toFixed(1).padStart(12),

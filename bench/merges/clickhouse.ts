@@ -7,8 +7,8 @@ import { first_version, json, list } from './table.ts';
 import type { ByHand, MergedPlace } from './table.ts';
 
 /**
- * ClickHouse. Bytes are all that it writes into files. Its merges come later, and are stopped. By
- * hand the engine takes the one version as it is.
+ * ClickHouse. Bytes are all bytes written into files. Background merges are stopped, because they
+ * come later. The hand-written way leaves the choice of the version to the engine.
  */
 export async function openClickHousePlace(): Promise<MergedPlace> {
   const store = await openClickHouseStore();

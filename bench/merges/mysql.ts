@@ -29,7 +29,7 @@ export async function openMySqlPlace(): Promise<MergedPlace> {
     return opened;
   };
   const session = await open();
-  // Each way opens its session, as a job does that runs now and then.
+  // Each way opens its own session, like a job that runs now and then.
   const inSession =
     (way: (session: Connection, table: string) => ByHand): ByHand =>
     async (...given) => {

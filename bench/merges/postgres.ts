@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../test/merges/stores.ts';
 import { first_version, json, list, others } from './table.ts';
 import type { ByHand, MergedPlace } from './table.ts';
 
-/** PostgreSQL. Bytes are those of its log, each time after a checkpoint and VACUUM. */
+/** PostgreSQL. Bytes are those of its write-ahead log, each time after a checkpoint and VACUUM. */
 export async function openPostgresPlace(): Promise<MergedPlace> {
   const store = await openPostgresStore();
   const place = await store.open();
@@ -52,7 +52,7 @@ export async function openPostgresPlace(): Promise<MergedPlace> {
   };
 }
 
-/** Counts what all sessions have written; each tells it when it has been idle, or is asked to. */
+/** Returns the writes of all sessions. A session reports them when it was idle, or on request. */
 async function countWritten(
   client: pg.Client,
   number: (statement: string) => Promise<number>,
@@ -64,7 +64,7 @@ async function countWritten(
   );
 }
 
-/** Each opens its session, as a job does that runs now and then. */
+/** Each way opens its own session, like a job that runs now and then. */
 function ownWays(access: pg.ClientConfig, table: string): Record<string, ByHand> {
   const set = (value: (name: string) => string) =>
     others.map((name) => `${name} = ${value(name)}`).join(', ');

@@ -1,10 +1,10 @@
-// Plants very many rows in minutes.
+// Plants millions of rows in minutes.
 import sql, { raw } from 'sql-template-tag';
 import type { Database, Transaction } from '../../server/platform/postgres/database.ts';
 
 /**
- * Plants rows of a table without its indexes, which are rebuilt at the end, and without checks of
- * its foreign keys row by row. The columns of constraints stay.
+ * Plants rows of a table without its indexes, which are rebuilt at the end, and without foreign key
+ * checks for each row. The columns of constraints stay.
  */
 export async function inBulk(
   db: Database,

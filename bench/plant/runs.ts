@@ -1,5 +1,5 @@
-// Exports and runs as the planner and the workers leave them, planted by SQL: what the benches of
-// lists and slots ask about.
+// Exports and runs in the form that planner and workers leave, planted by SQL for the benches of
+// lists and slots.
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../server/platform/postgres/database.ts';
@@ -9,14 +9,14 @@ import { inBulk } from './bulk.ts';
 export const history_start = '2024-01-01T00:00:00Z';
 const slot_ms = 300_000;
 
-/** Receipts are about as long as real ones. */
+/** About the length of real receipts. */
 const receipt = sql`repeat(md5(n::text), 12)`;
-/** A new id for each row of number `n` and export `e`. */
+/** A new id for the row of number `n` and export `e`. */
 const created = sql`LATERAL (SELECT gen_random_uuid() AS id WHERE (n, e.id) IS NOT NULL) made`;
 
 /**
- * Gives an export of every five minutes a history of so many slots, of which every fortieth failed
- * and another fortieth is missing, and so many runs of one backfill.
+ * Gives a five-minute export a history of this many slots: every fortieth failed, and another
+ * fortieth is missing. Adds this many runs of one backfill.
  */
 export async function plantHistory(
   { deps: { db } }: { deps: { db: Database } },
@@ -48,7 +48,7 @@ export async function plantHistory(
       now(), now(), 100, 100, ${receipt}
     FROM generate_series(1, ${backfill_runs}::integer) n
       JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${created}`);
-  // The ledger has all slots but each fortieth and the one between.
+  // The ledger has all slots except the failed and the missing ones.
   const start = Date.parse(from);
   const areas = Array.from({ length: slots / 20 }, (_, index) => ({
     event_from: null,
@@ -64,8 +64,8 @@ export async function plantHistory(
 }
 
 /**
- * Puts exports like this one beside it, those of number `from` up to `exports`, each with so many
- * hourly runs; every tenth export fails, every twentieth is paused, and another is late.
+ * Copies the export, from number `from` up to `exports`, each copy with this many hourly runs.
+ * Every tenth fails, every twentieth is paused, and another twentieth is late.
  */
 export async function plantExports(
   { deps: { db } }: { deps: { db: Database } },

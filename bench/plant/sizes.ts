@@ -6,8 +6,8 @@ import type { TestOrganization } from '../../test/harness.ts';
 import { inBulk } from './bulk.ts';
 
 /**
- * Hourly runs from number `before` on, of which every fortieth failed and none timed out, and for
- * each a line of the log.
+ * Plants hourly runs from number `before`, with a log line each. Every fortieth failed, and none
+ * timed out.
  */
 export async function plantRuns(
   db: Database,
@@ -16,7 +16,7 @@ export async function plantRuns(
   size: number,
 ): Promise<void> {
   const numbers = sql`generate_series(${before}::integer, ${size - 1}::integer) n`;
-  // Before the export was created, which is now and the same for all sizes.
+  // Before the creation of the export, and equal for all sizes.
   const at = sql`date_trunc('hour', e.created_at) - n * interval '1 hour'`;
   await inBulk(db, 'batch_export_runs', async (tx) => {
     await tx.run(sql`
@@ -40,7 +40,7 @@ export async function plantRuns(
   });
 }
 
-/** People who are members of the organization, and as many keys of the caller. */
+/** Plants members of the organization, and as many keys of the caller. */
 export async function plantMembers(
   db: Database,
   { organization, user }: TestOrganization,
@@ -63,7 +63,7 @@ export async function plantMembers(
     FROM generate_series(${before}::integer, ${size - 1}::integer) n`);
 }
 
-/** A ledger of so many rectangles, an hour delivered and an hour not, up to now. */
+/** Plants a ledger of this many rectangles up to now: a delivered hour, then a missing one. */
 export async function plantRectangles(db: Database, id: string, size: number): Promise<void> {
   const hour = 3_600_000;
   const end = Math.floor(Date.now() / hour) * hour;

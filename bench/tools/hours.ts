@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 
-/** Each second, an hour of the pause before the next attempt at the tool passes. */
+/** Each second, it moves the next attempt at the tool one hour earlier. */
 export function hourEachSecond(database_url: string, id: number): { stop(): Promise<number> } {
   const db = openDatabase(database_url, { connections_max: 1, application_name: 'bench' });
   let hours = 0;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { listenLocally } from '../../test/servers/loopback.ts';
 
-/** An event as it arrives; `sent_at` is when it was given to the server. */
+/** An event on arrival; `sent_at`: when the server got it. */
 type Arriving = {
   messageId: string;
   userId?: string;
@@ -12,8 +12,8 @@ type Arriving = {
 };
 
 /**
- * The events and answers of one tool. `disordered`: events that came for the first time after a
- * later one of their person; `failed`: answers of 503.
+ * The events and answers of one tool. `disordered`: events that first arrived after a later event
+ * of their person; `failed`: answers of 503.
  */
 type Came = {
   uuids: Set<string>;
@@ -35,13 +35,13 @@ const nothingCame = (): Came => ({
   newest: new Map(),
 });
 
-/** A receiver of many tools, each at a path of its own. */
+/** A receiver of many tools, each with its own path. */
 export type BenchReceiver = {
   url: string;
   came(path: string): Came;
-  /** Answers 503 at the path, until it is called with false. */
+  /** Answers 503 at the path until it is called with false. */
   setDown(path: string, is_down: boolean): void;
-  /** Answers 429 at the path beyond so many requests in a minute of the clock. */
+  /** Answers 429 at the path to requests over this number in a minute of the clock. */
   setLimit(path: string, per_minute: number): void;
   close(): Promise<void>;
 };
@@ -55,7 +55,7 @@ function take(came: Came, { messageId, properties, ...person }: Arriving, now: n
   came.newest.set(name, properties.number);
 }
 
-/** Opens a receiver that takes everything. */
+/** Opens a receiver that accepts everything. */
 export async function openBenchReceiver(): Promise<BenchReceiver> {
   const all = new Map<string, Came>();
   const down = new Set<string>();

@@ -6,11 +6,9 @@ import { pathTo } from '../http/path.ts';
 import { pathOf } from '../http/reading.ts';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Pages } from '../page/tables/pages.tsx';
-import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { organizations } from '../signed_in/organizations.ts';
@@ -54,105 +52,62 @@ function Keys({ organization_id, page }: { organization_id: string; page: number
   );
   const navigate = route.useNavigate();
   return (
-    <Shown query={query}>
-      {({ count, results }) => (
-        <>
-          {count === 0 && (
-            <Empty
-              title="No key has access to this organization"
-              way={
-                <Link to="/account" className="act">
-                  Create an API key
-                </Link>
-              }
-            >
-              Programs sign in with API keys. Each belongs to a member and can do at most what they
-              may.
-            </Empty>
-          )}
-          {results.length > 0 && (
-            <Rows
-              columns={[
-                'Key',
-                'Owner',
-                'May',
-                'Projects',
-                'Last used',
-                'Expires',
-                'Created',
-                'Change',
-              ]}
-            >
-              {results.map((key) => (
-                <Row
-                  key={key.id}
-                  api_key={key}
-                  organization_id={organization_id}
-                  projects={key.projects.map((id) => projects.get(id) ?? `${id}`)}
-                />
-              ))}
-            </Rows>
-          )}
-          <Pages
-            count={count}
-            page={page}
-            go={(wanted) => void navigate({ search: { page: wanted } })}
-          />
-        </>
-      )}
-    </Shown>
+    <PagedRows
+      query={query}
+      page={page}
+      go={(wanted) => void navigate({ search: { page: wanted } })}
+      keyOf={({ id }) => id}
+      columns={columnsOf(organization_id, projects)}
+      empty={
+        <Empty
+          title="No key has access to this organization"
+          way={
+            <Link to="/account" className="act">
+              Create an API key
+            </Link>
+          }
+        >
+          Programs sign in with API keys. Each belongs to a member and can do at most what they may.
+        </Empty>
+      }
+    />
   );
 }
 
-function Row({
-  api_key: { id, label, mask_value, user, scopes, last_used_at, expires_at, created_at, agent },
-  organization_id,
-  projects,
-}: {
-  api_key: OrganizationApiKeyRow;
-  organization_id: string;
-  projects: string[];
-}) {
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <bdi>{label}</bdi> <code>{mask_value}</code>
-        {agent !== null && <span className="muted"> assistant</span>}
-      </Table.Th>
-      <Table.Td data-label="Owner" className="long">
-        <Link
-          to="/organizations/$organization_id/members"
-          params={{ organization_id }}
-          search={{ member: user.uuid }}
-        >
-          <bdi>{nameOf(user)}</bdi>
-        </Link>
-      </Table.Td>
-      <Table.Td data-label="May" className="long">
-        {scopesInWords(scopes, 'everything that the owner may')}
-      </Table.Td>
-      <Table.Td data-label="Projects" className="long">
-        {projects.length === 0 ? 'All' : projects.join(', ')}
-      </Table.Td>
-      <Table.Td data-label="Last used">
-        {last_used_at === null ? (
-          <span className="muted">Never</span>
-        ) : (
-          <Instant at={last_used_at} />
-        )}
-      </Table.Td>
-      <Table.Td data-label="Expires">
-        {expires_at === null ? <span className="warn">Never</span> : <Instant at={expires_at} />}
-      </Table.Td>
-      <Table.Td data-label="Created">
-        <Instant at={created_at} />
-      </Table.Td>
-      <Table.Td data-label="Change">
-        {agent !== null && <End id={id} label={label} organization_id={organization_id} />}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+const columnsOf = (
+  organization_id: string,
+  names: ReadonlyMap<number, string>,
+): Columns<OrganizationApiKeyRow> => ({
+  Key: ({ label, mask_value, agent }) => (
+    <>
+      <bdi>{label}</bdi> <code>{mask_value}</code>
+      {agent !== null && <span className="muted"> assistant</span>}
+    </>
+  ),
+  Owner: {
+    long: ({ user }) => (
+      <Link
+        to="/organizations/$organization_id/members"
+        params={{ organization_id }}
+        search={{ member: user.uuid }}
+      >
+        <bdi>{nameOf(user)}</bdi>
+      </Link>
+    ),
+  },
+  May: { long: ({ scopes }) => scopesInWords(scopes, 'everything that the owner may') },
+  Projects: {
+    long: ({ projects }) =>
+      projects.length === 0 ? 'All' : projects.map((id) => names.get(id) ?? `${id}`).join(', '),
+  },
+  'Last used': ({ last_used_at: at }) =>
+    at === null ? <span className="muted">Never</span> : <Instant at={at} />,
+  Expires: ({ expires_at: at }) =>
+    at === null ? <span className="warn">Never</span> : <Instant at={at} />,
+  Created: ({ created_at }) => <Instant at={created_at} />,
+  Change: ({ id, label, agent }) =>
+    agent !== null && <End id={id} label={label} organization_id={organization_id} />,
+});
 
 /** A button that removes the organization from an assistant's access. */
 function End(given: { id: string; label: string; organization_id: string }) {

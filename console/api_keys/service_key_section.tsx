@@ -8,9 +8,9 @@ import { RollForm } from '../form/roll_form.tsx';
 import { pathTo } from '../http/path.ts';
 import { Empty } from '../page/empty.tsx';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { levelWord, nameOf } from '../signed_in/member_words.ts';
 import { organizations } from '../signed_in/organizations.ts';
 import { Instant } from '../time/instant.tsx';
@@ -26,6 +26,8 @@ type Given = { organization_id: string };
 /** The organization's own keys, which stay after their creators have left. */
 export function ServiceKeySection({ organization_id }: Given) {
   const query = useQuery(serviceKeys(organization_id));
+  const { data } = useQuery(organizations);
+  const projects = data?.results.flatMap(({ teams }) => teams) ?? [];
   const [created, setCreated] = useState<NewKey>();
   return (
     <Section title="Service keys" is_wide>
@@ -50,17 +52,19 @@ export function ServiceKeySection({ organization_id }: Given) {
               </Empty>
             ) : (
               <Rows
-                columns={['Key', 'Created by', 'May', 'Projects', 'Last used', 'Expires', 'Change']}
-              >
-                {results.map((key) => (
-                  <Row
-                    key={key.id}
-                    organization_id={organization_id}
-                    service_key={key}
-                    created={setCreated}
-                  />
-                ))}
-              </Rows>
+                rows={results}
+                keyOf={({ id }) => id}
+                columns={{
+                  ...columnsOf(organization_id, projects),
+                  Change: (key) => (
+                    <ChangeKey
+                      organization_id={organization_id}
+                      service_key={key}
+                      created={setCreated}
+                    />
+                  ),
+                }}
+              />
             )}
             <Seldom summary="Create a service key" is_open={count === 0}>
               <CreateServiceKey organization_id={organization_id} created={setCreated} />
@@ -74,45 +78,34 @@ export function ServiceKeySection({ organization_id }: Given) {
 
 type RowGiven = Given & { service_key: ServiceKeyRow; created: (key: NewKey) => void };
 
-function Row({ organization_id, service_key, created }: RowGiven) {
-  const { id, name, mask_value, level, scopes, scoped_teams, allowed_ip_ranges } = service_key;
-  const { data } = useQuery(organizations);
-  const projects = data?.results.flatMap(({ teams }) => teams) ?? [];
-  const names = scoped_teams.map((one) => projects.find((team) => team.id === one)?.name ?? one);
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Link
-          to="/organizations/$organization_id/activity"
-          params={{ organization_id }}
-          search={{ key: id }}
-        >
-          <bdi>{name}</bdi>
-        </Link>{' '}
-        <code>{mask_value}</code>
-      </Table.Th>
-      <Table.Td data-label="Created by" className="long">
-        <Creator service_key={service_key} />
-      </Table.Td>
-      <Table.Td data-label="May" className="long">
-        {levelWord(level)}: {scopesInWords(scopes)}
-      </Table.Td>
-      <Table.Td data-label="Projects" className="long">
-        {names.length === 0 ? 'All' : names.join(', ')}
-        {allowed_ip_ranges.length > 0 && `, only from ${allowed_ip_ranges.join(', ')}`}
-      </Table.Td>
-      <Table.Td data-label="Last used">
-        <LastUse api_key={service_key} is_column />
-      </Table.Td>
-      <Table.Td data-label="Expires">
-        <Expiry expires_at={service_key.expires_at} />
-      </Table.Td>
-      <Table.Td data-label="Change">
-        <ChangeKey organization_id={organization_id} service_key={service_key} created={created} />
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+const columnsOf = (
+  organization_id: string,
+  projects: { id: number; name: string }[],
+): Columns<ServiceKeyRow> => ({
+  Key: ({ id, name, mask_value }) => (
+    <>
+      <Link
+        to="/organizations/$organization_id/activity"
+        params={{ organization_id }}
+        search={{ key: id }}
+      >
+        <bdi>{name}</bdi>
+      </Link>{' '}
+      <code>{mask_value}</code>
+    </>
+  ),
+  'Created by': { long: (key) => <Creator service_key={key} /> },
+  May: { long: ({ level, scopes }) => `${levelWord(level)}: ${scopesInWords(scopes)}` },
+  Projects: {
+    long: ({ scoped_teams, allowed_ip_ranges: ranges }) => {
+      const names = scoped_teams.map((one) => projects.find(({ id }) => id === one)?.name ?? one);
+      const all = names.length === 0 ? 'All' : names.join(', ');
+      return ranges.length > 0 ? `${all}, only from ${ranges.join(', ')}` : all;
+    },
+  },
+  'Last used': (key) => <LastUse api_key={key} is_column />,
+  Expires: ({ expires_at }) => <Expiry expires_at={expires_at} />,
+});
 
 function Creator({ service_key }: { service_key: ServiceKeyRow }) {
   const { created_by, created_at, is_creator_administrator } = service_key;

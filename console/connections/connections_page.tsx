@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { destinationTypes } from '../destinations/destinations.ts';
 import { pathOf } from '../http/reading.ts';
@@ -10,7 +9,6 @@ import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { ConnectionForm } from './connection_form.tsx';
 import { connections } from './connections.ts';
 
@@ -30,15 +28,28 @@ export function ConnectionsPage() {
         query={query}
         page={page}
         go={(wanted) => void navigate({ search: { page: wanted } })}
-        columns={['Name', 'Destination', 'Exports']}
+        keyOf={({ id }) => id}
+        columns={{
+          Name: ({ id, name, managed_by }) => (
+            <>
+              <ManagedMark by={managed_by} />
+              <Link
+                to="/organizations/$organization_id/connections/$connection_id"
+                params={{ organization_id, connection_id: id }}
+              >
+                {name}
+              </Link>
+            </>
+          ),
+          Destination: ({ type }) => type,
+          Exports: ({ batch_export_count }) => batch_export_count,
+        }}
         empty={
           <Empty title="No connections yet">
             A connection is a credential that many exports use. Create one, and rotate it once.
           </Empty>
         }
-      >
-        {(one) => <Row key={one.id} connection={one} organization_id={organization_id} />}
-      </PagedRows>
+      />
       <Section title="New connection">
         <OnlyFor organization_id={organization_id}>
           <Shown query={types}>
@@ -58,29 +69,5 @@ export function ConnectionsPage() {
         </OnlyFor>
       </Section>
     </Page>
-  );
-}
-
-function Row({
-  connection: { id, name, type, batch_export_count, managed_by },
-  organization_id,
-}: {
-  connection: Connection;
-  organization_id: string;
-}) {
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <ManagedMark by={managed_by} />
-        <Link
-          to="/organizations/$organization_id/connections/$connection_id"
-          params={{ organization_id, connection_id: id }}
-        >
-          {name}
-        </Link>
-      </Table.Th>
-      <Table.Td data-label="Destination">{type}</Table.Td>
-      <Table.Td data-label="Exports">{batch_export_count}</Table.Td>
-    </Table.Tr>
   );
 }

@@ -8,7 +8,6 @@ import { useIsOwner } from '../signed_in/only_for.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/tables/rows.tsx';
 import { useDone } from '../page/section.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { directoryOf } from './directory.ts';
 import { pathTo } from '../http/path.ts';
 
@@ -30,30 +29,23 @@ export function DirectoryGroups(given: Given) {
           <ChangeLevel {...given} group={chosen} changed={() => choose(undefined)} />
         </Panel>
       )}
-      <Rows columns={['Group', 'People', 'Its people are', ...(may_change ? ['Change'] : [])]}>
-        {groups.map((group) => (
-          <Table.Tr key={group.id}>
-            <Table.Th scope="row">
-              <bdi>{group.display_name}</bdi>
-            </Table.Th>
-            <Table.Td data-label="People">{group.member_count.toLocaleString('en')}</Table.Td>
-            <Table.Td data-label="They are">
-              {group.level === null ? (
-                <span className="muted">not decided by it</span>
-              ) : (
-                levelWord(group.level)
-              )}
-            </Table.Td>
-            {may_change && (
-              <Table.Td data-label="Change">
-                <Button size="compact-sm" variant="default" onClick={() => choose(group.id)}>
-                  Level<span className="unseen"> of {group.display_name}</span>
-                </Button>
-              </Table.Td>
-            )}
-          </Table.Tr>
-        ))}
-      </Rows>
+      <Rows<GroupRow>
+        rows={groups}
+        keyOf={({ id }) => id}
+        columns={{
+          Group: ({ display_name }) => <bdi>{display_name}</bdi>,
+          People: ({ member_count }) => member_count.toLocaleString('en'),
+          'Its people are': ({ level }) =>
+            level === null ? <span className="muted">not decided by it</span> : levelWord(level),
+          ...(may_change && {
+            Change: ({ id, display_name }) => (
+              <Button size="compact-sm" variant="default" onClick={() => choose(id)}>
+                Level<span className="unseen"> of {display_name}</span>
+              </Button>
+            ),
+          }),
+        }}
+      />
       {group_count > groups.length && (
         <p>
           The first {groups.length} of {group_count} by name are shown.

@@ -5,9 +5,9 @@ import { Form } from '../form/form.tsx';
 import { useIsOwner } from '../signed_in/only_for.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { inDays, now } from '../time/now.ts';
 import { directoryOf, tokensOf } from './directory.ts';
@@ -25,62 +25,50 @@ export function DirectoryTokens(given: Given) {
         count === 0 ? (
           <p className="warn">The directory has no token, so the server refuses it.</p>
         ) : (
-          <Rows
-            columns={[
-              'Token',
-              'Created by',
-              'Expires',
-              'Last used',
-              ...(may_change ? ['Revoke'] : []),
-            ]}
-          >
-            {results.map((token) => (
-              <Row key={token.id} {...given} token={token} may_change={may_change} />
-            ))}
-          </Rows>
+          <Rows<TokenRow>
+            rows={results}
+            keyOf={({ id }) => id}
+            columns={{
+              ...columns,
+              ...(may_change && { Revoke: (token) => <Revoke {...given} token={token} /> }),
+            }}
+          />
         )
       }
     </Shown>
   );
 }
 
-function Row({ token, may_change, ...given }: Given & { token: TokenRow; may_change: boolean }) {
-  const { name, mask_value, created_by, created_at, expires_at, last_used_at } = token;
-  const is_expired = Date.parse(expires_at) <= now();
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <bdi>{name}</bdi> <code>{mask_value}</code>
-      </Table.Th>
-      <Table.Td data-label="Created by">
-        {created_by === null ? (
-          <span className="warn">Not known</span>
-        ) : (
-          <bdi>{nameOf(created_by)}</bdi>
-        )}{' '}
-        <span className="muted">
-          <Instant at={created_at} />
-        </span>
-      </Table.Td>
-      <Table.Td data-label="Expires" className={is_expired ? 'bad' : ''}>
+const columns: Columns<TokenRow> = {
+  Token: ({ name, mask_value }) => (
+    <>
+      <bdi>{name}</bdi> <code>{mask_value}</code>
+    </>
+  ),
+  'Created by': ({ created_by, created_at }) => (
+    <>
+      {created_by === null ? (
+        <span className="warn">Not known</span>
+      ) : (
+        <bdi>{nameOf(created_by)}</bdi>
+      )}{' '}
+      <span className="muted">
+        <Instant at={created_at} />
+      </span>
+    </>
+  ),
+  Expires: ({ expires_at }) => {
+    const is_expired = Date.parse(expires_at) <= now();
+    return (
+      <span className={is_expired ? 'bad' : ''}>
         {is_expired && 'Expired '}
         <Instant at={expires_at} />
-      </Table.Td>
-      <Table.Td data-label="Last used">
-        {last_used_at === null ? (
-          <span className="muted">Not yet</span>
-        ) : (
-          <Instant at={last_used_at} />
-        )}
-      </Table.Td>
-      {may_change && (
-        <Table.Td data-label="Revoke">
-          <Revoke {...given} token={token} />
-        </Table.Td>
-      )}
-    </Table.Tr>
-  );
-}
+      </span>
+    );
+  },
+  'Last used': ({ last_used_at: at }) =>
+    at === null ? <span className="muted">Not yet</span> : <Instant at={at} />,
+};
 
 function Revoke({ organization_id, domain_id, token: { id, name } }: Given & { token: TokenRow }) {
   const done = useDone();

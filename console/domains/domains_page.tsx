@@ -8,10 +8,10 @@ import { Form } from '../form/form.tsx';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { PagedRows } from '../page/tables/paged_rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { anchor_labels, enforcementWords } from './anchor_words.ts';
 import { domains, proof_states } from './domains.ts';
@@ -32,15 +32,14 @@ export function DomainsPage() {
         query={query}
         page={page}
         go={(wanted) => void navigate({ search: { page: wanted } })}
-        columns={['Domain', 'Proof', 'Last looked up', anchor_labels.sso_enforcement]}
+        keyOf={({ id }) => id}
+        columns={columnsOf(organization_id)}
         empty={
           <Empty title="No domains yet">
             Claim your domain and prove it, so that its people sign in through your provider.
           </Empty>
         }
-      >
-        {(domain) => <Row key={domain.id} domain={domain} organization_id={organization_id} />}
-      </PagedRows>
+      />
       <Section title="Claim a domain">
         <OnlyFor organization_id={organization_id}>
           <Claim organization_id={organization_id} />
@@ -50,13 +49,11 @@ export function DomainsPage() {
   );
 }
 
-function Row({ domain, organization_id }: { domain: DomainRow; organization_id: string }) {
-  const { id, verification, sso_enforcement, managed_by, pending_changes } = domain;
-  const { word, tone } = proof_states[verification.state];
-  const spelling = toUnicode(domain.domain);
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
+const columnsOf = (organization_id: string): Columns<DomainRow> => ({
+  Domain: ({ id, domain, managed_by }) => {
+    const spelling = toUnicode(domain);
+    return (
+      <>
         <ManagedMark by={managed_by} />
         <Link
           to="/organizations/$organization_id/domains/$domain_id"
@@ -65,25 +62,22 @@ function Row({ domain, organization_id }: { domain: DomainRow; organization_id: 
           {spelling}
         </Link>
         {/* Letters of other scripts look alike, so the DNS name is shown too. */}
-        {spelling !== domain.domain && <span className="muted"> {domain.domain}</span>}
-      </Table.Th>
-      <Table.Td data-label="Proof" className={tone}>
-        {word}
-      </Table.Td>
-      <Table.Td data-label="Looked up">
-        {verification.last_checked_at === null ? (
-          <span className="muted">not yet</span>
-        ) : (
-          <Instant at={verification.last_checked_at} />
-        )}
-      </Table.Td>
-      <Table.Td data-label="Sign-in">
-        {enforcementWords(sso_enforcement)}
-        {pending_changes !== null && <p className="warn">Waiting for an owner</p>}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+        {spelling !== domain && <span className="muted"> {domain}</span>}
+      </>
+    );
+  },
+  Proof: ({ verification: { state } }) => (
+    <span className={proof_states[state].tone}>{proof_states[state].word}</span>
+  ),
+  'Last looked up': ({ verification: { last_checked_at: at } }) =>
+    at === null ? <span className="muted">not yet</span> : <Instant at={at} />,
+  [anchor_labels.sso_enforcement]: ({ sso_enforcement, pending_changes }) => (
+    <>
+      {enforcementWords(sso_enforcement)}
+      {pending_changes !== null && <p className="warn">Waiting for an owner</p>}
+    </>
+  ),
+});
 
 function Claim({ organization_id }: { organization_id: string }) {
   const navigate = route.useNavigate();

@@ -6,7 +6,6 @@ import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Command } from '../page/command.tsx';
 import { Rows } from '../page/tables/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { anchorWords, anchor_labels, waitingFields } from './anchor_words.ts';
 import type { AnchorField, AnchorValue } from './anchor_words.ts';
@@ -40,19 +39,15 @@ export function PendingSection({ domain, organization_id }: Given) {
             )}
             . They have no effect until an owner confirms them.
           </p>
-          <Rows columns={['Setting', 'Now', 'After']}>
-            {waitingFields(domain).map((field) => (
-              <Table.Tr key={field}>
-                <Table.Th scope="row">{anchor_labels[field]}</Table.Th>
-                <Table.Td data-label="Now">
-                  <Value field={field} value={domain[field]} />
-                </Table.Td>
-                <Table.Td data-label="After">
-                  <Value field={field} value={waiting[field]} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Rows>
+          <Rows
+            rows={waitingFields(domain)}
+            keyOf={(field) => field}
+            columns={{
+              Setting: (field) => anchor_labels[field],
+              Now: (field) => <Value field={field} value={domain[field]} />,
+              After: (field) => <Value field={field} value={waiting[field]} />,
+            }}
+          />
           <Decide domain={domain} organization_id={organization_id} />
         </>
       )}

@@ -1,7 +1,6 @@
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { Command } from '../page/command.tsx';
 import { Rows } from '../page/tables/rows.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { useNow } from '../time/now.ts';
 import { dueIn } from '../time/words.ts';
@@ -51,21 +50,19 @@ const outcomes = {
 function Answers({ answers, reason }: Pick<DomainRow['verification'], 'answers' | 'reason'>) {
   if (answers.length === 0) return null;
   return (
-    <Rows columns={['Resolver', 'The record', 'What it said', 'Took']}>
-      {answers.map(({ resolver, outcome, detail, took_ms }) => (
-        <Table.Tr key={resolver}>
-          <Table.Th scope="row" className="short">
-            {resolver}
-          </Table.Th>
-          <Table.Td data-label="The record" className={`short ${outcomes[outcome].tone}`}>
-            {outcomes[outcome].word}
-          </Table.Td>
-          <Table.Td data-label="It said">{detail === reason ? 'As above.' : detail}</Table.Td>
-          <Table.Td data-label="Took" className="short">
-            {took_ms} ms
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
+    <Rows
+      rows={answers}
+      keyOf={({ resolver }) => resolver}
+      columns={{
+        Resolver: { short: ({ resolver }) => resolver },
+        'The record': {
+          short: ({ outcome }) => (
+            <span className={outcomes[outcome].tone}>{outcomes[outcome].word}</span>
+          ),
+        },
+        'What it said': ({ detail }) => (detail === reason ? 'As above.' : detail),
+        Took: { short: ({ took_ms }) => `${took_ms} ms` },
+      }}
+    />
   );
 }

@@ -11,9 +11,9 @@ import { reading } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { nameOf } from '../signed_in/member_words.ts';
 import { OnlyFor, useIsOwner } from '../signed_in/only_for.tsx';
 import { Instant } from '../time/instant.tsx';
@@ -67,11 +67,7 @@ function Links(given: Given) {
         {({ results }) => (
           <>
             {results.length > 0 && (
-              <Rows columns={['For', 'Created by', 'Expires', 'Last used', 'Revoke']}>
-                {results.map((link) => (
-                  <Row key={link.id} {...given} link={link} />
-                ))}
-              </Rows>
+              <Rows rows={results} keyOf={({ id }) => id} columns={columnsOf(given)} />
             )}
             <Seldom summary="Create a setup link">
               <CreateLink {...given} created={setCreated} />
@@ -83,53 +79,52 @@ function Links(given: Given) {
   );
 }
 
-function Row({ link, ...given }: Given & { link: SetupLinkRow }) {
-  const { id, name, mask_value, created_by, created_at, expires_at, last_used_at } = link;
+const columnsOf = (given: Given): Columns<SetupLinkRow> => ({
+  For: ({ id, name, mask_value }) => (
+    <>
+      <Link
+        to="/organizations/$organization_id/activity"
+        params={{ organization_id: given.organization_id }}
+        search={{ key: id }}
+      >
+        <bdi>{name}</bdi>
+      </Link>{' '}
+      <code>{mask_value}</code>
+    </>
+  ),
+  'Created by': ({ created_by, created_at }) => (
+    <>
+      {created_by !== null && <bdi>{nameOf(created_by)}</bdi>}{' '}
+      <span className="muted">
+        <Instant at={created_at} />
+      </span>
+    </>
+  ),
+  Expires: ({ expires_at }) => <Instant at={expires_at} />,
+  'Last used': ({ last_used_at: at }) => (at === null ? 'Not yet' : <Instant at={at} />),
+  Revoke: (link) => <Revoke {...given} link={link} />,
+});
+
+function Revoke({ link: { id, name }, ...given }: Given & { link: SetupLinkRow }) {
   const done = useDone();
   return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Link
-          to="/organizations/$organization_id/activity"
-          params={{ organization_id: given.organization_id }}
-          search={{ key: id }}
-        >
-          <bdi>{name}</bdi>
-        </Link>{' '}
-        <code>{mask_value}</code>
-      </Table.Th>
-      <Table.Td data-label="Created by">
-        {created_by !== null && <bdi>{nameOf(created_by)}</bdi>}{' '}
-        <span className="muted">
-          <Instant at={created_at} />
-        </span>
-      </Table.Td>
-      <Table.Td data-label="Expires">
-        <Instant at={expires_at} />
-      </Table.Td>
-      <Table.Td data-label="Last used">
-        {last_used_at === null ? 'Not yet' : <Instant at={last_used_at} />}
-      </Table.Td>
-      <Table.Td data-label="Revoke">
-        <Form
-          method="DELETE"
-          path={pathTo('/api/organizations/:organization_id/domains/:id/setup_links/:link_id/', {
-            ...placeOf(given),
-            link_id: id,
-          })}
-          done={() => done('The link was revoked.', linksOf(given))}
-          button="Revoke"
-          about={`the link for ${name}`}
-          tone="danger"
-          asks={() => ({
-            title: `Revoke the link for “${name}”?`,
-            text: 'It stops working at once. You cannot restore it.',
-            button: 'Revoke the link',
-            keep: 'Cancel',
-          })}
-        />
-      </Table.Td>
-    </Table.Tr>
+    <Form
+      method="DELETE"
+      path={pathTo('/api/organizations/:organization_id/domains/:id/setup_links/:link_id/', {
+        ...placeOf(given),
+        link_id: id,
+      })}
+      done={() => done('The link was revoked.', linksOf(given))}
+      button="Revoke"
+      about={`the link for ${name}`}
+      tone="danger"
+      asks={() => ({
+        title: `Revoke the link for “${name}”?`,
+        text: 'It stops working at once. You cannot restore it.',
+        button: 'Revoke the link',
+        keep: 'Cancel',
+      })}
+    />
   );
 }
 

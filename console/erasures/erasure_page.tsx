@@ -6,9 +6,9 @@ import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Command } from '../page/command.tsx';
 import { Page } from '../page/page.tsx';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import {
   askedInWords,
@@ -21,7 +21,7 @@ import {
   tool_states,
   toolsOf,
 } from './erasures.ts';
-import type { CopyRow, ErasureRow, ToolRow } from './erasures.ts';
+import type { ErasureRow, ToolRow } from './erasures.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/erasures/$erasure_id');
 
@@ -113,50 +113,46 @@ function Counts({ erasure }: { erasure: ErasureRow }) {
 function Copies({ project_id, erasure }: { project_id: string; erasure: ErasureRow }) {
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
+  const labelOf = useDestinationLabel();
   const query = useQuery(copiesOf(project_id, erasure, page));
   return (
     <PagedRows
       query={query}
       page={page}
       go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
-      columns={['Export', 'Where', 'Interval', 'Rows', 'State']}
+      keyOf={({ run }) => run}
+      columns={{
+        Export: ({ name, batch_export }) => (
+          <Link
+            to="/projects/$project_id/exports/$export_id"
+            params={{ project_id, export_id: batch_export }}
+          >
+            <bdi>{name}</bdi>
+          </Link>
+        ),
+        Where: { long: ({ destination_type, place }) => `${labelOf(destination_type)}: ${place}` },
+        Interval: ({ data_interval_start, data_interval_end }) => (
+          <>
+            <Instant at={data_interval_start} is_exact /> until{' '}
+            <Instant at={data_interval_end} is_exact />
+          </>
+        ),
+        Rows: ({ records }) => records.toLocaleString('en'),
+        State: {
+          long: ({ state, detail }) => (
+            <span className={state === 'yours' ? 'bad' : undefined}>
+              {copy_words[state]}
+              {detail !== null && `: ${detail}`}
+            </span>
+          ),
+        },
+      }}
       empty={
         <p className="muted">
           {isLookingForCopies(erasure) ? 'Sluice is looking for them.' : 'None is known.'}
         </p>
       }
-    >
-      {(copy) => <Copy key={copy.run} copy={copy} project_id={project_id} />}
-    </PagedRows>
-  );
-}
-
-function Copy({ copy, project_id }: { copy: CopyRow; project_id: string }) {
-  const { name, batch_export, destination_type, place, records, state, detail } = copy;
-  const labelOf = useDestinationLabel();
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Link
-          to="/projects/$project_id/exports/$export_id"
-          params={{ project_id, export_id: batch_export }}
-        >
-          <bdi>{name}</bdi>
-        </Link>
-      </Table.Th>
-      <Table.Td data-label="Where" className="long">
-        {labelOf(destination_type)}: {place}
-      </Table.Td>
-      <Table.Td data-label="Interval">
-        <Instant at={copy.data_interval_start} is_exact /> until{' '}
-        <Instant at={copy.data_interval_end} is_exact />
-      </Table.Td>
-      <Table.Td data-label="Rows">{records.toLocaleString('en')}</Table.Td>
-      <Table.Td data-label="State" className={state === 'yours' ? 'long bad' : 'long'}>
-        {copy_words[state]}
-        {detail !== null && `: ${detail}`}
-      </Table.Td>
-    </Table.Tr>
+    />
   );
 }
 
@@ -168,46 +164,42 @@ function Tools({ project_id, erasure }: { project_id: string; erasure: ErasureRo
     <Section title="Tools that received events" is_wide>
       <Shown query={query}>
         {({ results }) => (
-          <Rows columns={['Tool', 'State', 'Told', 'When']}>
-            {results.map((tool) => (
-              <Tool key={tool.plugin_config} tool={tool} />
-            ))}
-          </Rows>
+          <Rows
+            rows={results}
+            keyOf={({ plugin_config }) => plugin_config}
+            columns={tool_columns}
+          />
         )}
       </Shown>
     </Section>
   );
 }
 
-function Tool({
-  tool: { name, state, detail, ids, told, told_at, next_try_at },
-}: {
-  tool: ToolRow;
-}) {
-  const { word, shape, tone } = tool_states[state];
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <bdi>{name}</bdi>
-      </Table.Th>
-      <Table.Td data-label="State" className={`long ${tone}`}>
-        <span aria-hidden="true">{shape}</span> {word}
-        {detail !== null && `: ${detail}`}
-      </Table.Td>
-      <Table.Td data-label="Told">
-        {told.toLocaleString('en')} of {ids.toLocaleString('en')} ids
-      </Table.Td>
-      <Table.Td data-label="When">
-        {told_at !== null && <Instant at={told_at} />}
-        {next_try_at !== null && (
-          <>
-            Next try <Instant at={next_try_at} is_exact />
-          </>
-        )}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+const tool_columns: Columns<ToolRow> = {
+  Tool: ({ name }) => <bdi>{name}</bdi>,
+  State: {
+    long: ({ state, detail }) => {
+      const { word, shape, tone } = tool_states[state];
+      return (
+        <span className={tone}>
+          <span aria-hidden="true">{shape}</span> {word}
+          {detail !== null && `: ${detail}`}
+        </span>
+      );
+    },
+  },
+  Told: ({ told, ids }) => `${told.toLocaleString('en')} of ${ids.toLocaleString('en')} ids`,
+  When: ({ told_at, next_try_at }) => (
+    <>
+      {told_at !== null && <Instant at={told_at} />}
+      {next_try_at !== null && (
+        <>
+          Next try <Instant at={next_try_at} is_exact />
+        </>
+      )}
+    </>
+  ),
+};
 
 function Certificate({ erasure }: { erasure: ErasureRow }) {
   const { certificate, signature, public_key } = erasure;

@@ -3,11 +3,11 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { pathOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { PagedRows } from '../page/tables/paged_rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { projectOf } from '../projects/project.ts';
 import { Instant } from '../time/instant.tsx';
 import { EraseEvents, ErasePersons } from './erase_forms.tsx';
@@ -35,15 +35,14 @@ export function ErasuresPage() {
           query={query}
           page={page}
           go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
-          columns={['What', 'Asked for', 'State', 'Copies']}
+          keyOf={({ id }) => id}
+          columns={columnsOf(project_id)}
           empty={
             <Empty title="No erasures yet">
               An erasure shows its progress here, and its certificate when it ends.
             </Empty>
           }
-        >
-          {(erasure) => <Row key={erasure.id} erasure={erasure} project_id={project_id} />}
-        </PagedRows>
+        />
         <Shown query={project}>
           {({ organization }) => (
             <OnlyFor organization_id={organization} what="Erasures are requested">
@@ -61,30 +60,29 @@ export function ErasuresPage() {
   );
 }
 
-function Row({ erasure, project_id }: { erasure: ErasureRow; project_id: string }) {
-  const { id, status, step, copies, created_at, created_by } = erasure;
-  const delivered = copies.waiting + copies.rewriting + copies.rewritten + copies.yours;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Link
-          to="/projects/$project_id/erasures/$erasure_id"
-          params={{ project_id, erasure_id: id }}
-        >
-          {askedInWords(erasure)}
-        </Link>
-      </Table.Th>
-      <Table.Td data-label="Asked for" className="long">
+const columnsOf = (project_id: string): Columns<ErasureRow> => ({
+  What: (erasure) => (
+    <Link
+      to="/projects/$project_id/erasures/$erasure_id"
+      params={{ project_id, erasure_id: erasure.id }}
+    >
+      {askedInWords(erasure)}
+    </Link>
+  ),
+  'Asked for': {
+    long: ({ created_at, created_by }) => (
+      <>
         <Instant at={created_at} />
         {created_by !== null && ` by ${created_by}`}
-      </Table.Td>
-      <Table.Td data-label="State" className={status === 'Completed' ? 'good' : undefined}>
-        {step_words[step]}
-      </Table.Td>
-      <Table.Td data-label="Copies">
-        {delivered === 0 ? 'None' : `${copies.rewritten} of ${delivered} rewritten`}
-        {copies.yours > 0 && `, ${copies.yours} yours`}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+      </>
+    ),
+  },
+  State: ({ status, step }) => (
+    <span className={status === 'Completed' ? 'good' : undefined}>{step_words[step]}</span>
+  ),
+  Copies: ({ copies: { waiting, rewriting, rewritten, yours } }) => {
+    const delivered = waiting + rewriting + rewritten + yours;
+    const done = delivered === 0 ? 'None' : `${rewritten} of ${delivered} rewritten`;
+    return yours > 0 ? `${done}, ${yours} yours` : done;
+  },
+});

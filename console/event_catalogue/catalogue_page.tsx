@@ -10,9 +10,9 @@ import { Page } from '../page/page.tsx';
 import { Pages } from '../page/tables/pages.tsx';
 import { counted } from '../page/text/quantities.ts';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { Bars } from './day_bars.tsx';
 import { catalogueEvents, event_orders } from './catalogue.ts';
@@ -53,14 +53,7 @@ export function CataloguePage() {
                   Other events of this project have other names.
                 </Empty>
               ) : (
-                <Rows
-                  columns={['Event', 'By day', '30 days', 'All', 'Properties', 'Last seen']}
-                  numbers={['30 days', 'All', 'Properties']}
-                >
-                  {results.map((one) => (
-                    <EventRow key={one.event} project_id={project_id} event={one} />
-                  ))}
-                </Rows>
+                <Rows rows={results} keyOf={({ event }) => event} columns={columnsOf(project_id)} />
               )}
               <Pages count={count} page={search.page ?? 1} go={(page) => change({ page })} />
               <Beyond other_events={other_events} other_values={other_values} />
@@ -73,37 +66,22 @@ export function CataloguePage() {
   );
 }
 
-function EventRow({ project_id, event: one }: { project_id: string; event: CatalogueEvent }) {
-  const { event, events, events_30_days, by_day, properties, last_seen_at } = one;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Link
-          to="/projects/$project_id/event_catalogue/event"
-          params={{ project_id }}
-          search={{ event }}
-        >
-          <bdi>{event}</bdi>
-        </Link>
-      </Table.Th>
-      <Table.Td data-label="By day">
-        <Bars by_day={by_day} />
-      </Table.Td>
-      <Table.Td data-label="30 days" className="number">
-        {events_30_days.toLocaleString('en')}
-      </Table.Td>
-      <Table.Td data-label="All" className="number">
-        {events.toLocaleString('en')}
-      </Table.Td>
-      <Table.Td data-label="Properties" className="number">
-        {properties.toLocaleString('en')}
-      </Table.Td>
-      <Table.Td data-label="Last seen" className="short">
-        <Instant at={last_seen_at} />
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+const columnsOf = (project_id: string): Columns<CatalogueEvent> => ({
+  Event: ({ event }) => (
+    <Link
+      to="/projects/$project_id/event_catalogue/event"
+      params={{ project_id }}
+      search={{ event }}
+    >
+      <bdi>{event}</bdi>
+    </Link>
+  ),
+  'By day': ({ by_day }) => <Bars by_day={by_day} />,
+  '30 days': { number: ({ events_30_days }) => events_30_days.toLocaleString('en') },
+  All: { number: ({ events }) => events.toLocaleString('en') },
+  Properties: { number: ({ properties }) => properties.toLocaleString('en') },
+  'Last seen': { short: ({ last_seen_at }) => <Instant at={last_seen_at} /> },
+});
 
 /** Shows how many events and values have no row because the catalogue is full. */
 function Beyond({ other_events, other_values }: { other_events: number; other_values: number }) {

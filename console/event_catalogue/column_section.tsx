@@ -7,7 +7,6 @@ import { Form } from '../form/form.tsx';
 import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { useDone } from '../page/section.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Fit } from './fit.tsx';
 import { Whose } from './whose.tsx';
 import {
@@ -35,47 +34,39 @@ export function ColumnSection({
       query={query}
       page={page}
       go={go}
-      columns={['Property', 'State', 'Column', 'Type', 'Values', 'Actions']}
+      keyOf={({ id }) => id}
+      columns={{
+        Property: (one) => (
+          <>
+            <Whose of={one} />
+            <ManagedMark by={one.managed_by} />
+          </>
+        ),
+        State: (one) => <StateMark state={stateOf(one)} />,
+        Column: { long: ({ column }) => <code>{column}</code> },
+        Type: ({ type }) => type,
+        Values: ({ values, misfits }) => <Fit values={values} misfits={misfits} />,
+        Actions: (one) => <Actions project_id={project_id} page={page} column={one} />,
+      }}
       empty={
         <Empty title="No columns yet">
           Columns that you freeze are listed here. No other property ever gets their names, so that
           tables at destinations stay right.
         </Empty>
       }
-    >
-      {(one) => <ColumnRow key={one.id} project_id={project_id} page={page} column={one} />}
-    </PagedRows>
+    />
   );
 }
 
-type Given = { project_id: string; page: number; column: SchemaColumn };
-
-function ColumnRow({ project_id, page, column: one }: Given) {
-  const { column, type, values, misfits, managed_by } = one;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Whose of={one} />
-        <ManagedMark by={managed_by} />
-      </Table.Th>
-      <Table.Td data-label="State">
-        <StateMark state={stateOf(one)} />
-      </Table.Td>
-      <Table.Td data-label="Column" className="long">
-        <code>{column}</code>
-      </Table.Td>
-      <Table.Td data-label="Type">{type}</Table.Td>
-      <Table.Td data-label="Values">
-        <Fit values={values} misfits={misfits} />
-      </Table.Td>
-      <Table.Td data-label="Actions">
-        <Actions project_id={project_id} page={page} column={one} />
-      </Table.Td>
-    </Table.Tr>
-  );
-}
-
-function Actions({ project_id, page, column: one }: Given) {
+function Actions({
+  project_id,
+  page,
+  column: one,
+}: {
+  project_id: string;
+  page: number;
+  column: SchemaColumn;
+}) {
   const { id, property, column, source, is_filled, other_types } = one;
   const done = useDone();
   const changed = [schemaColumns(project_id, page), schemaProposals(project_id)] as const;

@@ -7,9 +7,9 @@ import type {
 import { Empty } from '../page/empty.tsx';
 import { Pages } from '../page/tables/pages.tsx';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { property_orders } from './catalogue.ts';
 import type { CatalogueSearch } from './catalogue.ts';
@@ -40,14 +40,7 @@ export function PropertyList({
             {count === 0 ? (
               <Nothing is_narrowed={search.search !== undefined} of={of} />
             ) : (
-              <Rows
-                columns={['Property', 'Types', 'Events', 'Share', 'First seen', 'Last seen']}
-                numbers={['Events', 'Share']}
-              >
-                {results.map((one) => (
-                  <PropertyRow key={one.property} property={one} />
-                ))}
-              </Rows>
+              <Rows rows={results} keyOf={({ property }) => property} columns={columns} />
             )}
             <Pages count={count} page={search.page ?? 1} go={(page) => change({ page })} />
           </>
@@ -68,35 +61,20 @@ function Nothing({ is_narrowed, of }: { is_narrowed: boolean; of: string }) {
   );
 }
 
-function PropertyRow({ property: one }: { property: CatalogueProperty }) {
-  const { property, events, share, first_seen_at, last_seen_at } = one;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <bdi>{property}</bdi>
-      </Table.Th>
-      <Table.Td data-label="Types">
-        <span className="kinds">
-          {typeWords(one).map(({ word, share: part }) => (
-            <span key={word}>
-              {word}
-              {part !== undefined && <span className="muted"> {part}</span>}
-            </span>
-          ))}
+const columns: Columns<CatalogueProperty> = {
+  Property: ({ property }) => <bdi>{property}</bdi>,
+  Types: (one) => (
+    <span className="kinds">
+      {typeWords(one).map(({ word, share: part }) => (
+        <span key={word}>
+          {word}
+          {part !== undefined && <span className="muted"> {part}</span>}
         </span>
-      </Table.Td>
-      <Table.Td data-label="Events" className="number">
-        {events.toLocaleString('en')}
-      </Table.Td>
-      <Table.Td data-label="Share" className="number">
-        {percent(share)}
-      </Table.Td>
-      <Table.Td data-label="First seen" className="short">
-        <Instant at={first_seen_at} />
-      </Table.Td>
-      <Table.Td data-label="Last seen" className="short">
-        <Instant at={last_seen_at} />
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+      ))}
+    </span>
+  ),
+  Events: { number: ({ events }) => events.toLocaleString('en') },
+  Share: { number: ({ share }) => percent(share) },
+  'First seen': { short: ({ first_seen_at }) => <Instant at={first_seen_at} /> },
+  'Last seen': { short: ({ last_seen_at }) => <Instant at={last_seen_at} /> },
+};

@@ -9,9 +9,9 @@ import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { counted } from '../page/text/quantities.ts';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { AddColumn } from './add_column.tsx';
 import { ColumnSection } from './column_section.tsx';
 import { propertiesProposed } from './proposed.tsx';
@@ -86,16 +86,14 @@ function Proposals({ project_id, page }: { project_id: string; page: number }) {
               A frozen property is a column in exports with typed columns. The column keeps its type
               and its name. Values that do not fit stay whole in the rest column.
             </p>
-            <Rows columns={['Property', 'Column', 'Values', 'Type']}>
-              {results.map((one) => (
-                <ProposalRow
-                  key={propertyWords(one)}
-                  project_id={project_id}
-                  proposal={one}
-                  frozen={frozen}
-                />
-              ))}
-            </Rows>
+            <Rows
+              rows={results}
+              keyOf={propertyWords}
+              columns={{
+                ...proposal_columns,
+                Type: (one) => <Freeze {...{ project_id, frozen }} proposal={one} />,
+              }}
+            />
             {count > results.length && (
               <p className="muted">
                 The first {results.length} are shown. The others follow once these are frozen.
@@ -108,7 +106,24 @@ function Proposals({ project_id, page }: { project_id: string; page: number }) {
   );
 }
 
-function ProposalRow({
+const proposal_columns: Columns<SchemaProposal> = {
+  Property: (one) => <Whose of={one} />,
+  Column: {
+    long: ({ column, namesakes }) => (
+      <>
+        {column === null ? 'None: the schema is full' : <code>{column}</code>}
+        {namesakes.length > 0 && (
+          <div className="muted">
+            Not the same as <bdi>{namesakes.join(', ')}</bdi>
+          </div>
+        )}
+      </>
+    ),
+  },
+  Values: ({ values, misfits }) => <Fit values={values} misfits={misfits} />,
+};
+
+function Freeze({
   project_id,
   proposal,
   frozen,
@@ -117,48 +132,30 @@ function ProposalRow({
   proposal: SchemaProposal;
   frozen: (names: string[]) => Promise<string>;
 }) {
-  const { source, property, column, values, misfits, namesakes, other_types } = proposal;
+  const { source, property, column, other_types } = proposal;
   const [type, setType] = useState(proposal.type);
   return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Whose of={proposal} />
-      </Table.Th>
-      <Table.Td data-label="Column" className="long">
-        {column === null ? 'None: the schema is full' : <code>{column}</code>}
-        {namesakes.length > 0 && (
-          <div className="muted">
-            Not the same as <bdi>{namesakes.join(', ')}</bdi>
-          </div>
-        )}
-      </Table.Td>
-      <Table.Td data-label="Values">
-        <Fit values={values} misfits={misfits} />
-      </Table.Td>
-      <Table.Td data-label="Type">
-        <span className="type_choice">
-          {other_types.length === 0 ? (
-            <span className="type_word">{type}</span>
-          ) : (
-            <NativeSelect
-              size="xs"
-              aria-label={`Type of ${propertyWords(proposal)}`}
-              value={type}
-              onChange={({ currentTarget: { value } }) => setType(value as typeof type)}
-              data={[proposal.type, ...other_types]}
-            />
-          )}
-          {column !== null && (
-            <ActButton
-              path={freezePath(project_id)}
-              body={{ properties: [{ property, type, source }] }}
-              label="Freeze"
-              about={propertyWords(proposal)}
-              done={({ frozen: names }) => frozen(names)}
-            />
-          )}
-        </span>
-      </Table.Td>
-    </Table.Tr>
+    <span className="type_choice">
+      {other_types.length === 0 ? (
+        <span className="type_word">{type}</span>
+      ) : (
+        <NativeSelect
+          size="xs"
+          aria-label={`Type of ${propertyWords(proposal)}`}
+          value={type}
+          onChange={({ currentTarget: { value } }) => setType(value as typeof type)}
+          data={[proposal.type, ...other_types]}
+        />
+      )}
+      {column !== null && (
+        <ActButton
+          path={freezePath(project_id)}
+          body={{ properties: [{ property, type, source }] }}
+          label="Freeze"
+          about={propertyWords(proposal)}
+          done={({ frozen: names }) => frozen(names)}
+        />
+      )}
+    </span>
   );
 }

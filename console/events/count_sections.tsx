@@ -7,10 +7,10 @@ import type { Chart as DrawnChart } from '../batch_exports/metrics/chart.tsx';
 import { Empty } from '../page/empty.tsx';
 import { loadedLater } from '../page/load_page.tsx';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { counted } from '../page/text/quantities.ts';
-import { Table } from '../page/tables/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { Lengths } from '../time/lengths.tsx';
 import { useNow } from '../time/now.ts';
@@ -69,7 +69,11 @@ export function CountSections({ project_id, is_lively }: Given) {
                 example.
               </Empty>
             ) : (
-              <Warned rows={byReason(found)} />
+              <Rows
+                rows={byReason(found)}
+                keyOf={({ reason }) => reason}
+                columns={warning_columns}
+              />
             )
           }
         </Shown>
@@ -121,34 +125,20 @@ function Stored({ counts, range, span }: { counts: Counts; range: Range; span: S
   );
 }
 
-function Warned({ rows }: { rows: IngestionWarningRow[] }) {
-  return (
-    <Rows columns={['Reason', 'Result', 'How many', 'Last', 'Examples']}>
-      {rows.map(({ reason, outcome, events, last_at, examples }) => {
-        const [word, look] = outcome_words[outcome];
-        return (
-          <Table.Tr key={reason}>
-            <Table.Th scope="row">
-              {reason_words[reason]} <code className="muted">{reason}</code>
-            </Table.Th>
-            <Table.Td data-label="Result" className={look}>
-              {word}
-            </Table.Td>
-            <Table.Td data-label="How many" className="number">
-              {events.toLocaleString('en')}
-            </Table.Td>
-            <Table.Td data-label="Last">
-              <Instant at={last_at} />
-            </Table.Td>
-            <Table.Td data-label="Examples">
-              <Examples examples={examples} />
-            </Table.Td>
-          </Table.Tr>
-        );
-      })}
-    </Rows>
-  );
-}
+const warning_columns: Columns<IngestionWarningRow> = {
+  Reason: ({ reason }) => (
+    <>
+      {reason_words[reason]} <code className="muted">{reason}</code>
+    </>
+  ),
+  Result: ({ outcome }) => {
+    const [word, look] = outcome_words[outcome];
+    return <span className={look}>{word}</span>;
+  },
+  'How many': { number: ({ events }) => events.toLocaleString('en') },
+  Last: ({ last_at }) => <Instant at={last_at} />,
+  Examples: ({ examples }) => <Examples examples={examples} />,
+};
 
 function Examples({ examples }: Pick<IngestionWarningRow, 'examples'>) {
   return (

@@ -5,7 +5,8 @@ import { useState } from 'react';
 import { useRestedText } from '../form/rested_text.ts';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
+import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Instant } from '../time/instant.tsx';
 import { liveEvents } from './events.ts';
 import type { LiveSearch, Newest } from './events.ts';
@@ -61,7 +62,9 @@ export function LiveEvents({ project_id }: { project_id: string }) {
             <p role="status" className="muted">
               {liveSentence({ is_paused, is_filtered, is_empty: results.length === 0 })}
             </p>
-            {results.length > 0 && <Events project_id={project_id} results={results} />}
+            {results.length > 0 && (
+              <Rows rows={results} keyOf={({ uuid }) => uuid} columns={columnsOf(project_id)} />
+            )}
           </>
         )}
       </Shown>
@@ -94,42 +97,18 @@ function Filter({
   );
 }
 
-function Events({ project_id, results }: Newest & { project_id: string }) {
-  return (
-    <Table className="cards whole_words">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Event</Table.Th>
-          <Table.Th>Distinct id</Table.Th>
-          <Table.Th>Happened</Table.Th>
-          <Table.Th>Stored</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {results.map(({ uuid, event, distinct_id, timestamp, inserted_at }) => (
-          <Table.Tr key={uuid}>
-            <Table.Th scope="row">
-              <Link
-                to="/projects/$project_id/find"
-                params={{ project_id }}
-                search={{ uuid }}
-                title="Where it was delivered"
-              >
-                <bdi>{event}</bdi>
-              </Link>
-            </Table.Th>
-            <Table.Td data-label="Distinct id" className="long">
-              <bdi>{distinct_id}</bdi>
-            </Table.Td>
-            <Table.Td data-label="Happened" className="short">
-              <Instant at={timestamp} is_exact />
-            </Table.Td>
-            <Table.Td data-label="Stored" className="short">
-              <Instant at={inserted_at} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  );
-}
+const columnsOf = (project_id: string): Columns<Newest['results'][number]> => ({
+  Event: ({ uuid, event }) => (
+    <Link
+      to="/projects/$project_id/find"
+      params={{ project_id }}
+      search={{ uuid }}
+      title="Where it was delivered"
+    >
+      <bdi>{event}</bdi>
+    </Link>
+  ),
+  'Distinct id': { long: ({ distinct_id }) => <bdi>{distinct_id}</bdi> },
+  Happened: { short: ({ timestamp }) => <Instant at={timestamp} is_exact /> },
+  Stored: { short: ({ inserted_at }) => <Instant at={inserted_at} /> },
+});

@@ -5,7 +5,6 @@ import { LongField } from '../form/long_field.tsx';
 import { Rows } from '../page/tables/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { reason_words } from './reason_words.ts';
 import { refusedEvent, refusedEvents } from './refused_events.ts';
@@ -27,11 +26,23 @@ export function RefusedSection({ project_id }: Given) {
           ` The newest ${results.length} of ${count.toLocaleString('en')} are shown.`}
       </p>
       <SendAll project_id={project_id} />
-      <Rows columns={['Event', 'Reason', 'Distinct id', 'Received', 'Content']}>
-        {results.map((refused) => (
-          <Row key={refused.id} project_id={project_id} refused={refused} />
-        ))}
-      </Rows>
+      <Rows
+        rows={results}
+        keyOf={({ id }) => id}
+        columns={{
+          Event: ({ event, reason }) => (
+            <bdi>{event || (reason === 'request_refused' ? 'A whole request' : 'No name')}</bdi>
+          ),
+          Reason: ({ reason, detail }) => (
+            <>
+              {reason_words[reason]} <span className="muted">{detail}</span>
+            </>
+          ),
+          'Distinct id': { long: ({ distinct_id }) => <bdi>{distinct_id ?? ''}</bdi> },
+          Received: { short: ({ received_at }) => <Instant at={received_at} /> },
+          Content: (refused) => <Content project_id={project_id} refused={refused} />,
+        }}
+      />
     </Section>
   );
 }
@@ -54,29 +65,6 @@ function SendAll({ project_id }: Given) {
 }
 
 type OneRefused = Given & { refused: Refused };
-
-function Row({ project_id, refused }: OneRefused) {
-  const { event, reason, detail, distinct_id, received_at } = refused;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <bdi>{event || (reason === 'request_refused' ? 'A whole request' : 'No name')}</bdi>
-      </Table.Th>
-      <Table.Td data-label="Reason">
-        {reason_words[reason]} <span className="muted">{detail}</span>
-      </Table.Td>
-      <Table.Td data-label="Distinct id" className="long">
-        <bdi>{distinct_id ?? ''}</bdi>
-      </Table.Td>
-      <Table.Td data-label="Received" className="short">
-        <Instant at={received_at} />
-      </Table.Td>
-      <Table.Td data-label="Content">
-        <Content project_id={project_id} refused={refused} />
-      </Table.Td>
-    </Table.Tr>
-  );
-}
 
 /** Read when opened, because the content may have some megabytes. */
 function Content(given: OneRefused) {

@@ -8,11 +8,11 @@ import { Form } from '../form/form.tsx';
 import { pathTo } from '../http/path.ts';
 import { pathOf } from '../http/reading.ts';
 import { PagedRows } from '../page/tables/paged_rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { counted } from '../page/text/quantities.ts';
 import { Section, useDone } from '../page/section.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { fieldOf } from '../time/zone.ts';
@@ -37,6 +37,10 @@ export function DownloadsPage() {
   const navigate = route.useNavigate();
   const list = downloadsOf(project_id, page);
   const query = useQuery(list);
+  const known = useQuery(exportsOf(project_id)).data?.results ?? [];
+  const rowsOf = ({ model, batch_export }: FileDownload) =>
+    known.find(({ id }) => id === batch_export)?.name ??
+    model_choices.find(({ value }) => value === model)!.label;
   const go = (to: number) => navigate({ search: to === 1 ? {} : { page: to } });
   return (
     <Page title="Downloads" request={pathOf(list)}>
@@ -48,16 +52,19 @@ export function DownloadsPage() {
           query={query}
           page={page}
           go={(to) => void go(to)}
-          columns={['Rows of', 'Range', 'State', 'Files', 'Action']}
+          keyOf={({ id }) => id}
+          columns={{
+            'Rows of': (one) => <bdi>{rowsOf(one)}</bdi>,
+            ...columns,
+            Action: (one) => <Delete download={one} rows={rowsOf(one)} list={list} />,
+          }}
           empty={
             <Empty title="No downloads">
               A download shows its files here for 24 hours. For files every hour or day, create an
               export.
             </Empty>
           }
-        >
-          {(one) => <Row key={one.id} download={one} list={list} />}
-        </PagedRows>
+        />
       </Section>
     </Page>
   );
@@ -122,58 +129,67 @@ function NewDownload({
   );
 }
 
-function Row({ download, list }: { download: FileDownload; list: ReturnType<typeof downloadsOf> }) {
-  const { id, project, model, batch_export, start_at, end_at, status, detail, parts } = download;
-  const ids = { project_id: String(project), id };
-  const known = useQuery(exportsOf(ids.project_id)).data?.results ?? [];
-  const name = known.find((one) => one.id === batch_export)?.name;
-  const rows = name ?? model_choices.find(({ value }) => value === model)!.label;
-  const done = useDone();
-  const path = pathTo('/api/projects/:project_id/file_downloads/:id/', ids);
-  const tones = { Starting: undefined, Completed: 'good', Failed: 'bad' } as const;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <bdi>{rows}</bdi>
-      </Table.Th>
-      <Table.Td data-label="Range">
-        <Instant at={start_at} is_exact /> until <Instant at={end_at} is_exact />
-      </Table.Td>
-      <Table.Td data-label="State" className={tones[status]}>
-        {download.records === null ? detail : counted(download.records, 'row')}
-        {status === 'Completed' && (
-          <>
-            , expires <Instant at={download.expires_at} />
-          </>
-        )}
-      </Table.Td>
-      <Table.Td data-label="Files" className="long">
-        {parts.slice(0, links_max).map(({ number, name }) => (
+const tones = { Starting: undefined, Completed: 'good', Failed: 'bad' } as const;
+
+const columns: Columns<FileDownload> = {
+  Range: ({ start_at, end_at }) => (
+    <>
+      <Instant at={start_at} is_exact /> until <Instant at={end_at} is_exact />
+    </>
+  ),
+  State: ({ status, records, detail, expires_at }) => (
+    <span className={tones[status]}>
+      {records === null ? detail : counted(records, 'row')}
+      {status === 'Completed' && (
+        <>
+          , expires <Instant at={expires_at} />
+        </>
+      )}
+    </span>
+  ),
+  Files: {
+    long: (download) => (
+      <>
+        {download.parts.slice(0, links_max).map(({ number, name }) => (
           <div key={number}>
             <a href={partPath(download, number)} download={name}>
               {name}
             </a>
           </div>
         ))}
-        {parts.length > links_max && `and ${parts.length - links_max} more, by the API`}
-      </Table.Td>
-      <Table.Td>
-        <Form
-          method="DELETE"
-          path={path}
-          part={id}
-          done={() => done('The download was deleted.', list)}
-          asks={() => ({
-            title: `Delete the download of “${rows}”?`,
-            text: 'Its files are deleted at once, and their links stop working.',
-            button: 'Delete the download',
-            keep: 'Cancel',
-          })}
-          tone="danger"
-          button="Delete"
-          about={`the download of ${rows}`}
-        />
-      </Table.Td>
-    </Table.Tr>
+        {download.parts.length > links_max &&
+          `and ${download.parts.length - links_max} more, by the API`}
+      </>
+    ),
+  },
+};
+
+function Delete({
+  download: { id, project },
+  rows,
+  list,
+}: {
+  download: FileDownload;
+  rows: string;
+  list: ReturnType<typeof downloadsOf>;
+}) {
+  const done = useDone();
+  const ids = { project_id: String(project), id };
+  return (
+    <Form
+      method="DELETE"
+      path={pathTo('/api/projects/:project_id/file_downloads/:id/', ids)}
+      part={id}
+      done={() => done('The download was deleted.', list)}
+      asks={() => ({
+        title: `Delete the download of “${rows}”?`,
+        text: 'Its files are deleted at once, and their links stop working.',
+        button: 'Delete the download',
+        keep: 'Cancel',
+      })}
+      tone="danger"
+      button="Delete"
+      about={`the download of ${rows}`}
+    />
   );
 }

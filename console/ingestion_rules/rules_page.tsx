@@ -13,7 +13,6 @@ import { counted } from '../page/text/quantities.ts';
 import { Rows } from '../page/tables/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { projectOf } from '../projects/project.ts';
 import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import type { ProjectRow } from '../../server/api/projects/schema.ts';
@@ -75,35 +74,32 @@ function RuleList({ rules, project }: { rules: IngestionRuleRow[]; project: Proj
   const by_source = eventsBySource(counts.data?.results ?? []);
   const ids = rules.map(({ id }) => id);
   return (
-    <Rows columns={['Rule', 'Events', 'Action', 'Last 24 hours', 'Order']}>
-      {rules.map((rule, at) => (
-        <Table.Tr key={rule.id}>
-          <Table.Th scope="row">
-            <ManagedMark by={rule.managed_by} />
+    <Rows
+      rows={rules}
+      keyOf={({ id }) => id}
+      columns={{
+        Rule: ({ id, name, managed_by }) => (
+          <>
+            <ManagedMark by={managed_by} />
             <Link
               to="/projects/$project_id/ingestion_rules/$rule_id"
-              params={{ project_id, rule_id: rule.id }}
+              params={{ project_id, rule_id: id }}
             >
-              {rule.name}
+              {name}
             </Link>
-          </Table.Th>
-          <Table.Td data-label="Events" title={rule.events.join(', ')}>
-            {eventWords(rule.events)}
-          </Table.Td>
-          <Table.Td data-label="Action">
-            <Coded text={ruleWords(rule)} />
-          </Table.Td>
-          <Table.Td data-label="Last 24 hours">
-            {rule.enabled ? countWords(rule.action, by_source.get(rule.id) ?? 0) : 'Disabled'}
-          </Table.Td>
-          <Table.Td data-label="Order">
-            {may_change && at > 0 && (
-              <MoveUp project_id={project_id} ids={movedUp(ids, at)} name={rule.name} />
-            )}
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
+          </>
+        ),
+        Events: ({ events }) => <span title={events.join(', ')}>{eventWords(events)}</span>,
+        Action: (rule) => <Coded text={ruleWords(rule)} />,
+        'Last 24 hours': ({ id, action, enabled }) =>
+          enabled ? countWords(action, by_source.get(id) ?? 0) : 'Disabled',
+        Order: ({ id, name }) =>
+          may_change &&
+          id !== ids[0] && (
+            <MoveUp project_id={project_id} ids={movedUp(ids, ids.indexOf(id))} name={name} />
+          ),
+      }}
+    />
   );
 }
 

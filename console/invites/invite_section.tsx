@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ReactNode } from 'react';
 import type { InviteRow, InviteWithLink } from '../../server/api/invites/schema.ts';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { Form } from '../form/form.tsx';
@@ -8,13 +7,12 @@ import { levelWord, nameOf } from '../signed_in/member_words.ts';
 import { useIsAdministrator } from '../signed_in/only_for.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Empty } from '../page/empty.tsx';
-import { Pages } from '../page/tables/pages.tsx';
 import { Panel } from '../page/panel.tsx';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
+import { PagedRows } from '../page/tables/paged_rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { account } from '../signed_in/account.ts';
 import { InviteForm } from './invite_form.tsx';
@@ -45,37 +43,31 @@ export function InviteSection({
       <Seldom summary="Invite people" is_open={is_asked}>
         <InviteForm organization={organization} page={page} created={setCreated} />
       </Seldom>
-      <Shown query={query}>
-        {({ count, results }) => (
-          <>
-            {count === 0 && (
-              <Empty title="No open invites">
-                Invite people by their address. They get a link that works for 3 days.
-              </Empty>
-            )}
-            {count > 0 && (
-              <Rows columns={['Address', 'Level', 'State', 'Invited by', 'Sent', 'Change']}>
-                {results.map((invite) => (
-                  <Row key={invite.id} invite={invite}>
-                    {is_administrator ||
-                    (own !== undefined && invite.created_by?.uuid === own.uuid) ? (
-                      <Actions
-                        invite={invite}
-                        organization={organization}
-                        page={page}
-                        sent={(again) => setCreated([again])}
-                      />
-                    ) : (
-                      <span className="muted">by administrators</span>
-                    )}
-                  </Row>
-                ))}
-              </Rows>
-            )}
-            <Pages count={count} page={page} go={go} />
-          </>
-        )}
-      </Shown>
+      <PagedRows
+        query={query}
+        page={page}
+        go={go}
+        keyOf={({ id }) => id}
+        columns={{
+          ...columns,
+          Change: (invite) =>
+            is_administrator || (own !== undefined && invite.created_by?.uuid === own.uuid) ? (
+              <Actions
+                invite={invite}
+                organization={organization}
+                page={page}
+                sent={(again) => setCreated([again])}
+              />
+            ) : (
+              <span className="muted">by administrators</span>
+            ),
+        }}
+        empty={
+          <Empty title="No open invites">
+            Invite people by their address. They get a link that works for 3 days.
+          </Empty>
+        }
+      />
     </Section>
   );
 }
@@ -92,57 +84,49 @@ function Created({ created }: { created: InviteWithLink[] }) {
         {seesLinks && 'The links are not shown again. '}
         They are open for 3 days.
       </p>
-      <Rows columns={['Address', 'Mail', ...(seesLinks ? ['Link'] : [])]}>
-        {created.map(({ id, target_email, emailing_attempt_made, link }) => (
-          <Table.Tr key={id}>
-            <Table.Th scope="row">
-              <bdi>{target_email}</bdi>
-            </Table.Th>
-            <Table.Td data-label="Mail" className={emailing_attempt_made ? 'good' : 'warn'}>
-              {emailing_attempt_made ? 'Sent' : 'Not sent'}
-            </Table.Td>
-            {link !== undefined && (
-              <Table.Td data-label="Link" className="long">
-                <div className="row_actions">
-                  <CopyButton text={link} what={`the link for ${target_email}`} />
-                  <code>{link}</code>
-                </div>
-              </Table.Td>
-            )}
-          </Table.Tr>
-        ))}
-      </Rows>
+      <Rows<InviteWithLink>
+        rows={created}
+        keyOf={({ id }) => id}
+        columns={{
+          Address: ({ target_email }) => <bdi>{target_email}</bdi>,
+          Mail: ({ emailing_attempt_made: is_sent }) => (
+            <span className={is_sent ? 'good' : 'warn'}>{is_sent ? 'Sent' : 'Not sent'}</span>
+          ),
+          ...(seesLinks && {
+            Link: {
+              long: ({ link, target_email }) =>
+                link !== undefined && (
+                  <div className="row_actions">
+                    <CopyButton text={link} what={`the link for ${target_email}`} />
+                    <code>{link}</code>
+                  </div>
+                ),
+            },
+          }),
+        }}
+      />
     </Panel>
   );
 }
 
-function Row({ invite, children }: { invite: InviteRow; children: ReactNode }) {
-  const { target_email, level, created_by, updated_at, managed_by } = invite;
-  const { word, tone } = inviteState(invite);
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <ManagedMark by={managed_by} />
-        <bdi>{target_email}</bdi>
-      </Table.Th>
-      <Table.Td data-label="Level">{levelWord(level)}</Table.Td>
-      <Table.Td data-label="State" className={tone}>
-        {word}
-      </Table.Td>
-      <Table.Td data-label="Invited by" className="long">
-        {created_by === null ? (
-          <span className="muted">a deleted user</span>
-        ) : (
-          <bdi>{nameOf(created_by)}</bdi>
-        )}
-      </Table.Td>
-      <Table.Td data-label="Sent">
-        <Instant at={updated_at} />
-      </Table.Td>
-      <Table.Td data-label="Change">{children}</Table.Td>
-    </Table.Tr>
-  );
-}
+const columns: Columns<InviteRow> = {
+  Address: ({ target_email, managed_by }) => (
+    <>
+      <ManagedMark by={managed_by} />
+      <bdi>{target_email}</bdi>
+    </>
+  ),
+  Level: ({ level }) => levelWord(level),
+  State: (invite) => {
+    const { word, tone } = inviteState(invite);
+    return <span className={tone}>{word}</span>;
+  },
+  'Invited by': {
+    long: ({ created_by: by }) =>
+      by === null ? <span className="muted">a deleted user</span> : <bdi>{nameOf(by)}</bdi>,
+  },
+  Sent: ({ updated_at }) => <Instant at={updated_at} />,
+};
 
 function Actions({
   invite: { id, target_email, level },

@@ -3,11 +3,11 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import type { LakeTable } from '../../server/api/lake_tables/schema.ts';
 import { pathOf } from '../http/reading.ts';
 import { PagedRows } from '../page/tables/paged_rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { LinkButton } from '../page/link_button.tsx';
 import { Page } from '../page/page.tsx';
 import { inBytes } from '../page/text/quantities.ts';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { lakeTables, nameOf, told } from './lake_tables.ts';
 
@@ -26,8 +26,8 @@ export function LakePage() {
         query={query}
         page={page}
         go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
-        columns={['Table', 'Rows', 'Files', 'Size', 'Last commit', 'Written by']}
-        numbers={['Rows', 'Files', 'Size']}
+        keyOf={({ id }) => id}
+        columns={columnsOf(project_id)}
         empty={
           <Empty
             title="No tables yet"
@@ -46,40 +46,23 @@ export function LakePage() {
             others read the table from this server.
           </Empty>
         }
-      >
-        {(table) => <Row key={table.id} table={table} project_id={project_id} />}
-      </PagedRows>
+      />
     </Page>
   );
 }
 
-function Row({ table, project_id }: { table: LakeTable; project_id: string }) {
-  const { id, rows, data_files, bytes, committed_at } = table;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Link to="/projects/$project_id/lake/$table_id" params={{ project_id, table_id: id }}>
-          <bdi>{nameOf(table)}</bdi>
-        </Link>
-      </Table.Th>
-      <Table.Td data-label="Rows" className="number">
-        {told(rows)}
-      </Table.Td>
-      <Table.Td data-label="Files" className="number">
-        {told(data_files)}
-      </Table.Td>
-      <Table.Td data-label="Size" className="number">
-        {bytes === null ? '–' : inBytes(bytes)}
-      </Table.Td>
-      <Table.Td data-label="Last commit">
-        {committed_at === null ? 'No rows yet' : <Instant at={committed_at} />}
-      </Table.Td>
-      <Table.Td data-label="Written by" className="long">
-        <Writer table={table} project_id={project_id} />
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+const columnsOf = (project_id: string): Columns<LakeTable> => ({
+  Table: (table) => (
+    <Link to="/projects/$project_id/lake/$table_id" params={{ project_id, table_id: table.id }}>
+      <bdi>{nameOf(table)}</bdi>
+    </Link>
+  ),
+  Rows: { number: ({ rows }) => told(rows) },
+  Files: { number: ({ data_files }) => told(data_files) },
+  Size: { number: ({ bytes }) => (bytes === null ? '–' : inBytes(bytes)) },
+  'Last commit': ({ committed_at: at }) => (at === null ? 'No rows yet' : <Instant at={at} />),
+  'Written by': { long: (table) => <Writer table={table} project_id={project_id} /> },
+});
 
 /** Names the export that writes a table, or says that clients do. */
 export function Writer({

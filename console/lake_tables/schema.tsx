@@ -1,29 +1,26 @@
 import type { LakeTableDetails } from '../../server/api/lake_tables/schema.ts';
 import { Rows } from '../page/tables/rows.tsx';
-import { Table } from '../page/tables/table.tsx';
 
 /** Lists the columns of a table with their field ids, its partitions and its sort order. */
 export function Schema({ table }: { table: LakeTableDetails }) {
   const { columns, partitions, sort_order } = table;
   return (
     <>
-      <Rows columns={['Column', 'Id', 'Type', 'Null']} numbers={['Id']}>
-        {columns.map(({ id, name, type, required, doc }) => (
-          <Table.Tr key={id}>
-            <Table.Th scope="row">
+      <Rows
+        rows={columns}
+        keyOf={({ id }) => id}
+        columns={{
+          Column: ({ name, doc }) => (
+            <>
               <bdi>{name}</bdi>
               {doc !== null && <span className="muted"> {doc}</span>}
-            </Table.Th>
-            <Table.Td data-label="Id" className="number">
-              {id}
-            </Table.Td>
-            <Table.Td data-label="Type" className="long">
-              <code>{type}</code>
-            </Table.Td>
-            <Table.Td data-label="Null">{required ? 'no' : 'yes'}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Rows>
+            </>
+          ),
+          Id: { number: ({ id }) => id },
+          Type: { long: ({ type }) => <code>{type}</code> },
+          Null: ({ required }) => (required ? 'no' : 'yes'),
+        }}
+      />
       <dl className="differences">
         <div>
           <dt>Partitions</dt>
@@ -69,17 +66,13 @@ export function Properties({
     ...Object.entries(properties).toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ] as [string, string][];
   return (
-    <Rows columns={['Property', 'Value']}>
-      {entries.map(([name, value]) => (
-        <Table.Tr key={name}>
-          <Table.Th scope="row">
-            <code>{name}</code>
-          </Table.Th>
-          <Table.Td data-label="Value" className="long">
-            <code>{value}</code>
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
+    <Rows
+      rows={entries}
+      keyOf={([name]) => name}
+      columns={{
+        Property: ([name]) => <code>{name}</code>,
+        Value: { long: ([, value]) => <code>{value}</code> },
+      }}
+    />
   );
 }

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { LakeSnapshot, LakeTableDetails } from '../../server/api/lake_tables/schema.ts';
 import { PagedRows } from '../page/tables/paged_rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Empty } from '../page/empty.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { snapshotsOf, told } from './lake_tables.ts';
 
@@ -25,12 +25,10 @@ export function Snapshots({
       query={query}
       page={page}
       go={go}
-      columns={['Committed', 'Operation', 'Rows added', 'Files added', 'Rows', 'By', 'Id']}
-      numbers={['Rows added', 'Files added', 'Rows']}
+      keyOf={({ id }) => id}
+      columns={columnsOf(table, project_id)}
       empty={<Empty title="No snapshots yet">The first run with rows creates the first one.</Empty>}
-    >
-      {(one) => <Row key={one.id} snapshot={one} table={table} project_id={project_id} />}
-    </PagedRows>
+    />
   );
 }
 
@@ -39,51 +37,33 @@ function byWhom({ maintenance }: LakeSnapshot): string {
   return maintenance === 'erasure' ? 'Erasure' : 'Maintenance';
 }
 
-function Row({
-  snapshot,
-  table,
-  project_id,
-}: {
-  snapshot: LakeSnapshot;
-  table: LakeTableDetails;
-  project_id: string;
-}) {
-  const { id, committed_at, operation, run } = snapshot;
-  const names = table.refs.filter((ref) => ref.snapshot === id).map(({ name }) => name);
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Instant at={committed_at} is_exact />
-      </Table.Th>
-      <Table.Td data-label="Operation">{operation}</Table.Td>
-      <Table.Td data-label="Rows added" className="number">
-        {change(snapshot.added_rows, snapshot.deleted_rows)}
-      </Table.Td>
-      <Table.Td data-label="Files added" className="number">
-        {change(snapshot.added_files, snapshot.deleted_files)}
-      </Table.Td>
-      <Table.Td data-label="Rows" className="number">
-        {told(snapshot.total_rows)}
-      </Table.Td>
-      <Table.Td data-label="By">
-        {run === null ? (
-          byWhom(snapshot)
-        ) : (
-          <Link
-            to="/projects/$project_id/exports/$export_id/runs/$run_id"
-            params={{ project_id, export_id: run.batch_export, run_id: run.id }}
-          >
-            Run
-          </Link>
-        )}
-      </Table.Td>
-      <Table.Td data-label="Id">
+const columnsOf = ({ refs }: LakeTableDetails, project_id: string): Columns<LakeSnapshot> => ({
+  Committed: ({ committed_at }) => <Instant at={committed_at} is_exact />,
+  Operation: ({ operation }) => operation,
+  'Rows added': { number: ({ added_rows, deleted_rows }) => change(added_rows, deleted_rows) },
+  'Files added': { number: ({ added_files, deleted_files }) => change(added_files, deleted_files) },
+  Rows: { number: ({ total_rows }) => told(total_rows) },
+  By: (snapshot) =>
+    snapshot.run === null ? (
+      byWhom(snapshot)
+    ) : (
+      <Link
+        to="/projects/$project_id/exports/$export_id/runs/$run_id"
+        params={{ project_id, export_id: snapshot.run.batch_export, run_id: snapshot.run.id }}
+      >
+        Run
+      </Link>
+    ),
+  Id: ({ id }) => {
+    const names = refs.filter((ref) => ref.snapshot === id).map(({ name }) => name);
+    return (
+      <>
         <code>{id}</code>
         {names.length > 0 && <span className="muted"> {names.join(', ')}</span>}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+      </>
+    );
+  },
+});
 
 /** Returns the number added, and the number deleted, if any. */
 function change(added: number | null, deleted: number | null): string {

@@ -1,21 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import type { MemberRow } from '../../server/api/members/schema.ts';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { Pages } from '../page/tables/pages.tsx';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { account } from '../signed_in/account.ts';
 import { levelWord, nameOf } from '../signed_in/member_words.ts';
 import { ManageMember } from './manage_member.tsx';
 import { members } from './members.ts';
-
-const columns = ['Name', 'Address', 'Level', 'Second factor', 'Last seen', 'Joined', 'Change'];
 
 /** The members as a table, with the selected one and its actions above. */
 export function MemberSection({
@@ -49,10 +46,13 @@ export function MemberSection({
                   page={page}
                 />
               )}
-              <Rows columns={columns}>
-                {results.map((member) => (
-                  <Row key={member.id} member={member} is_oneself={member.user.uuid === own?.uuid}>
-                    {member.user.uuid === own?.uuid || mayManage(organization, member) ? (
+              <Rows
+                rows={results}
+                keyOf={({ id }) => id}
+                columns={{
+                  ...columnsOf(own?.uuid),
+                  Change: (member) =>
+                    member.user.uuid === own?.uuid || mayManage(organization, member) ? (
                       <Link
                         to="/organizations/$organization_id/members"
                         params={{ organization_id: organization.id }}
@@ -64,10 +64,9 @@ export function MemberSection({
                       </Link>
                     ) : (
                       <span className="muted">by administrators</span>
-                    )}
-                  </Row>
-                ))}
-              </Rows>
+                    ),
+                }}
+              />
               <Pages count={count} page={page} go={go} />
             </>
           );
@@ -87,43 +86,29 @@ function mayManage({ membership_level }: OrganizationRow, { level }: MemberRow):
   return membership_level >= 8 && level <= membership_level;
 }
 
-function Row({
-  member,
-  is_oneself,
-  children,
-}: {
-  member: MemberRow;
-  is_oneself: boolean;
-  children: ReactNode;
-}) {
-  const { user, level, joined_at, last_seen_at, is_2fa_enabled, has_social_auth, managed_by } =
-    member;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <ManagedMark by={managed_by} />
-        <bdi>{nameOf(user)}</bdi>
-        {is_oneself && <span className="muted"> (you)</span>}
-      </Table.Th>
-      <Table.Td data-label="Address" className="long">
+const columnsOf = (own_uuid: string | undefined): Columns<MemberRow> => ({
+  Name: ({ user, managed_by }) => (
+    <>
+      <ManagedMark by={managed_by} />
+      <bdi>{nameOf(user)}</bdi>
+      {user.uuid === own_uuid && <span className="muted"> (you)</span>}
+    </>
+  ),
+  Address: {
+    long: ({ user }) => (
+      <>
         <bdi>{user.email}</bdi>
         {!user.is_email_verified && <span className="warn"> not confirmed</span>}
-      </Table.Td>
-      <Table.Td data-label="Level">{levelWord(level)}</Table.Td>
-      <Table.Td data-label="2nd factor" className={is_2fa_enabled ? 'good' : 'warn'}>
-        {is_2fa_enabled ? 'Set up' : has_social_auth ? 'None here, but at a provider' : 'None'}
-      </Table.Td>
-      <Table.Td data-label="Last seen">
-        {last_seen_at === null ? (
-          <span className="muted">Not yet</span>
-        ) : (
-          <Instant at={last_seen_at} />
-        )}
-      </Table.Td>
-      <Table.Td data-label="Joined">
-        <Instant at={joined_at} />
-      </Table.Td>
-      <Table.Td data-label="Change">{children}</Table.Td>
-    </Table.Tr>
-  );
-}
+      </>
+    ),
+  },
+  Level: ({ level }) => levelWord(level),
+  'Second factor': ({ is_2fa_enabled, has_social_auth }) => (
+    <span className={is_2fa_enabled ? 'good' : 'warn'}>
+      {is_2fa_enabled ? 'Set up' : has_social_auth ? 'None here, but at a provider' : 'None'}
+    </span>
+  ),
+  'Last seen': ({ last_seen_at: at }) =>
+    at === null ? <span className="muted">Not yet</span> : <Instant at={at} />,
+  Joined: ({ joined_at }) => <Instant at={joined_at} />,
+});

@@ -11,9 +11,9 @@ import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/tables/rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { event_choices, nameOf, noticeTargets, type_names } from './notice_targets.ts';
 import { NewTarget } from './new_target.tsx';
 import type { Created } from './new_target.tsx';
@@ -37,11 +37,7 @@ export function TargetsPage() {
             count === 0 ? (
               <NoTarget />
             ) : (
-              <Rows columns={['To', 'Kind', 'Notices', 'Exports', 'State']}>
-                {results.map((target) => (
-                  <Row key={target.id} target={target} project_id={project_id} />
-                ))}
-              </Rows>
+              <Rows rows={results} keyOf={({ id }) => id} columns={columnsOf(project_id)} />
             )
           }
         </Shown>
@@ -76,28 +72,25 @@ function NoTarget() {
   );
 }
 
-function Row({ target, project_id }: { target: NoticeTargetRow; project_id: string }) {
-  const { id, type, events, batch_export_ids } = target;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <ManagedMark by={target.managed_by} />
-        <Link to="/projects/$project_id/notices/$target_id" params={{ project_id, target_id: id }}>
-          {nameOf(target)}
-        </Link>
-      </Table.Th>
-      <Table.Td data-label="Kind">{type_names[type]}</Table.Td>
-      <Table.Td data-label="Notices" className="long">
-        {events.length === event_choices.length
-          ? 'Everything'
-          : events.map((event) => event_words[event]).join(', ')}
-      </Table.Td>
-      <Table.Td data-label="Exports">
-        {batch_export_ids === null ? 'All' : batch_export_ids.length}
-      </Table.Td>
-      <Table.Td data-label="State" className="long">
-        <TargetState target={target} />
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+const columnsOf = (project_id: string): Columns<NoticeTargetRow> => ({
+  To: (target) => (
+    <>
+      <ManagedMark by={target.managed_by} />
+      <Link
+        to="/projects/$project_id/notices/$target_id"
+        params={{ project_id, target_id: target.id }}
+      >
+        {nameOf(target)}
+      </Link>
+    </>
+  ),
+  Kind: ({ type }) => type_names[type],
+  Notices: {
+    long: ({ events }) =>
+      events.length === event_choices.length
+        ? 'Everything'
+        : events.map((event) => event_words[event]).join(', '),
+  },
+  Exports: ({ batch_export_ids: ids }) => (ids === null ? 'All' : ids.length),
+  State: { long: (target) => <TargetState target={target} /> },
+});

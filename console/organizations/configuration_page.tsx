@@ -10,7 +10,6 @@ import { Page } from '../page/page.tsx';
 import { Rows } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { applies, managedObjects } from '../configuration/configuration.ts';
 
@@ -73,11 +72,25 @@ function Managed({ objects }: { objects: ManagedObject[] }) {
         </Section>
       )}
       <Section title="Managed objects" is_wide>
-        <Rows columns={['Object', 'Name', 'Configuration', 'Commit', 'Applied', 'State']}>
-          {objects.map((one) => (
-            <Row key={`${one.kind} ${one.id}`} object={one} />
-          ))}
-        </Rows>
+        <Rows
+          rows={objects}
+          keyOf={({ kind, id }) => `${kind} ${id}`}
+          columns={{
+            Object: ({ path }) => <code>{path}</code>,
+            Name: { long: ({ name }) => <bdi>{name}</bdi> },
+            Configuration: ({ source }) => <bdi>{source}</bdi>,
+            Commit: ({ commit }) => commit !== null && <code>{commit.slice(0, 12)}</code>,
+            Applied: ({ applied_at }) => <Instant at={applied_at} />,
+            State: ({ is_deleted, changes }) => {
+              if (is_deleted) return <span className="warn">Deleted</span>;
+              return changes.length > 0 ? (
+                <span className="warn">Changed</span>
+              ) : (
+                <span className="good">As applied</span>
+              );
+            },
+          }}
+        />
       </Section>
     </>
   );
@@ -115,33 +128,6 @@ function inWords(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-function Row({ object }: { object: ManagedObject }) {
-  const { path, name, source, commit, applied_at, is_deleted, changes } = object;
-  const is_changed = is_deleted || changes.length > 0;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <code>{path}</code>
-      </Table.Th>
-      <Table.Td data-label="Name" className="long">
-        <bdi>{name}</bdi>
-      </Table.Td>
-      <Table.Td data-label="Configuration">
-        <bdi>{source}</bdi>
-      </Table.Td>
-      <Table.Td data-label="Commit">
-        {commit !== null && <code>{commit.slice(0, 12)}</code>}
-      </Table.Td>
-      <Table.Td data-label="Applied">
-        <Instant at={applied_at} />
-      </Table.Td>
-      <Table.Td data-label="State" className={is_changed ? 'warn' : 'good'}>
-        {is_deleted ? 'Deleted' : is_changed ? 'Changed' : 'As applied'}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
-
 /** The latest applies: configuration, commit, author, and the number of objects for each action. */
 function Applies({ entries }: { entries: ActivityRow[] }) {
   if (entries.length === 0)
@@ -151,39 +137,34 @@ function Applies({ entries }: { entries: ActivityRow[] }) {
       </Empty>
     );
   return (
-    <Rows columns={['Configuration', 'Commit', 'Applied', 'By', 'Objects']}>
-      {entries.map(({ id, item_name, user, created_at, changes }) => {
-        const values = new Map(changes.map(({ field, after }) => [field, after]));
-        const counts = ['create', 'change', 'move', 'adopt', 'delete'].flatMap((action) => {
-          const count = Number(values.get(action) ?? 0);
-          return count === 0 ? [] : [`${count} ${words[action]}`];
-        });
-        const commit = values.get('commit');
-        return (
-          <Table.Tr key={id}>
-            <Table.Th scope="row">
-              <bdi>{item_name}</bdi>
-            </Table.Th>
-            <Table.Td data-label="Commit">
-              {typeof commit === 'string' && <code>{commit.slice(0, 12)}</code>}
-            </Table.Td>
-            <Table.Td data-label="Applied">
-              <Instant at={created_at} />
-            </Table.Td>
-            <Table.Td data-label="By" className="long">
-              <bdi>{user?.email ?? 'the server'}</bdi>
-            </Table.Td>
-            <Table.Td data-label="Objects" className="long">
-              {counts.join(', ')}
-            </Table.Td>
-          </Table.Tr>
-        );
-      })}
-    </Rows>
+    <Rows
+      rows={entries}
+      keyOf={({ id }) => id}
+      columns={{
+        Configuration: ({ item_name }) => <bdi>{item_name}</bdi>,
+        Commit: (entry) => {
+          const commit = valuesOf(entry).get('commit');
+          return typeof commit === 'string' && <code>{commit.slice(0, 12)}</code>;
+        },
+        Applied: ({ created_at }) => <Instant at={created_at} />,
+        By: { long: ({ user }) => <bdi>{user?.email ?? 'the server'}</bdi> },
+        Objects: {
+          long: (entry) =>
+            Object.entries(words)
+              .map(([action, word]) => [Number(valuesOf(entry).get(action) ?? 0), word] as const)
+              .filter(([count]) => count > 0)
+              .map(([count, word]) => `${count} ${word}`)
+              .join(', '),
+        },
+      }}
+    />
   );
 }
 
-const words: Record<string, string> = {
+const valuesOf = ({ changes }: ActivityRow) =>
+  new Map(changes.map(({ field, after }) => [field, after]));
+
+const words = {
   create: 'created',
   change: 'changed',
   move: 'moved',

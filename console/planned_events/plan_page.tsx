@@ -13,7 +13,6 @@ import { counted } from '../page/text/quantities.ts';
 import { Rows } from '../page/tables/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { projectOf } from '../projects/project.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { ImportSection } from './import_section.tsx';
@@ -69,10 +68,12 @@ function PlanList({ planned, project_id }: { planned: PlannedEventRow[]; project
       </Empty>
     );
   return (
-    <Rows columns={['Event', 'Properties', 'If an event differs']}>
-      {planned.map(({ id, event, description, properties, mode, managed_by }) => (
-        <Table.Tr key={id}>
-          <Table.Th scope="row">
+    <Rows
+      rows={planned}
+      keyOf={({ id }) => id}
+      columns={{
+        Event: ({ id, event, description, managed_by }) => (
+          <>
             <ManagedMark by={managed_by} />
             <Link
               to="/projects/$project_id/tracking_plan/$planned_event_id"
@@ -81,16 +82,14 @@ function PlanList({ planned, project_id }: { planned: PlannedEventRow[]; project
             >
               {event}
             </Link>
-          </Table.Th>
-          <Table.Td data-label="Properties">
-            {counted(properties.length, 'property')}, {requiredOf(properties)} required
-          </Table.Td>
-          <Table.Td data-label="If an event differs">
-            {mode === 'warn' ? 'Stored with a warning' : 'Refused'}
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
+          </>
+        ),
+        Properties: ({ properties }) =>
+          `${counted(properties.length, 'property')}, ${requiredOf(properties)} required`,
+        'If an event differs': ({ mode }) =>
+          mode === 'warn' ? 'Stored with a warning' : 'Refused',
+      }}
+    />
   );
 }
 

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Rows } from '../page/tables/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { Instant } from '../time/instant.tsx';
 import { pluginMetrics } from './plugins.ts';
 
@@ -24,20 +23,16 @@ export function MetricSection({
           results.length === 0 ? (
             <p className="muted">It has counted nothing yet.</p>
           ) : (
-            <Rows columns={['Name', 'Value', 'How', 'Changed']}>
-              {results.map(({ name, operation, value, updated_at }) => (
-                <Table.Tr key={name}>
-                  <Table.Th scope="row">
-                    <bdi>{name}</bdi>
-                  </Table.Th>
-                  <Table.Td data-label="Value">{value.toLocaleString('en')}</Table.Td>
-                  <Table.Td data-label="How">{operations[operation]}</Table.Td>
-                  <Table.Td data-label="Changed">
-                    <Instant at={updated_at} />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Rows>
+            <Rows
+              rows={results}
+              keyOf={({ name }) => name}
+              columns={{
+                Name: ({ name }) => <bdi>{name}</bdi>,
+                Value: ({ value }) => value.toLocaleString('en'),
+                How: ({ operation }) => operations[operation],
+                Changed: ({ updated_at }) => <Instant at={updated_at} />,
+              }}
+            />
           )
         }
       </Shown>

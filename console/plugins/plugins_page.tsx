@@ -6,9 +6,9 @@ import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { pathOf } from '../http/reading.ts';
 import { PagedRows } from '../page/tables/paged_rows.tsx';
+import type { Columns } from '../page/tables/rows.tsx';
 import { Empty } from '../page/empty.tsx';
 import { Page } from '../page/page.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { InOrganization } from './in_organization.tsx';
 import { Install } from './install.tsx';
 import { activityScope, collectionOf, collections, pluginConfigs, plugins } from './plugins.ts';
@@ -69,7 +69,8 @@ function Plugins({ organization_id, collection, purpose }: Given & { purpose: st
         query={query}
         page={page}
         go={(wanted) => void navigate({ search: { ...shown, page: wanted } })}
-        columns={['Name', 'What it does', 'Version', 'In this project']}
+        keyOf={({ id }) => id}
+        columns={columnsOf({ project_id, collection }, configs.data?.results ?? [])}
         empty={
           <Empty title={show === undefined ? 'No plugins yet' : 'No unused plugins'}>
             {show === undefined
@@ -77,16 +78,7 @@ function Plugins({ organization_id, collection, purpose }: Given & { purpose: st
               : 'Every plugin of the organization is on in some project.'}
           </Empty>
         }
-      >
-        {(plugin) => (
-          <Row
-            key={plugin.id}
-            plugin={plugin}
-            place={{ project_id, collection }}
-            config={configs.data?.results.find((one) => one.plugin === plugin.id)}
-          />
-        )}
-      </PagedRows>
+      />
       <Install
         key={collection}
         project_id={project_id}
@@ -128,41 +120,36 @@ function Which({ organization_id, collection }: Given) {
   );
 }
 
-function Row({
-  plugin: { id, name, description, tag, latest_tag, managed_by },
-  place,
-  config,
-}: {
-  plugin: PluginRow;
-  place: { project_id: string; collection: Collection };
-  config: PluginConfigRow | undefined;
-}) {
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <ManagedMark by={managed_by} />
-        <Link
-          to="/projects/$project_id/plugins/$collection/$plugin_id"
-          params={{ ...place, plugin_id: String(id) }}
-        >
-          <bdi>{name ?? `Plugin ${id}`}</bdi>
-        </Link>
-      </Table.Th>
-      <Table.Td data-label="What it does" className="long">
-        {description}
-      </Table.Td>
-      <Table.Td data-label="Version" className="long">
+const columnsOf = (
+  place: { project_id: string; collection: Collection },
+  configs: PluginConfigRow[],
+): Columns<PluginRow> => ({
+  Name: ({ id, name, managed_by }) => (
+    <>
+      <ManagedMark by={managed_by} />
+      <Link
+        to="/projects/$project_id/plugins/$collection/$plugin_id"
+        params={{ ...place, plugin_id: String(id) }}
+      >
+        <bdi>{name ?? `Plugin ${id}`}</bdi>
+      </Link>
+    </>
+  ),
+  'What it does': { long: ({ description }) => description },
+  Version: {
+    long: ({ tag, latest_tag }) => (
+      <>
         {tag}
         {latest_tag !== null && latest_tag !== tag && (
           <span className="warn"> ({latest_tag} is there)</span>
         )}
-      </Table.Td>
-      <Table.Td data-label="In this project" className="long">
-        <ConfigState config={config} />
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+      </>
+    ),
+  },
+  'In this project': {
+    long: ({ id }) => <ConfigState config={configs.find(({ plugin }) => plugin === id)} />,
+  },
+});
 
 function ConfigState({ config }: { config: PluginConfigRow | undefined }) {
   if (config === undefined) return <span className="muted">Not used</span>;

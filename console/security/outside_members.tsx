@@ -7,7 +7,6 @@ import { memberPath } from '../members/members.ts';
 import { useIsOwner } from '../signed_in/only_for.tsx';
 import { Rows } from '../page/tables/rows.tsx';
 import { useDone } from '../page/section.tsx';
-import { Table } from '../page/tables/table.tsx';
 import { account } from '../signed_in/account.ts';
 import { securityOf, securityPath } from './security.ts';
 import type { OutsideMember } from './security.ts';
@@ -29,27 +28,29 @@ export function OutsideMembers(given: Given) {
           ? 'They are locked out unless you exempt them.'
           : 'Single sign-on for all would lock them out unless you exempt them.'}
       </p>
-      <Rows columns={['Member', 'Access', ...(may_change ? ['Change'] : [])]}>
-        {outside_members.map((member) => (
-          <Table.Tr key={member.uuid}>
-            <Table.Th scope="row" className="long">
-              <bdi>{member.email}</bdi>
-              {member.uuid === own?.uuid && <span className="muted"> (you)</span>}
-            </Table.Th>
-            <Table.Td data-label="Access">
-              <Access member={member} requires_sso={requires_sso} />
-            </Table.Td>
-            {may_change && (
-              <Table.Td data-label="Change">
-                <div className="toolbar">
-                  <Exempt {...given} member={member} />
-                  {member.uuid !== own?.uuid && <Remove {...given} member={member} />}
-                </div>
-              </Table.Td>
-            )}
-          </Table.Tr>
-        ))}
-      </Rows>
+      <Rows<OutsideMember>
+        rows={outside_members}
+        keyOf={({ uuid }) => uuid}
+        columns={{
+          Member: {
+            long: ({ email, uuid }) => (
+              <>
+                <bdi>{email}</bdi>
+                {uuid === own?.uuid && <span className="muted"> (you)</span>}
+              </>
+            ),
+          },
+          Access: (member) => <Access member={member} requires_sso={requires_sso} />,
+          ...(may_change && {
+            Change: (member) => (
+              <div className="toolbar">
+                <Exempt {...given} member={member} />
+                {member.uuid !== own?.uuid && <Remove {...given} member={member} />}
+              </div>
+            ),
+          }),
+        }}
+      />
     </>
   );
 }

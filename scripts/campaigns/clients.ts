@@ -43,7 +43,7 @@ try {
   await world.close();
 }
 
-/** Runs a program whose output is ours, and gives whether it succeeded. */
+/** Runs a program, passes its output on, and returns whether it succeeded. */
 async function run(
   command: string,
   args: string[],
@@ -99,7 +99,7 @@ async function typescript(schema: string, plan: Plan): Promise<boolean> {
   rmSync(join(folder, 'stranger.js'), { force: true });
   writeFileSync(join(folder, 'stranger.ts'), typescriptText(plan));
   const bin = (name: string) => join(folder, 'node_modules/.bin', name);
-  // A body may leave out a field that has a default.
+  // A body may omit a field that has a default.
   const optional = ['--default-non-nullable', 'false'];
   const flags = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--skipLibCheck'];
   return (
@@ -109,7 +109,9 @@ async function typescript(schema: string, plan: Plan): Promise<boolean> {
   );
 }
 
-/** A program with each call written out, so that the compiler checks it against the types. */
+/**
+ * Returns a program with each call written out, so that the compiler checks it against the types.
+ */
 function typescriptText({ address, key, calls }: Plan): string {
   const written = calls.map(({ id, method, path, parameters, body, status }) => {
     const isThere = Object.keys(parameters).length > 0;

@@ -59,7 +59,7 @@ console.log(
 );
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-/** Compares what every reader sees with the source, as the table grows. */
+/** Compares the readings of all readers with the source, while the table grows. */
 async function readEverywhere(): Promise<void> {
   const exporting = await openQueryHarness();
   const draw = drawsOf(seed);
@@ -108,7 +108,7 @@ async function readEverywhere(): Promise<void> {
   }
 }
 
-/** Compares all rows of a reading, in the columns that the model has. */
+/** Compares all rows of a reading, in the columns of the model. */
 function judgeAll(
   { reader, version = '', rows, error, skipped }: Reading,
   table: string,

@@ -36,14 +36,14 @@ const harness = await openHarness({
     capture_limit_per_key: 0,
     capture_limit_per_address: 0,
   },
-  // The log of tests is kept in memory and searched, which a million requests are too many for.
+  // The log of tests is kept in memory and searched, which is too slow for a million requests.
   deps: { log: openLog('error') },
   watch: false,
 });
-// As a server that was started: /readyz says so.
+// Like a started server: /readyz reports it as ready.
 await firstStart(harness.deps);
 const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
-// Some destinations are tried for a minute before they count as away.
+// Some destinations are tried for a minute before they count as unreachable.
 const agent = new Agent({ connections: 16, headersTimeout: 120_000, bodyTimeout: 120_000 });
 const began = performance.now();
 let eras = 0;
@@ -54,7 +54,7 @@ try {
     seed,
     from,
     to,
-    // One after the other, so that a request that is repeated finds what it found.
+    // One after another, so that a repeated request finds the same state.
     at_once,
     warn: (message, error) => console.log(`${message}: ${String(error)}`),
     tell: (so_far) => {

@@ -11,7 +11,7 @@ import { openHarness } from '../../test/harness.ts';
 import { root } from '../child.ts';
 import { readOptions } from '../options.ts';
 
-/** Tests that ask for something that the catalog refuses on purpose, each with the reason. */
+/** Tests that require something that the catalog refuses on purpose, each with the reason. */
 const refused: Record<string, string> = {};
 
 const { only } = readOptions({ only: '' });
@@ -59,7 +59,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Prints what failed, from the reports that Maven has written. */
+/** Prints the failures from the reports of Maven. */
 function report(reports: string): void {
   const texts = readdirSync(reports)
     .filter((name) => name.endsWith('.xml'))

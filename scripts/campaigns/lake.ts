@@ -30,7 +30,7 @@ const { python, seed, hours, events, reader, store } = readOptions({
   reader: '',
   store: '',
 });
-/** Columns of a query with every type that an export can have, and those that came later. */
+/** Columns of a query with every type that an export can have, and the later ones. */
 const columns =
   'uuid event distinct_id properties timestamp note amount ratio ' +
   'day price special born_at born_on is_first';
@@ -41,10 +41,10 @@ const mode_query =
   'toInt(properties.amount) AS amount, toFloat(properties.ratio) AS ratio, ' +
   "toInt(properties.number) AS number FROM events WHERE event = 'mode'";
 const merge = { mode: 'merge', primary_key: ['number'], version_key: ['timestamp'] };
-/** With `--store seaweedfs`, tables lie in a bucket, and readers get keys from the catalog. */
+/** With `--store seaweedfs`, tables are in a bucket, and readers get keys from the catalog. */
 const bucket = store === '' ? undefined : await openBucket();
 const place = bucket?.config ?? { storage: 'File', prefix: 'lake' };
-/** The ways in which the same rows are delivered, by table. */
+/** The ways to deliver the same rows, by table. */
 const ways = {
   parted: {
     config: {
@@ -63,7 +63,7 @@ const exporting = await openQueryHarness(
 );
 const peer = await startReaders(python, bucket !== undefined);
 const draw = drawsOf(seed);
-/** The rows and columns that each table is to have now. */
+/** The rows and columns that each table must have now. */
 const expected = new Map<string, Expected>();
 const row_ids = new Map<string, Lineage['ids']>();
 let [readings, values] = [0, 0];
@@ -103,7 +103,7 @@ try {
     await compare('all_events', { columns: later_columns, rows });
   }
 
-  /** An export of the events of one name, with more columns. */
+  /** Creates an export of the events of one name, with more columns. */
   async function newExport(event: 'generated' | 'later', more: string): Promise<string> {
     const { id } = await exporting.scheduled(
       home,
@@ -125,7 +125,7 @@ try {
     return id;
   }
 
-  /** Delivers the same rows in each way, hour by hour. A merge keeps the latest of an order. */
+  /** Delivers the same rows in each way, hour by hour. A merge keeps the newest row of an order. */
   async function followModes(): Promise<void> {
     const ids = new Map<string, string>();
     for (const [table, { config, ...way }] of Object.entries(ways)) {
@@ -148,7 +148,7 @@ try {
     }
   }
 
-  /** Lets PyIceberg create a table of narrower types, with rows, and delivers to it. */
+  /** PyIceberg creates a table of narrower types, with rows; then the export delivers to it. */
   async function widenTypes(): Promise<void> {
     const table = 'other.widened';
     const [created] = await peer.ask<Reading>({ create: true, ...catalog, table });
@@ -174,7 +174,7 @@ try {
     await compare(table, { columns: 'uuid event amount ratio price', rows });
   }
 
-  /** Erases a person, whose rows must leave every table, and no others. */
+  /** Erases a person. Only their rows must leave every table. */
   async function erase(): Promise<void> {
     const { ask, work } = erasing(() => exporting);
     const { body } = await ask(home, 'POST', 'erasures/', { distinct_ids: [erased_id] });
@@ -239,7 +239,7 @@ try {
     for (const found of await peer.ask<Reading>(asked)) judge(found, name, wanted, lineage);
   }
 
-  /** Compares one reading with what it is to give. */
+  /** Compares one reading with the expected rows. */
   function judge(found: Reading, name: string, wanted: Expected, lineage: Lineage): void {
     const { reader: by, version, rows, error, skipped } = found;
     if (skipped !== undefined) return console.log(`${by.padEnd(20)} skipped: ${skipped}`);
@@ -256,7 +256,7 @@ try {
     faults.push(...[...wrong, ...(wrong_ids ?? [])].map((one) => `${by}, ${name}: ${one}`));
   }
 
-  /** Runs, as they stand, the texts of the console of which it says that they were run. */
+  /** Runs the console's commands unchanged, if the console says that they were tested. */
   async function runWays(): Promise<void> {
     const [namespace, name] = ['sluice', 'all_events'];
     const { uri, warehouse: project_id, token } = catalog;
@@ -279,7 +279,7 @@ try {
   await bucket?.close();
 }
 
-/** A bucket of SeaweedFS, and the config of tables there. */
+/** Opens a bucket of SeaweedFS, and returns the config of tables there. */
 async function openBucket() {
   await installSeaweedfs(console.log);
   const { endpoint, access_key, secret_key, role_arn, close } = await startSeaweedfs(['lake']);

@@ -67,7 +67,7 @@ try {
   await exporting.close();
 }
 
-/** Strikes one catalog after the other, a table at a time, until all faults were had. */
+/** Tests one catalog after another, a table at a time, until all faults have occurred. */
 async function strike(target: Target): Promise<void> {
   const { name: kind } = target;
   const until = Date.now() + options.minutes * 60_000;
@@ -76,7 +76,7 @@ async function strike(target: Target): Promise<void> {
   const isDone = () =>
     Date.now() > until ||
     (['kills', 'answers', 'conflicts', 'compactions', 'rounds'] as const).every(
-      // Sluice does not maintain tables of other makers.
+      // Sluice does not maintain tables of foreign catalogs.
       (n) => done[n] >= wanted[n] || (n === 'rounds' && !target.is_ours),
     );
   let [tables, runs, rows, files, checks] = [0, 0, 0, 0, 0];
@@ -119,7 +119,7 @@ async function strike(target: Target): Promise<void> {
   );
 }
 
-/** A round of maintenance; a quiet one when nobody else is at the table. */
+/** Runs a round of maintenance; a quiet one if nobody else uses the table. */
 async function maintainOf(target: Target, { team_id }: Table, done: Done, is_quiet: boolean) {
   if (is_quiet) await settleLate();
   if (!target.is_ours) return;
@@ -141,7 +141,7 @@ function compare(kind: string, seen: { rows: string[]; missing: string[] }, expe
   if (strange.length > 0) faults.push(`${kind}: ${strange.length} rows of nobody`);
 }
 
-/** A table of its own, with an export of two events an hour. */
+/** Creates a table with its own export of two events an hour. */
 async function newTable(target: Target) {
   const { db, clickhouse } = exporting.harness.deps;
   const home = await exporting.harness.newOrganization();
@@ -175,7 +175,7 @@ async function newTable(target: Target) {
   return { written, team_id, runs: planned };
 }
 
-/** Lets clients commit to tables of an export, or has those of clients maintained. */
+/** Allows clients to commit to tables of an export, or has clients' tables maintained. */
 async function newNamespace(home: TestOrganization, updates: Record<string, string>) {
   const path = `/iceberg/v1/${home.project.id}/namespaces`;
   const created = await home.ask('POST', path, { namespace: ['sluice'], properties: {} });
@@ -200,7 +200,7 @@ function eventOf(team_id: number, uuid: string, at: string) {
   };
 }
 
-/** Carries a run out by as many workers as it takes; the later ones are left alone. */
+/** Delivers a run with as many workers as it needs; no fault hits the later ones. */
 async function deliver(
   target: Target,
   table: Table,
@@ -213,7 +213,7 @@ async function deliver(
     { length: draw(4) },
     () => (['lost before', 'lost after', 'late'] as const)[draw(target.is_asked ? 3 : 2)]!,
   );
-  // The table is there after the first run.
+  // The first run creates the table.
   let meddle = is_first ? undefined : () => meddleWith(table.written, foreign, done);
   const beside = Promise.all([
     target.is_asked ? undefined : meddle?.(),

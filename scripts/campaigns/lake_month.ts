@@ -35,7 +35,7 @@ import { readOptions } from '../options.ts';
 const { days, rows, target_kib } = readOptions({ days: 30, rows: 300, target_kib: 4096 });
 const step_ms = 5 * 60_000;
 const commits = (days * 24 * 3_600_000) / step_ms;
-/** A round of maintenance after so many commits: two hours. */
+/** Commits between two rounds of maintenance: two hours. */
 const commits_per_round = 24;
 const began_ms = Date.parse('2026-01-01T00:00:00Z');
 const columns = [
@@ -174,7 +174,7 @@ function kindOf(name: string): string {
   return name.includes('/compacted/') ? 'compacted data' : 'data';
 }
 
-/** A file of the rows of five minutes, as a run writes it. */
+/** Writes a file with the rows of five minutes, as a run does. */
 async function newFile(commit: number) {
   const { clickhouse } = exporting.harness.deps;
   const from_ms = began_ms + (commit - 1) * step_ms;
@@ -210,8 +210,8 @@ async function newFile(commit: number) {
 }
 
 /**
- * Plans a query for one instant as a reader does that starts with nothing: the metadata from the
- * catalog, the manifest list, every manifest, and the bounds of `timestamp` of each file.
+ * Plans a query for one instant as a new reader does: the metadata from the catalog, the manifest
+ * list, every manifest, and the bounds of `timestamp` of each file.
  */
 async function planned(
   open: () => Promise<NonNullable<Awaited<ReturnType<typeof openMaintainedTable>>>>,

@@ -24,7 +24,7 @@ type Outcome = { of: string; scenario: string; checks: Check[] };
 const suite = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const revisions = ['2025-11-25', '2026-07-28'];
 
-/** Scenarios that need tools, texts or prompts of the suite's own, which no product has. */
+/** Scenarios that need the suite's own tools, texts or prompts, which no product has. */
 const fixtures =
   /^(?:tools-call-|json-schema-2020-12|elicitation-|resources-|prompts-|completion-|logging-|input-required-|caching|http-custom-header|tasks-)/;
 
@@ -81,11 +81,11 @@ async function install(folder: string): Promise<string> {
   return program;
 }
 
-/** A way to the server that adds the token to each request: the suite brings none. */
+/** A proxy of the server that adds the token to each request, because the suite sends none. */
 async function openDoor(token: string): Promise<Server> {
   const opened = createServer((request, response) => {
     const headers = { ...request.headers, authorization: `Bearer ${token}` };
-    // The name of this door is that of no page of the server.
+    // This path must not be the name of a page of the server.
     const { origin } = request.headers;
     if (origin?.startsWith('http://127.0.0.1') === true)
       delete (headers as typeof request.headers).origin;
@@ -100,7 +100,7 @@ async function openDoor(token: string): Promise<Server> {
   return opened;
 }
 
-/** Runs the scenarios of an authorization server; a person of the test lets the suite in. */
+/** Runs the scenarios of an authorization server; a person of the test gives the suite access. */
 async function askForCode(program: string, cookie: string): Promise<Outcome[]> {
   const back = await freePort();
   const redirect_uri = `http://127.0.0.1:${back}/callback`;
@@ -116,7 +116,7 @@ async function askForCode(program: string, cookie: string): Promise<Outcome[]> {
   return outcomesIn(folder, 'authorization');
 }
 
-/** Reads lines until one is the address that a browser is to open. */
+/** Reads lines up to the address that a browser must open. */
 async function followed(
   lines: AsyncIterable<Buffer>,
   open: (address: URL) => Promise<void>,
@@ -132,14 +132,14 @@ async function followed(
   }
 }
 
-/** Does what a person does in the browser, and what the browser does then. */
+/** Does the steps of the person and the browser. */
 async function openedBy(server: Harness, cookie: string, address: URL): Promise<void> {
   const scopes = { scopes: ['project:read'] };
   const { body } = await letIn(server, cookie, Object.fromEntries(address.searchParams), scopes);
   await text((await fetch(body.redirect_url as string)).body!);
 }
 
-/** The outcomes of a run, by the folders that the suite writes. */
+/** Returns the outcomes of a run, from the folders that the suite writes. */
 async function outcomesIn(folder: string, of: string): Promise<Outcome[]> {
   const names = await readdir(folder, { recursive: true });
   return Promise.all(
@@ -153,7 +153,7 @@ async function outcomesIn(folder: string, of: string): Promise<Outcome[]> {
   );
 }
 
-/** Prints what passed and what did not; false where a failure is not explained. */
+/** Prints which checks passed and failed; returns false if a failure is not explained. */
 function tell(outcomes: Outcome[]): boolean {
   let passed = 0;
   let unexplained = 0;
@@ -180,7 +180,10 @@ function tell(outcomes: Outcome[]): boolean {
   return outcomes.length > 0 && unexplained === 0;
 }
 
-/** A port that nobody has: answers name the server's public URL, so it is known before. */
+/**
+ * Returns a free port. Answers contain the server's public URL, so the port is needed before the
+ * start.
+ */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

@@ -20,7 +20,7 @@ import { refuse } from '../options.ts';
 const test_seconds_max = 120;
 const file_seconds_max = 300;
 const at_once = 2;
-/** A test in the output of the runner that failed by itself, and not by one of its parts. */
+/** A failed test in the runner's output, if it failed itself and not one of its subtests. */
 const failed_test =
   /^ *not ok \d+ - (.*)\n *---\n(?: *(?:duration_ms|type|location): .*\n)* *failureType: '(?!subtestsFailed)/gm;
 
@@ -73,8 +73,8 @@ async function plantAll(): Promise<void> {
 }
 
 /**
- * Runs test files in such an environment; `failed`: the names of the tests that did not pass. A
- * process that does not load, or ends before its tests, is not one of them.
+ * Runs test files with this environment. `failed`: the names of the failed tests. A process that
+ * does not load, or ends before its tests, counts as no test.
  */
 async function runTests(
   files: string[],

@@ -77,7 +77,7 @@ function bodyOf(file_format: string) {
   return { name: file_format, destination: { type: 'File', config: { prefix, file_format } } };
 }
 
-/** Rows of whole files, each row once: a reading may fall into the moment in which one is shown. */
+/** Requires rows of whole files, each row once, because files may appear during a reading. */
 function isBetween({ rows, distinct }: Reading, least: number, most: number): boolean {
   return rows !== undefined && rows === distinct && (rows === least || rows === most);
 }
@@ -90,7 +90,7 @@ async function sourceHash(team_id: number): Promise<string> {
   return createHash('sha256').update(uuids.join('\n')).digest('hex');
 }
 
-/** The readers, in one process that reads all folders when it is asked. */
+/** The readers, in one process that reads all folders on request. */
 async function startReaders() {
   const interpreter = await installPython('readers/venv', packages, python);
   const script = join(import.meta.dirname, 'readers', 'read.py');

@@ -25,19 +25,19 @@ import { createObjects } from './schemathesis/objects.ts';
 import { countAnswers, openTally } from './schemathesis/tally.ts';
 
 const version = 'schemathesis==4.32.5';
-/** The promises of the document for every answer. */
+/** The checks of the document for every answer. */
 const checks = [
   'not_a_server_error',
   'status_code_conformance',
   'content_type_conformance',
   'response_schema_conformance',
 ];
-/** Ends the account or all sessions of the one who asks, so that nothing is left to ask. */
+/** These routes end the caller's account or all its sessions, so no more requests could follow. */
 const endings = ['DELETE /api/users/@me/', 'DELETE /api/sessions/'];
-/** Wide phases are over by themselves, in about a minute each. */
+/** Wide phases end on their own, after about a minute each. */
 const wide = ['examples', 'coverage'];
 
-/** Time after which the first planned runs of a world have been delivered. */
+/** Time after which the first planned runs of a world are delivered. */
 const worker_ms = 5_000;
 
 type Published = FuzzedDocument &
@@ -61,7 +61,7 @@ for (let n = 0; left_minutes() > 0.5; n += 1) {
 tally.print();
 process.exitCode = has_failed || tally.serverErrors() > 0 ? 1 : 0;
 
-/** Runs one phase on a server of its own, on which there are objects of each kind, and a worker. */
+/** Runs one phase on its own server, which has objects of each kind, and a worker. */
 async function runPhase(phase: string, for_minutes: number, phase_seed: number): Promise<void> {
   const world = await openStoryWorld();
   try {
@@ -96,7 +96,7 @@ async function run(args: string[], spared: string[]): Promise<number | null> {
   return code;
 }
 
-/** Creates objects, writes what Schemathesis reads, and says how it is called. */
+/** Creates objects, writes the files that Schemathesis reads, and returns its command line. */
 async function prepare(world: StoryWorld, recorded: Recorded) {
   const { harness, home } = world;
   const { body } = await harness.app.inject('/api/schema/');
@@ -124,7 +124,7 @@ async function prepare(world: StoryWorld, recorded: Recorded) {
     url: address,
     checks: checks.join(','),
     'request-timeout': '120',
-    // It would leave out or break the credential as one more parameter.
+    // Otherwise it would omit or break the credential like any parameter.
     'generation-with-security-parameters': 'false',
   };
   const given = Object.entries(options).flatMap(([option, value]) => [`--${option}`, value]);
@@ -133,7 +133,7 @@ async function prepare(world: StoryWorld, recorded: Recorded) {
   return { args, operations, spared: await callerOf(world, cookie) };
 }
 
-/** It also finds links itself, some 10,000: so many that it spends its time on them. */
+/** Without this, it infers about 10,000 links and spends its time on them. */
 function configuration(key: string, cookie: string): string {
   return [
     '[phases.stateful.inference]',
@@ -145,7 +145,7 @@ function configuration(key: string, cookie: string): string {
   ].join('\n');
 }
 
-/** The caller's own objects: without them no further request would pass. */
+/** The caller's own objects, which no later request can do without. */
 async function callerOf({ harness, home, organization, project }: StoryWorld, cookie: string) {
   const list = async (path: string) =>
     (await harness.request('GET', path, { headers: { cookie } })).body.results as { id: string }[];
@@ -167,7 +167,7 @@ async function callerOf({ harness, home, organization, project }: StoryWorld, co
   ];
 }
 
-/** Does the operation take nothing but a session? */
+/** Returns true if the operation accepts only a session. */
 function needsSession({ paths }: Published, { method, path }: Operation): boolean {
   const { security } = paths[path]![method.toLowerCase()] as { security?: object[] };
   return security?.some((one) => 'session' in one) === true;

@@ -14,7 +14,7 @@ import { installPython } from '../peer.ts';
 
 type Check = { kind: string; resource: string; title: string; status: string; reason: string };
 
-/** The newest of the tester, and of its packages the last that it works with. */
+/** The newest version of the tester, and the last versions of its packages that work with it. */
 const packages = [
   'scim2-tester==0.2.8',
   'scim2-client==0.7.5',
@@ -22,7 +22,7 @@ const packages = [
   'httpx==0.28.1',
 ];
 
-/** The errors that the page explains: where, and what the tester says of it. */
+/** The errors that the page explains: the place, and the tester's words. */
 const explained: { title: string; reason: RegExp }[] = [
   {
     title: 'check_add_attribute',
@@ -63,7 +63,10 @@ try {
   await harness.close();
 }
 
-/** A port that nobody has: answers name the server's public URL, so it is known before. */
+/**
+ * Returns a free port. Answers contain the server's public URL, so the port is needed before the
+ * start.
+ */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

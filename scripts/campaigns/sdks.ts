@@ -55,7 +55,7 @@ async function kills(): Promise<boolean> {
   return all;
 }
 
-/** Every fault to every client that comes again after it; those that do not are named. */
+/** Tests every fault with every client that retries after it, and names the other clients. */
 async function faults(): Promise<boolean> {
   const harness = await openDeliveringHarness();
   const address = await harness.harness.app.listen({ host: '127.0.0.1', port: 0 });

@@ -18,7 +18,7 @@ import { openTestStores } from '../check/check_tests.ts';
 import { root, runNode } from '../child.ts';
 import { anySeed, readOptions } from '../options.ts';
 
-/** After so many histories another database: this one grows, and its time leaves our calendar. */
+/** Histories until the next database: this one grows, and its clock leaves our calendar. */
 const histories_per_server = 200;
 
 const history_ms_max = 60_000;
@@ -44,7 +44,7 @@ const { minutes, seed, planted, only, at_once, ...options } = readOptions({
 });
 const histories_max = options.histories > 0 ? options.histories : Infinity;
 const seconds = options.seconds > 0 ? options.seconds : minutes * 60;
-/** One fault's share: the parent only asks whether it is found. */
+/** The part of one fault: the parent only needs to know whether it is found. */
 const is_quick = options.seconds > 0;
 process.exitCode = (await (planted ? plantAll() : playMany())) ? 0 : 1;
 
@@ -85,7 +85,7 @@ async function playMany(): Promise<boolean> {
   return true;
 }
 
-/** A history lives for seconds; with a planted fault it may never end, and that is found too. */
+/** A history takes seconds. With a planted fault it may never end, which counts as found. */
 function watchHistory(name: string): NodeJS.Timeout | undefined {
   if (!is_quick) return undefined;
   return setTimeout(() => {
@@ -94,7 +94,7 @@ function watchHistory(name: string): NodeJS.Timeout | undefined {
   }, history_ms_max).unref();
 }
 
-/** Each fault has its share of the time; as many are looked for at once as there are cores. */
+/** Each fault has its part of the time; one is searched on each core at a time. */
 async function plantAll(): Promise<boolean> {
   const chosen = faults.filter(({ name }) => only.split('|').some((part) => name.includes(part)));
   const share = Number.isFinite(histories_max)

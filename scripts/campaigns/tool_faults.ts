@@ -86,8 +86,8 @@ if (faults.length === 0) rmSync(folder, { recursive: true, force: true });
 process.exitCode = faults.length === 0 ? 0 : 1;
 
 /**
- * Installs the tools of vendors, and Webhook: one event a request, batches of ten, or both by two
- * mappings.
+ * Installs the tools of vendors, and Webhook: one event for each request, batches of ten, or both
+ * by two mappings.
  */
 async function installTools(): Promise<Tool[]> {
   const ask = async (path: string, body: object) => {
@@ -138,7 +138,10 @@ async function installTools(): Promise<Tool[]> {
   return tools;
 }
 
-/** Sends events of some persons, over and over; each until it is accepted, under the same uuid. */
+/**
+ * Sends events of some persons repeatedly; each is retried under the same uuid until it is
+ * accepted.
+ */
 async function keepSending(tools: Tool[], signal: AbortSignal): Promise<void> {
   let last = 0;
   const { properties: known } = eventFor('') as { properties: object };
@@ -154,7 +157,7 @@ async function keepSending(tools: Tool[], signal: AbortSignal): Promise<void> {
     }));
     for (const { uuid, properties } of events) {
       numbers.set(uuid, properties.number);
-      // Slack has it as its message.
+      // Slack sends it as its message.
       Object.assign(properties, { source: uuid });
     }
     await until('the events are accepted', 240_000, 200, async () => {
@@ -165,13 +168,15 @@ async function keepSending(tools: Tool[], signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Deliveries of accepted events that are still to come, at all mappings together. */
+/** Number of accepted events that all mappings have yet to deliver. */
 function owedTo(tools: Tool[]): number {
   const paths = tools.flatMap((tool) => tool.paths);
   return paths.reduce((sum, path) => sum + accepted.size - (receiver.kept.get(path)?.size ?? 0), 0);
 }
 
-/** Waits until tools have received again, then a moment: a kill at rest strikes nothing. */
+/**
+ * Waits until tools receive again, then a moment longer: a kill has no effect while nothing runs.
+ */
 async function someRequests(): Promise<void> {
   const { requests } = fates.counts;
   const enough = () => fates.counts.requests > requests + options.tools;

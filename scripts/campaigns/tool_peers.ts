@@ -74,7 +74,7 @@ async function send(
 const { only } = readOptions({ only: '' });
 let faults = 0;
 
-/** Plays one peer; tells how it went. */
+/** Runs one peer, and prints the result. */
 async function play(name: string, why: string | false | undefined, run: () => Promise<string>) {
   if (only !== '' && only !== name) return;
   if (typeof why === 'string') return console.log(`${name}: skipped. ${why}`);
@@ -92,7 +92,7 @@ await play('Kafka', await whyNoKafka(), async () => {
     const settings = {
       clientId: 'sluice',
       brokers: kafka.broker,
-      // The one that asks for no password where TLS is off.
+      // The listener that asks for no password if TLS is off.
       mechanism: 'client-cert-auth',
       ssl_key: 'none',
       ssl_cert: 'none',
@@ -107,7 +107,7 @@ await play('Kafka', await whyNoKafka(), async () => {
         key: { '@path': '$.userId' },
       },
     };
-    // The broker starts, and creates the topic at the first question for it.
+    // The first request for the topic creates it once the broker has started.
     const outcome = await until('Kafka takes the event', 240_000, 1_000, async () => {
       const given = await send('kafka', sending);
       return /ECONNREFUSED|does not host/.test(given) ? undefined : given;

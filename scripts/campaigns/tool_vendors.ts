@@ -11,7 +11,7 @@ import { readOptions } from '../options.ts';
 const { only } = readOptions({ only: '' });
 const names = only.split(',').filter(Boolean);
 const vendors = readVendors().filter(
-  // Tools with OAuth want a connection, which `npm run tool_oauth` makes.
+  // Tools with OAuth need a connection, which `npm run tool_oauth` tests.
   ({ name, directory }) =>
     findVendor(directory) === undefined && (names.length === 0 || names.includes(name)),
 );

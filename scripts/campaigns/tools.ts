@@ -27,16 +27,16 @@ const trials = await openToolTrials(async (url) => {
     headers: { 'content-type': isText ? 'text/xml' : 'application/json' },
   });
 });
-// One stays loaded, so that the process does.
+// One stays loaded, so that its process stays too.
 await trials.load('slack');
-/** Tools with clients of their own, and what `npm run tool_peers` sends to by them. */
+/** Tools with their own clients, and the peer that `npm run tool_peers` sends to. */
 const peers: Record<string, string> = {
   'aws-kinesis': 'Kinesis and STS of moto',
   kafka: 'Apache Kafka 4.1.0',
   s3: 'S3 and STS of moto',
   sftp: "OpenSSH's server 9.2",
 };
-/** Tools that met a receiver that answers as their vendors document. */
+/** Tools that were tested with a receiver that answers as their vendors document. */
 const played = new Set(readVendors().map(({ directory }) => directory));
 const rows: string[] = [];
 const reasons = new Set<string>();
@@ -117,7 +117,7 @@ if (write && only === '') {
   );
 }
 
-/** Each value of each setting that has choices, such as a region. */
+/** Each value of each setting with choices, such as a region. */
 function choicesOf({ settings }: ToolDescription): Record<string, unknown>[] {
   return Object.entries(settings).flatMap(([key, { choices = [] }]) =>
     choices.map((one) => ({ [key]: typeof one === 'string' ? one : one.value })),
@@ -141,12 +141,12 @@ function isProposed({ directory, hosts }: ToolEntry, hostname: string): boolean 
   );
 }
 
-/** The text in lines of up to 100 characters. */
+/** Returns the text in lines of up to 100 characters. */
 function wrapped(text: string): string {
   return text.replaceAll(/(.{1,100})(?: |$)/g, '$1\n').trimEnd();
 }
 
-/** The text in a cell of the table. */
+/** Returns the text in a cell of the table. */
 function cell(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;');
   return line.length > 140 ? `${line.slice(0, 140)} ...` : line;

@@ -26,7 +26,7 @@ const { seed, changes, days, weeks, rows, store } = readOptions({
   rows: 300,
   store: '',
 });
-/** Hours of deliveries that changes are planted in. */
+/** Hours of deliveries in which changes are planted. */
 const deliveries_max = 240;
 console.log(`${changes} changes, ${days} days of ${rows} rows an hour, seed ${seed}`);
 const exporting = await openQueryHarness();
@@ -71,7 +71,7 @@ async function play(place: LookedPlace) {
   if (changes === 0) return;
   const looked = await openLooked(exporting, place);
   const share = Math.ceil(changes / Object.keys(openers).length);
-  // Each delivery takes one change a round, so more deliveries make fewer rounds.
+  // Each delivery takes one change in a round, so more deliveries mean fewer rounds.
   await looked.deliver(Math.min(deliveries_max, Math.max(24, Math.ceil(share / 8))));
   await looked.look();
   const tally = await plantChanges(place, looked, { seed, changes: share });

@@ -34,14 +34,14 @@ const console_build: Step = {
 };
 const checks: Step[] = [
   console_build,
-  // Several checkers beside each other check much twice.
+  // Several checkers at once would check much of the code twice.
   { title: 'Types', run: (write) => runTool('tsc', ['--noEmit', '--checkers', '1'], write) },
   { title: 'Lint', run: (write) => lint(chooseLinted(wanted), write) },
   { title: 'Format', run: (write) => runTool('oxfmt', ['--check'], write) },
   { title: 'Unused code', run: (write) => runTool('knip', [], write) },
 ];
 
-/** A run after a change without code has nothing to lint. */
+/** After a change without code there is nothing to lint. */
 async function lint(files: string[], write: Write): Promise<boolean> {
   return files.length === 0 || runTool('oxlint', files, write);
 }
@@ -73,7 +73,9 @@ else
   );
 process.exitCode = isInterrupted() ? 130 : isPassed ? 0 : 1;
 
-/** Begins the steps in their order, `at_once` beside each other; their output comes in turn. */
+/**
+ * Starts the steps in their order, `at_once` of them concurrently, and prints their output in turn.
+ */
 function begin(steps: Step[], at_once: number): Promise<Result>[] {
   const left = steps.map((step) => ({
     step,

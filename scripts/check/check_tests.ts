@@ -17,21 +17,22 @@ import { root } from '../child.ts';
 
 const template_database = 'migrated';
 /**
- * A folder in memory, on Linux: a database is copied into it in a third of the time, and ext4 looks
- * ever longer for room for a new file the more were removed in the last minute.
+ * A folder in memory, on Linux. A database is copied into it in a third of the time. The more files
+ * were removed from ext4 in the last minute, the longer it searches for space for a new one.
  */
 const memory_folder = '/dev/shm';
 const memory_bytes_min = 4 * 1024 ** 3;
 
 /**
- * Two running stores, and the environment that makes test/harness.ts use them; `close` stops them
+ * Two running stores, and the environment in which test/harness.ts uses them; `close` stops them
  * and removes their data.
  */
 export type TestStores = { environment: Record<string, string>; close(): Promise<void> };
 
 /**
- * The test files whose path contains one of the patterns, or all without a pattern, as paths from
- * the repository's folder: those of `test/` first, then those of `server/` and `console/`.
+ * Returns the test files whose path contains one of the patterns, or all without a pattern, as
+ * paths from the repository's folder: first those of `test/`, then those of `server/` and
+ * `console/`.
  */
 export function listTestFiles(patterns: string[]): string[] {
   const files = ['test', 'server', 'console'].flatMap((folder) =>
@@ -44,8 +45,8 @@ export function listTestFiles(patterns: string[]): string[] {
 }
 
 /**
- * Starts both stores on empty folders; where those are in memory, so is what tests write. When one
- * does not start, the other is stopped again and the error is thrown.
+ * Starts both stores on empty folders. If they are in memory, so are the files that tests write. If
+ * one store does not start, the other is stopped and the error is thrown.
  */
 export async function openTestStores(): Promise<TestStores> {
   const folder = await newFolder();
@@ -85,7 +86,7 @@ export async function openTestStores(): Promise<TestStores> {
 
 /**
  * Creates a folder for the data of this process's stores: in memory if the machine has plenty.
- * Folders that a killed process left there are removed first.
+ * Removes folders that a killed process left there first.
  */
 async function newFolder(): Promise<string> {
   const name = 'sluice-stores-';
@@ -99,9 +100,9 @@ async function newFolder(): Promise<string> {
 }
 
 /**
- * Migrates the database that those of the test files are copies of, and has the server not wait for
- * the disk: its data go with the run. A connection plans a statement once: by itself PostgreSQL
- * plans it anew for each of the first five times, and few live as long in a test.
+ * Migrates the database that test files copy, and lets the server not wait for the disk, because
+ * its data are temporary. A connection plans a statement once. By default, PostgreSQL plans it
+ * again the first five times, which few connections of a test live to repeat.
  */
 async function prepare(url: string): Promise<void> {
   const server = openDatabase(url, { connections_max: 1, application_name: 'sluice-check' });
@@ -121,7 +122,7 @@ async function prepare(url: string): Promise<void> {
   await migrateAsStarted(db).finally(() => db.close());
 }
 
-/** Migrates the database of ClickHouse whose tables those of the test files have. */
+/** Migrates the database of ClickHouse whose tables test files copy. */
 async function prepareClickHouse(url: string): Promise<void> {
   const server = openClickHouse(url, { application: 'sluice-check' });
   await server.command({ query: `CREATE DATABASE ${template_database}` });

@@ -4,26 +4,29 @@ import { of_all_tests } from './test_reach.ts';
 import type { Reach } from './test_reach.ts';
 import { partOfTurn } from './turn.ts';
 
-/** A run of all has one of this many parts of each wing's dear files, another in the next run. */
+/**
+ * A full run includes one of this many parts of each wing's dear files, and the next run another
+ * one.
+ */
 export const turns = 8;
-/** The wings: files with stores take turns within the first one that fits. */
+/** The wings: files with stores take turns within the first matching one. */
 const wings = [
   /^test\/(?!console)/,
   /^(test\/)?console\/|_browser\.test\.ts$/,
   /^server\/engine\/destinations\//,
   /^server\/(engine|cli|platform|api)\//,
 ];
-/** These run each time: the rules of the house, the user's path and the routes of the console. */
+/** These always run: the house rules, the user's path and the routes of the console. */
 const always = /^test\/(house|main_job|simulation|watchers|console\/routes)\b/;
-/** Every page of the console has parts of these. */
+/** These contain parts of every page of the console. */
 const of_all_pages = /^console\/(form|http|page|shell|signed_in|time)\/|^console\/\w+\.tsx?$/;
 
 /** The repository as the choice sees it; `storing` are the files that open stores. */
 type Seen = { reach: Reach; storing: Set<string>; changed: string[] };
 
 /**
- * Leaves out dear test files whose turn it is not. A file that finds a planted fault is never left
- * out, nor is one beside a changed file, nor any where a change is of all tests.
+ * Omits dear test files that are not due. It never omits a file that finds a planted fault or that
+ * is beside a changed file, and omits none if a change affects all tests.
  */
 export function leaveOutDear(files: string[], turn: number, seen: Seen): string[] {
   if (seen.changed.some((file) => of_all_tests.test(file))) return files;
@@ -42,7 +45,7 @@ export function leaveOutDear(files: string[], turn: number, seen: Seen): string[
   return files.filter((file) => !out.has(file));
 }
 
-/** Lies a changed file beside the test, below it or around it, or does the test import one? */
+/** True if a changed file is beside the test, below or above it, or if the test imports one. */
 function isNear(test: string, { reach, changed }: Seen): boolean {
   const own = posix.dirname(test);
   return changed.some((file) => {

@@ -3,8 +3,8 @@ import type { TestEvent } from 'node:test/reporters';
 import { root } from '../child.ts';
 
 /**
- * Reporter of Node's test runner: writes the path of each file with a failed test from the
- * repository's folder, one a line. A process that died or a hook that failed is told as its group.
+ * Reporter of Node's test runner: writes the path of each file with a failed test, from the
+ * repository's folder, one a line. It names the group of a process that died or a hook that failed.
  */
 // oxlint-disable-next-line import/no-default-export -- Node's test runner takes a reporter by it.
 export default async function* failedFiles(events: AsyncIterable<TestEvent>) {

@@ -9,32 +9,32 @@ import { chooseTests } from './test_choice.ts';
 import { groupTestFiles, writeGroups } from './test_groups.ts';
 import { turns_max } from './turn.ts';
 
-/** Number of pairs of cores that this machine has, with 4 GiB of memory for each core. */
+/** Number of pairs of cores of this machine that have 4 GiB of memory for each core. */
 const share = Math.max(
   1,
   Math.floor(Math.min(availableParallelism() / 2, totalmem() / (8 * 1024 ** 3))),
 );
-// More than twice the cores: many files wait, for time limits, for stores and browsers, or for
-// processes that they kill.
+// More than twice the cores: many files wait for time limits, stores, browsers, or killed
+// processes.
 const files_at_once = 5 * share;
-/** More failed files than these have a common cause, which is not the load. */
+/** More failed files than these have a common cause other than the load. */
 const repeated_max = 3;
-/** Files that draw cases at random: a second run would draw others, and hide a finding. */
+/** Files that draw cases at random: a second run would draw other cases and hide a finding. */
 const drawing = /^test\/(chaos|commit_answers|fault_matrix|simulation)\//;
 
 const compiled = join(root, 'node_modules', '.cache', 'sluice', 'compiled');
 
-/** The end of all tests. */
+/** The result of all tests. */
 export type TestsEnd = {
   passed: boolean;
-  /** Files that failed beside others and passed alone. */
+  /** Files that failed in the run and passed alone. */
   unsteady: string[];
 };
 
 /**
- * Runs the test files that `wanted` chooses, with `options` for Node's test runner, on stores of
- * their own, once `built` is done. Up to three files that failed are run again, each alone, and
- * named: passes where all of them pass then (decision 0119).
+ * Runs the test files that `wanted` selects, with `options` for Node's test runner, on their own
+ * stores, once `built` has ended. Up to three failed files run again, each alone, and are named.
+ * The run passes if they all pass then (decision 0119).
  */
 export async function runTests(
   { wanted, options, is_deep }: { wanted: string[]; options: string[]; is_deep: boolean },
@@ -49,7 +49,7 @@ export async function runTests(
   let stores: { environment: Record<string, string>; close(): Promise<void> } | undefined;
   try {
     if (needs_stores) stores = await openTestStores();
-    // Servers of the tests serve what it builds.
+    // The servers of the tests serve the built console.
     if (needs_stores) await built;
     if (isInterrupted()) return failed;
     const environment = {
@@ -61,7 +61,7 @@ export async function runTests(
     };
     const run = (groups: string[][], at_once: number) =>
       runGroups({ groups, at_once, folder, options, is_deep, environment }, write);
-    // A few files of rules are done before a second process has loaded them.
+    // The few files of rules are done before a second process has loaded them.
     const first = await run(needs_stores ? groupTestFiles(files, share) : [files], files_at_once);
     if (first.passed) return { passed: true, unsteady: [] };
     if (!isWorthRepeating(first.failed, files) || isInterrupted()) return failed;

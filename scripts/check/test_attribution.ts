@@ -1,7 +1,7 @@
 /**
- * Node's test runner follows every promise and timer of its process, to know of which test it is:
- * it asks this where `test`, `before` and `after` are called, and when nobody caught an error. The
- * files of a process call them while they are loaded. Loaded before `node:test`.
+ * Node's test runner follows every promise and timer of its process, to know which test it belongs
+ * to. It uses that where `test`, `before` and `after` are called, and for an uncaught error. The
+ * files of a process call these functions while they load. Loaded before `node:test`.
  */
 import async_hooks from 'node:async_hooks';
 import type { AsyncHook } from 'node:async_hooks';
@@ -17,8 +17,8 @@ async_hooks.createHook = (callbacks) => {
 };
 
 /**
- * From here on nothing is followed. An error that nobody catches still fails the process, but not
- * its test: where it came from is told.
+ * From here on, nothing is followed. An uncaught error still fails the process, but not its test;
+ * the error shows where it came from.
  */
 export function stopFollowing(): void {
   async_hooks.createHook = createHook;

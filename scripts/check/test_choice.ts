@@ -20,7 +20,7 @@ export type TestChoice = { files: string[]; needs_stores: boolean; told: string 
 
 const options = ['--all', '--changed', '--deep'];
 const all_linted = ['.'];
-/** These decide what the linter finds in any file. */
+/** A change of these may change the linter's findings in any file. */
 const of_all_linted = /^(\.oxlintrc|tsconfig)\.json$|\.d\.ts$/;
 const depth = ['test/depth.ts'];
 const shared_stores = ['test/harness_stores.ts'];
@@ -31,9 +31,9 @@ const own_stores = [
 ];
 
 /**
- * Chooses the test files for the arguments of `npm test`: texts that a path contains, `--changed`
- * for those that a change can reach, `--deep` for those that can go deep, and `--all`. Without an
- * argument a person's run leaves dear ones out whose turn it is not, and a pipeline's has all.
+ * Selects the test files for the arguments of `npm test`: texts that a path contains, `--changed`
+ * for the files that a change can reach, `--deep` for those with a deep form, and `--all`. Without
+ * an argument, a person's run omits dear files that are not due, and a pipeline runs all.
  */
 export function chooseTests(
   wanted: string[],
@@ -90,9 +90,9 @@ function chooseUsual(tests: string[], turn: number): TestChoice {
 }
 
 /**
- * The source files that the linter, the slowest of the checks, is asked to read for the arguments
- * of `npm test`: those whose path contains one of the texts, or the whole folder. Without an
- * argument a person's run has the recent changes read and what imports them, and a pipeline's all.
+ * Returns the source files for the linter, the slowest check, for the arguments of `npm test`:
+ * those whose path contains one of the texts, or the whole folder. Without an argument, a person's
+ * run reads the recent changes and their importers, and a pipeline all.
  */
 export function chooseLinted(
   wanted: string[],
@@ -105,7 +105,10 @@ export function chooseLinted(
   return isAll ? all_linted : listSources(readReach(), patterns);
 }
 
-/** The changed sources and their importers: what the linter finds depends on the types of both. */
+/**
+ * Returns the changed sources and their importers: the linter's findings depend on the types of
+ * both.
+ */
 function listLintedOf(changed: string[]): string[] {
   if (changed.some((file) => of_all_linted.test(file) || of_all_tests.test(file)))
     return all_linted;

@@ -1,13 +1,13 @@
 /**
- * Loaded into every test process. Node's own time-out ends a test, but a process whose tests are
- * over and that still holds a timer, a socket or a child open would be waited for without end: here
- * it is ended, and told what it holds.
+ * Loaded into every test process. Node's own time-out ends a test. Without this, a process whose
+ * tests are over would wait forever for an open timer, socket or child; this ends it, and prints
+ * what it holds.
  */
 import process from 'node:process';
 
 let deadline: NodeJS.Timeout | undefined;
 
-/** Ends this process so many seconds from now, in place of what an earlier call said. */
+/** Ends this process after this many seconds, instead of the time of an earlier call. */
 export function endAfter(seconds: number): void {
   clearTimeout(deadline);
   deadline = setTimeout(() => {

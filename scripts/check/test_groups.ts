@@ -3,20 +3,20 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '../child.ts';
 
-/** The most time for which a process may hold something open after its last test. */
+/** Longest time for which a process may hold something open after its last test. */
 const seconds_to_end = 30;
 
 /**
- * A set of files that share processes: the files that a pattern fits, either as many neighbours as
- * keep two cores evenly busy until the end, or dealt to a number of processes. Four cores get twice
- * as many processes. One process takes about `seconds` beside the others. The longest starts first,
- * so that the last ones to start are short.
+ * A set of files that share processes: the files that match a pattern. They are split into
+ * neighbours that keep two cores evenly busy, or dealt to a number of processes. Four cores get
+ * twice as many processes. One process takes about `seconds` beside the others. The longest starts
+ * first, so that the last ones to start are short.
  */
 type Room = { files: RegExp; seconds: number } & ({ files_max: number } | { processes: number });
 
-// The first pattern that fits a file decides. Files that kill processes, run for minutes or measure
-// the memory of their process are alone. Files with a browser are together, since a process has
-// one. Neighbours share what they need (test/between_files.ts). The simulation has a bound by the
+// The first matching pattern decides. Files that kill processes, run for minutes or measure the
+// memory of their process are alone. Files with a browser are together, because a process has one
+// browser. Neighbours share resources (test/between_files.ts). The simulation is limited by the
 // clock.
 const rooms: Room[] = [
   { files: /\/streams\.test\.ts$/, files_max: 1, seconds: 5 },
@@ -35,11 +35,10 @@ const rooms: Room[] = [
 ];
 
 /**
- * Test files that run in one process, as lists of paths from the repository's folder: neighbours
- * together, in their order, or dealt. Loading the server's modules, opening a first server and
- * running code that is not compiled yet costs more than most files' tests, and a process does all
- * this once. The lists are in the order in which they are to be run: the longest first. `share` is
- * how many times two cores the machine has.
+ * Returns the test files of each process, as lists of paths from the repository's folder:
+ * neighbours together in their order, or dealt. Loading the server's modules, opening a first
+ * server and compiling code costs more than the tests of most files, and a process does it once.
+ * The longest list comes first. `share`: number of pairs of cores.
  */
 export function groupTestFiles(files: string[], share = 1): string[][] {
   const filesOf = new Map<Room, string[]>(rooms.map((room) => [room, []]));
@@ -69,11 +68,11 @@ function together(files: string[], room: Room, share: number): string[][] {
 }
 
 /**
- * Gives the files that Node's test runner is to be told, one for each group, which it runs in the
- * order of their names. They are written into `folder`, with a suite for each test file, so that
- * hooks stay those of their file; each file's tests may take `seconds_max`, and their process ends
- * soon after the last of them. A file is loaded by `require`, without top-level `await`: `import`
- * goes through all modules of the process again for each file.
+ * Writes a file for each group into `folder`, and returns the files for Node's test runner, which
+ * runs them in the order of their names. Each has a suite for each test file, so that hooks stay in
+ * their file. The tests of a file may take `seconds_max`, and the process ends soon after the last
+ * one. A file is loaded by `require`, without top-level `await`: `import` would walk all modules of
+ * the process again for each file.
  */
 export async function writeGroups(
   groups: string[][],

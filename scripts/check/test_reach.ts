@@ -7,21 +7,23 @@ import { root } from '../child.ts';
 
 /**
  * The references of each source file: the modules that it imports as values, and the files and
- * folders whose path from its own folder is a literal in it (programs that it starts, migrations,
- * pages).
+ * folders that it names by a literal path (programs that it starts, migrations, pages).
  */
 export type Reach = Map<string, string[]>;
 
-/** These decide what all tests run on, or which of them run, and how. */
+/** These decide what all tests run on, which of them run, and how. */
 export const of_all_tests = /^(package(-lock)?\.json|scripts\/(check\/\w+|child)\.ts)$/;
-/** The console is built from these files before the tests, and opened by the other file. */
+/** The console is built from these files before the tests, and the other file opens it. */
 const built = { from: 'console/', opened_by: 'server/api/console/build.ts' };
 /** Their tests read the repository itself. */
 const reads_everything = 'test/house/';
 
 let whole: Reach | undefined;
 
-/** Reads what each file names, of those given or, once in a process, of the whole repository. */
+/**
+ * Reads what each of the given files names; without files, reads the whole repository, once in a
+ * process.
+ */
 export function readReach(files?: readonly SourceFile[]): Reach {
   const read = (some: readonly SourceFile[]) =>
     new Map(some.map((file) => [file.path, listNamed(file)]));
@@ -29,8 +31,8 @@ export function readReach(files?: readonly SourceFile[]): Reach {
 }
 
 /**
- * Lists the files that reach a wanted file, wanted files included. Files that are not source are
- * also reached through the name of a folder around them.
+ * Lists the files that reach a wanted file, including the wanted ones. Files without source code
+ * are also reached through the name of a folder around them.
  */
 export function listReaching(reach: Reach, wanted: string[]): Set<string> {
   const users = new Map<string, string[]>();
@@ -49,7 +51,7 @@ export function listReaching(reach: Reach, wanted: string[]): Set<string> {
   return reaching;
 }
 
-/** Lists the source files that import one of these, be it for its types alone. */
+/** Lists the source files that import one of these, even if only for its types. */
 export function listImporters(files: string[]): string[] {
   const wanted = new Set(files);
   const isImporter = (file: SourceFile) =>
@@ -62,9 +64,9 @@ export function listImporters(files: string[]): string[] {
 }
 
 /**
- * The tests that a change of these files can reach: all after a change of the packages or of how
- * tests run, else those that reach a changed file, and always those of the house, which read the
- * repository itself.
+ * Returns the tests that a change of these files can reach: all after a change of the packages or
+ * of how tests run, otherwise those that reach a changed file. It always includes the house tests,
+ * which read the repository.
  */
 export function listTestsOfChange(reach: Reach, tests: string[], changed: string[]): string[] {
   if (changed.some((file) => of_all_tests.test(file))) return tests;
@@ -75,7 +77,7 @@ export function listTestsOfChange(reach: Reach, tests: string[], changed: string
 
 /**
  * Lists the files that differ from the point where this branch left `main` (on `main`, from its
- * last commit), with uncommitted files and those unknown to git.
+ * last commit), with uncommitted and untracked files.
  */
 export function listChangedFiles(): string[] {
   const base = git('merge-base', 'HEAD', 'main').trim();
@@ -87,8 +89,8 @@ export function listChangedFiles(): string[] {
 }
 
 /**
- * Lists the changed files and those of the last commit, which on `main` is the change. Where git or
- * `main` is not there, as in a copy of the sources, the package counts as changed.
+ * Lists the changed files and those of the last commit, which on `main` is the change. Without git
+ * or `main`, as in a copy of the sources, the package counts as changed.
  */
 export function listRecentFiles(): string[] {
   try {
@@ -128,7 +130,7 @@ function listNamed(file: SourceFile): string[] {
   return [...new Set([...modules, ...named.filter(isOfRepository)])];
 }
 
-/** Neither the whole repository nor what lies outside it is named by a path. */
+/** A path counts unless it names the whole repository or a place outside it. */
 function isOfRepository(path: string): boolean {
   return !/^[./]/.test(path) && statSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,10 +1,10 @@
-/** The output of a step; `end` gives the turn to the next one. */
+/** The output of a step; `end` lets the next one write. */
 export type Turn = { write(text: string): void; end(): void };
 
 /**
- * Puts the output of steps that run beside each other one after the other, in the order in which
- * they took their turns: that of the first one which has not ended goes out at once, that of the
- * others when those before them have ended.
+ * Writes the output of concurrent steps one after another, in the order in which they started. The
+ * output of the first running step appears at once, that of the others once the earlier ones have
+ * ended.
  */
 export function openTurns(write: (text: string) => void): { take(): Turn } {
   const turns: { kept: string; is_ended: boolean }[] = [];

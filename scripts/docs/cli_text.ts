@@ -77,10 +77,12 @@ sluice completion fish | source     # in ~/.config/fish/config.fish
 \`\`\`
 `;
 
-/** Options that many commands have; each is told once, and where a command means something else. */
+/**
+ * Options of many commands. Each is described once, and again where a command means something else.
+ */
 const shared = ['--url', '--key', '--profile', '--project', '--json'];
 
-/** The text of docs/cli.md: every command with its arguments and options. */
+/** Returns the text of docs/cli.md: every command with its arguments and options. */
 export function cliText(): string {
   const nodes = allNodes(commandTree(describedProgram())).filter(({ words }) => words.length > 0);
   const groups = [...new Set(nodes.map((node) => groupOf(node, nodes)))];
@@ -99,7 +101,7 @@ export function cliText(): string {
   ].join('\n');
 }
 
-/** False for a word that only has commands under it. */
+/** Returns false for a word that only has commands under it. */
 function doesSomething({ inner, command }: CommandNode): boolean {
   return inner.length === 0 || command.options.length > 0;
 }
@@ -111,7 +113,7 @@ function usual(long: string, nodes: readonly CommandNode[]): Option {
   return all.toSorted((a, b) => alike(b).length - alike(a).length)[0]!;
 }
 
-/** The group of a command, which is that of the command around it. */
+/** Returns the group of a command, which is that of its parent. */
 function groupOf({ words }: CommandNode, nodes: readonly CommandNode[]): string {
   const top = nodes.find((one) => one.words.length === 1 && one.words[0] === words[0])!;
   return top.command.helpGroup();
@@ -138,7 +140,7 @@ function commandText({ words, command }: CommandNode, common: readonly Option[])
   ].join('\n');
 }
 
-/** Prose in lines of at most 100 characters. */
+/** Returns prose in lines of at most 100 characters. */
 function wrapped(text: string): string {
   return text.replaceAll(/(?=.{101})(.{1,100}) /g, '$1\n');
 }

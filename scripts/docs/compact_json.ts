@@ -3,8 +3,8 @@ import type { Json } from '../../server/platform/http/openapi/json.ts';
 const width = 100;
 
 /**
- * The value as JSON in which whatever fits on a line stands on one, so that a file of it has few
- * lines and a change of it is a change of few.
+ * Returns the value as JSON in which anything that fits on a line stands on one, so that files and
+ * their changes have few lines.
  */
 export function compactJson(value: Json, indent = ''): string {
   const short = oneLine(value);

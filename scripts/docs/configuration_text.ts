@@ -21,10 +21,7 @@ text there.
 |---|---|---|
 `;
 
-/**
- * The text of docs/configuration.md: one row for each setting, in the order in which the code has
- * them.
- */
+/** Returns the text of docs/configuration.md: a row for each setting, in the order of the code. */
 export function configurationText(): string {
   const rows = Object.values(settings).map((setting) => {
     const value = setting.default_text === '' ? '' : `\`${setting.default_text}\``;

@@ -48,7 +48,7 @@ try {
   await world.close();
 }
 
-/** Writes a file for each tag, without what an example under an organization tells already. */
+/** Writes a file for each tag, without what an example under an organization already shows. */
 function write(examples: Record<string, Example>, operations: { id: string; tag: string }[]): void {
   mkdirSync(examples_folder, { recursive: true });
   for (const name of readdirSync(examples_folder)) rmSync(join(examples_folder, name));

@@ -11,10 +11,10 @@ import {
   until,
 } from '../../test/processes/server_process.ts';
 
-/** Asks the server, and returns the body of its answer; fails when it refuses. */
+/** Sends the server a request, and returns the body of its answer; throws for a refusal. */
 type Ask = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 
-/** The ids of the records that the pages of a filled server are about. */
+/** The ids of the records on the pages of a filled server. */
 export type Filled = {
   /** An export that delivers, with a gap in its map. */
   export_id: string;
@@ -30,17 +30,17 @@ export type Filled = {
   erasure_id: string;
   /** The Iceberg table that an export made. */
   lake_table_id: string;
-  /** A project without any event. */
+  /** A project without events. */
   empty_id: number;
 };
 
-/** The first scheduled run of five minutes has to be over. */
+/** Time until the first scheduled run of five minutes has ended. */
 const wait_ms_max = 420_000;
 const hour_ms = 3_600_000;
 const exports_path = '/api/projects/1/batch_exports/';
 const password = 'correct horse battery staple';
 
-/** Starts a server as users start it, with the demo and more, and a browser that looks at it. */
+/** Starts a server as users do, with the demo and more, and a browser that opens it. */
 export async function openFilledConsole() {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-filled-'));
   const key = createApiKey();
@@ -64,7 +64,7 @@ export async function openFilledConsole() {
   }
 }
 
-/** Returns a way to ask the server at an address with a key. */
+/** Returns a function that sends requests to the server at an address with a key. */
 function asking(address: string, key: string): Ask {
   return async (method, path, body) => {
     const answer = await call(address, key, method, path, body);
@@ -74,9 +74,9 @@ function asking(address: string, key: string): Ask {
 }
 
 /**
- * Adds what a company has after some weeks to the demo of a new server: exports in each state, a
- * destination that does not answer, a plugin with code, invites, a domain, a target of notices, an
- * erasure. Waits until the first scheduled runs are over.
+ * Adds to the demo of a new server what a company has after some weeks: exports in each state, an
+ * unreachable destination, a plugin with code, invites, a domain, a notice target, an erasure.
+ * Waits until the first scheduled runs have ended.
  */
 async function fillConsole(ask: Ask): Promise<Filled> {
   const { organization } = await ask('GET', '/api/projects/1/');
@@ -109,8 +109,8 @@ async function fillConsole(ask: Ask): Promise<Filled> {
 }
 
 /**
- * One export has delivered slots, a gap, and what is to come; the destination of one does not
- * answer, one is paused and one waits.
+ * Creates the exports: one has delivered slots, a gap and future slots, one has an unreachable
+ * destination, one is paused and one waits.
  */
 async function createExports(ask: Ask) {
   const create = async (name: string, more: object) => {
@@ -197,7 +197,7 @@ async function listOf(ask: Ask, path: string): Promise<unknown[]> {
   return (await ask('GET', path))['results'] as unknown[];
 }
 
-/** Signs the owner of the demo in; the page shows the exports then. */
+/** Signs in the owner of the demo; the page then shows the exports. */
 export async function signIn(page: Page): Promise<void> {
   await page.goto('/login?next=/projects/1/exports');
   await page.getByLabel('E-mail address').fill('owner@example.com');

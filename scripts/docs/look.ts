@@ -16,7 +16,7 @@ try {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error}`));
   page.on('console', (message) => {
-    // Before the sign-in the server refuses to say who is there.
+    // Before the sign-in, the server refuses to name the account.
     const isRefusal = message.text().includes('status of 401');
     if (!isRefusal && ['error', 'warning'].includes(message.type()))
       complaints.push(`${page.url()}: ${message.text()}`);

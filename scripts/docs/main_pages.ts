@@ -7,7 +7,7 @@ import type { Filled } from './filled_console.ts';
 const widths = [1440, 1024, 390] as const;
 const themes = ['light', 'dark'] as const;
 
-/** The main pages of the console, each under the name of its pictures. */
+/** The main pages of the console, by the names of their pictures. */
 export function mainPages(filled: Filled): Record<string, string> {
   const { export_id, demo_id, run_id, event_id, failing_id, organization_id } = filled;
   const { plugin_id, domain_id, empty_id } = filled;
@@ -59,8 +59,8 @@ export function mainPages(filled: Filled): Record<string, string> {
 }
 
 /**
- * Takes a page in both themes and three widths, as `<name>_<theme>_<width>.png`, and all six beside
- * each other as `<name>.png`.
+ * Takes screenshots of a page in both themes and three widths, as `<name>_<theme>_<width>.png`, and
+ * puts all six on one sheet, `<name>.png`.
  */
 export async function takeEverywhere(page: Page, name: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
@@ -88,7 +88,7 @@ export async function takeSheet(browser: Browser, name: string, folder: string):
   await sheet.close();
 }
 
-/** Shows a page whole: its title, and all that it asks the server for. */
+/** Waits until the page is complete: its title, and all requests to the server. */
 export async function showWhole(page: Page, path: string): Promise<void> {
   await page.setViewportSize({ width: widths[0], height: 900 });
   await page.goto(path);
@@ -96,7 +96,7 @@ export async function showWhole(page: Page, path: string): Promise<void> {
   await page.waitForLoadState('networkidle');
 }
 
-/** Colours change over a moment, and a canvas draws itself anew after that. */
+/** Colours change for a moment, and a canvas is drawn again after that. */
 function settled(page: Page): Promise<unknown> {
   return page.evaluate(
     `Promise.all(document.getAnimations().map(({ finished }) => finished)).then(

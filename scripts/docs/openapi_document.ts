@@ -20,17 +20,17 @@ import { withoutDisk } from '../../test/without_disk.ts';
 import { release } from '../../server/platform/version.ts';
 import { compactJson } from './compact_json.ts';
 
-// The document comes from the routes alone: nothing ever connects to these.
+// The document needs only the routes; nothing ever connects to these.
 const nowhere = {
   database_url: 'postgresql://nobody@127.0.0.1:1/none',
   clickhouse_url: 'http://127.0.0.1:1',
 };
 
 /**
- * The OpenAPI document of the API as the text of openapi.json: sorted, with what is short on one
- * line, so that a change of the API reads as a change. It leaves out what has files of its own (the
- * examples, the introduction) and the commit. The same code gives the same
- * text; no store is needed.
+ * Returns the OpenAPI document of the API as the text of openapi.json: sorted, with short values on
+ * one line, so that its diff shows the change of the API. It omits what has files of its own (the
+ * examples, the introduction) and the commit. The same code gives the same text; no store is
+ * needed.
  */
 export async function openApiText(): Promise<string> {
   const { info, paths, components, ...rest } = await openApiDocument('api');
@@ -45,15 +45,15 @@ function byName(value: Json | undefined): JsonObject {
   );
 }
 
-/** A document of the whole application, without examples. */
+/** Returns a document of the whole application, without examples. */
 function openApiDocument(part: Part): Promise<JsonObject> {
   return withRoutes(({ app }) => publicDocument(app.swagger(), api_reference, part));
 }
 
-/** An application that is ready, with all its routes. */
+/** A complete application with all its routes. */
 export type OpenRoutes = { app: FastifyInstance; routes: readonly RouteOptions[] };
 
-/** Gives `use` the application with all its routes; no store is needed. */
+/** Calls `use` with the application and all its routes; no store is needed. */
 export async function withRoutes<Given>(use: (open: OpenRoutes) => Given): Promise<Given> {
   const outbound = openOutbound({ allow: [] });
   const deps = withEngine({

@@ -7,7 +7,7 @@ import { publicDocument } from '../../server/platform/http/openapi/public_docume
 import { documentedRoute } from '../../server/platform/http/responses.ts';
 import type { OpenRoutes } from './openapi_document.ts';
 
-/** An operation of the API with the schemas as its route declares them. */
+/** An operation of the API with the schemas of its route. */
 export type Operation = {
   method: string;
   path: string;
@@ -38,9 +38,9 @@ import type { Continued, Listed } from './http/list.ts';
 `;
 
 /**
- * The text of console/operations.ts: a line for each operation, with the types of its query, body
- * and answer. Schemas that a schema.ts exports are taken from there, so that a changed field shows
- * without writing the file anew; others are written out.
+ * Returns the text of console/operations.ts: a line for each operation, with the types of its
+ * query, body and answer. It imports the schemas that a schema.ts exports, so that a changed field
+ * shows without writing the file again. It writes the others out.
  */
 export async function operationsText(operations: readonly Operation[]): Promise<string> {
   const names = await exportedSchemas();
@@ -65,7 +65,7 @@ export async function operationsText(operations: readonly Operation[]): Promise<
         `import type { ${[...found].toSorted().join(', ')} } from '../${module}';\n`,
     );
   return `${head}${imports.join('')}
-/** The operations of the API: what each takes as its query and body, and what it answers. */
+/** The operations of the API: the types of their query, body and answer. */
 export type Operations = {
 ${lines.join('')}};
 `;
@@ -75,7 +75,7 @@ function keyOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
   return `${method} ${path}`;
 }
 
-/** The schemas that schema.ts files export, by the very object. */
+/** The schemas that schema.ts files export, by object identity. */
 async function exportedSchemas(): Promise<Map<unknown, { module: string; name: string }>> {
   const found = new Map<unknown, { module: string; name: string }>();
   const used = new Set<string>();
@@ -132,7 +132,7 @@ function ofType(type: string, schema: Shape, typeOf: (schema: TSchema) => string
   return `Record<string, ${others === undefined ? 'unknown' : typeOf(others)}>`;
 }
 
-/** The operations of the OpenAPI document of an application, with the schemas of its routes. */
+/** Returns the operations of an application's OpenAPI document, with the schemas of its routes. */
 export function operationsOf({ app, routes }: OpenRoutes): Operation[] {
   const { paths } = publicDocument(app.swagger(), api_reference, 'api');
   const shown = new Set(Object.keys(paths as JsonObject));

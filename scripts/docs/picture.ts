@@ -55,7 +55,7 @@ async function record(world: World): Promise<void> {
   }
 }
 
-/** Sends events without a break until it is stopped, which says how many they were. */
+/** Sends events continuously until it is stopped, and returns their number. */
 function openSender(world: World) {
   let sent = 0;
   let isStopped = false;

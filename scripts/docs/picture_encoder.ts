@@ -9,9 +9,9 @@ import type { Frame } from './picture_frames.ts';
 type Palette = number[][];
 
 const caption_height = 44;
-/** The last colour of the palette stands for a pixel that stays. */
+/** The last colour of the palette stands for an unchanged pixel. */
 const staying = 255;
-/** Every so many pixels of a frame are asked for the palette. */
+/** The palette is computed from one of this many pixels. */
 const sampled = 7;
 
 /** Encodes the frames; returns the file in base64. */

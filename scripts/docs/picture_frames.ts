@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser, Locator, Page } from 'playwright-core';
 
-/** A picture of the page in base64, how long it is shown, and where somebody presses. */
+/** A screenshot in base64, its duration, and the place of a click. */
 export type Frame = {
   png: string;
   caption: string;
@@ -24,7 +24,7 @@ export function openCamera(page: Page) {
   return {
     frames,
     shoot,
-    /** Takes frames until something has happened, and keeps so many of them, evenly, and a last. */
+    /** Takes frames until an event, and keeps this many of them, evenly spaced, and a last one. */
     film: async (caption: string, happened: Promise<unknown>, most: number): Promise<void> => {
       const before = frames.length;
       const over = happened.then(() => true);
@@ -35,7 +35,7 @@ export function openCamera(page: Page) {
       frames.push(...taken.filter((_, index) => index % step === 0));
       await shoot(caption, last_ms);
     },
-    /** Shows where somebody presses, then presses there. */
+    /** Shows the place of a click, then clicks there. */
     press: async (caption: string, target: Locator): Promise<void> => {
       const box = (await target.boundingBox())!;
       const pointer = { x: box.x + box.width / 2, y: box.y + box.height / 2 };

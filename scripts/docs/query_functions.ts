@@ -1,4 +1,4 @@
-/** Writes the function tables of docs/query_language.md anew (`npm run docs:query`). */
+/** Writes the function tables of docs/query_language.md (`npm run docs:query`). */
 import '../require_node.mjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

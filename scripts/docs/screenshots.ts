@@ -15,7 +15,7 @@ const target = join(root, 'docs/screenshots');
 const picture_bytes_max = 145 * 1024;
 const all_bytes_max = 1_200 * 1024;
 
-/** Shows a page, and waits for what says that it is whole. */
+/** Opens a page, and waits for the text that shows that it is complete. */
 type Shot = {
   name: string;
   path: string;

@@ -26,10 +26,10 @@ const require = createRequire(import.meta.url);
 const package_file = require.resolve(`${tool_package}/package.json`);
 const { manifest } = require(tool_package) as { manifest: Manifest };
 
-/** Clients that speak over sockets: the server connects for them. */
+/** Clients that use sockets: the server connects for them. */
 const other_clients = /require\("(?:kafkajs|ssh2-sftp-client|@aws-sdk\/[^"]+)"\)/;
 
-/** Variables that the clients of AWS read: the account of the server's operator. */
+/** Variables that the AWS clients read: the account of the server's operator. */
 const aws = [
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',
@@ -38,7 +38,7 @@ const aws = [
   'AWS_ENDPOINT_URL',
 ];
 
-/** Destinations that work with variables of the operator, the first of which must be there. */
+/** Destinations that use variables of the operator; the first one is required. */
 const variables: Record<string, string[]> = {
   'aws-kinesis': [
     ...aws,
@@ -50,12 +50,12 @@ const variables: Record<string, string[]> = {
 };
 /** Destinations that only their makers can sign in to. */
 const secret = ['apolloio', 'braze-cohorts'];
-/** A destination whose code is not written yet: it takes events and sends none. */
+/** A destination without finished code: it accepts events and sends none. */
 const unwritten = 'twilio-messaging-omnichannel';
-/** Destinations whose events only their makers' own systems take further: they ask nobody. */
+/** Destinations whose events only the maker's own systems pass on: they send no requests. */
 const handing = ['segment', 'segment-profiles'];
 
-/** The text of all files of a destination. */
+/** Returns the text of all files of a destination. */
 function codeOf(directory: string): string {
   const folder = join(package_file, '..', 'dist', 'destinations', directory);
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
@@ -65,13 +65,13 @@ function codeOf(directory: string): string {
     .join('\n');
 }
 
-// EventBridge sends as the partner of AWS that its makers are.
+// EventBridge sends as its makers, who are a partner of AWS.
 const internal = /^(?:noop|.*-internal|.*-dev|engage-messaging-.*|amazon-eventbridge)$/;
-/** Destinations that take events beside audiences; one takes nothing else and does not say so. */
+/** Destinations that take events and audiences; one takes only audiences and does not say so. */
 const mixed = ['klaviyo', 's3'];
 const audiences = ['liveramp-audiences'];
 
-/** True for an action that wants what only an audience of its makers has. */
+/** True for an action that requires an audience of its makers. */
 function needsAudience({ fields }: Action): boolean {
   return Object.values(fields).some(
     ({ required, default: value }) =>
@@ -79,7 +79,7 @@ function needsAudience({ fields }: Action): boolean {
   );
 }
 
-/** Returns the reason why a destination is no entry; undefined: it is one. */
+/** Returns the reason why a destination is no entry; undefined for an entry. */
 function reasonOf(
   directory: string,
   { authentication, audienceConfig, mode, actions }: Definition,
@@ -99,11 +99,11 @@ function reasonOf(
   return usesOauth && !isKnown ? 'is not in oauth/vendors.json' : undefined;
 }
 
-/** Pages that code only points to, and names of examples. */
+/** Pages that the code only links to, and names of examples. */
 const pages =
   /^(?:docs?|support|help|developers?|documentation)\.|(?:^|\.)(?:example|localhost|mydomain|w3|rfc-editor|json-schema|segment|github)\.\w+$/;
 
-/** The hosts of addresses in code; what settings decide becomes `*.`. */
+/** Returns the hosts of addresses in code; a part that settings decide becomes `*.`. */
 function hostsOf(code: string): string[] {
   const hosts = [...code.matchAll(/https?:\/\/((?:\$\{[^}]*\}|[\w.-])+)/g)].flatMap(([, host]) => {
     const fixed = host!.slice(host!.lastIndexOf('}') + 1).toLowerCase();
@@ -115,7 +115,7 @@ function hostsOf(code: string): string[] {
   return [...new Set(hosts)].sort();
 }
 
-/** Hosts that code puts together, and one that is asked beside pages to read. */
+/** Hosts that code composes, and one that it calls besides pages for readers. */
 const known_hosts: Record<string, string[]> = {
   courier: ['api.courier.com', 'api.eu.courier.com'],
   launchdarkly: ['clientsdk.launchdarkly.com', 'events.launchdarkly.com'],
@@ -128,7 +128,7 @@ const known_hosts: Record<string, string[]> = {
   zapier: ['hooks.zapier.com'],
 };
 
-/** Names that their makers write otherwise. */
+/** Names that their makers spell otherwise. */
 const names: Record<string, string> = {
   'aws-kinesis': 'AWS Kinesis',
   customerio: 'Customer.io',

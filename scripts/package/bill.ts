@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { root } from '../child.ts';
 import { icon_package } from './icons.ts';
 
-/** A package in the bill of materials, as far as it matters here. */
+/** The used parts of a package in the bill of materials. */
 type Component = { 'bom-ref': string; name: string; version: string };
 
 /** A bill of materials in CycloneDX's form, as npm writes it from the lock. */
@@ -18,16 +18,16 @@ export type Bill = {
 };
 
 /**
- * Packages that lie in the package, with their native parts. As a dependency, npm would compile
- * them for an older Node, which Sluice does not run on, and fail.
+ * Packages that are bundled with their native parts. As dependencies, npm would compile them for an
+ * older Node, on which Sluice does not run, and fail.
  */
 export const packed_packages = ['isolated-vm', 'node-gyp-build'];
 
 /**
- * The bill of what the package runs with, from the lock: its dependencies and what the files of the
- * console and the site were built of, with what these want in turn; versions, hashes and licences
- * are npm's. It has the time of the commit and a number made of its contents, so that a commit has
- * one bill.
+ * Returns the bill of what the package runs with, from the lock: its dependencies and the packages
+ * in the files of the console and the site, with their dependencies. Versions, hashes and licences
+ * are npm's. It has the time of the commit and a number computed from its contents, so that a
+ * commit has one bill.
  */
 export function billOfMaterials(committed: Date | undefined): Bill {
   const bill = JSON.parse(
@@ -65,14 +65,16 @@ export function billOfMaterials(committed: Date | undefined): Bill {
   return { ...settled, serialNumber: numberOf(JSON.stringify({ ...settled, serialNumber: '' })) };
 }
 
-/** A UUID of version 8, made of a text. */
+/** Returns a UUID of version 8, computed from a text. */
 function numberOf(text: string): string {
   const digits = createHash('sha256').update(text).digest('hex');
   const parts = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})/.exec(digits)!.slice(1);
   return `urn:uuid:${parts[0]}-${parts[1]}-8${parts[2]}-8${parts[3]}-${parts[4]}`;
 }
 
-/** The licence texts of the packages whose code is in the files of the console and the site. */
+/**
+ * Returns the licence texts of the packages whose code is in the files of the console and the site.
+ */
 export function consoleLicences(bill: Bill): string {
   const bundled = new Set([...reach(bill, consolePackages()), ...siteRefs(bill)]);
   return bill.components
@@ -121,7 +123,7 @@ function reach({ metadata, dependencies }: Bill, names: string[]): Set<string> {
   return reached;
 }
 
-/** The packages that modules and styles of the console name. */
+/** Returns the packages that modules and styles of the console name. */
 function consolePackages(): string[] {
   const folder = join(root, 'console');
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })

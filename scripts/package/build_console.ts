@@ -15,11 +15,11 @@ import { iconModules } from './icons.ts';
 
 const source = join(root, 'console');
 const target = join(source, 'dist');
-/** The least size of a compressed file; a smaller one fits into one packet anyway. */
+/** The smallest compressed file; a smaller one fits into one packet anyway. */
 const compressed_bytes_min = 1_000;
 const long_bytes_min = 2_000_000;
 
-/** In the built folder, written last: a digest of what it was built from. */
+/** A file of the build, written last: a digest of its inputs. */
 const origin_file = join(target, '.built_from');
 
 const origin = await digestFiles(await listSources());
@@ -41,7 +41,7 @@ else {
   await tools.build({
     configFile: false,
     root: source,
-    // Addresses are relative to the page and to the scripts, so that any base path will do.
+    // Addresses are relative to the page and the scripts, so that any base path works.
     base: './',
     logLevel: 'warn',
     plugins: [iconModules(), tools.react()],
@@ -70,7 +70,7 @@ async function listSources(): Promise<string[]> {
   return files;
 }
 
-/** Writes `name.br` and `name.gz` beside each file that gets smaller by it. */
+/** Writes `name.br` and `name.gz` beside each file that they make smaller. */
 async function compressAssets(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /\.(?:js|css|svg)$/.test(name));
   await Promise.all(
@@ -79,7 +79,7 @@ async function compressAssets(folder: string): Promise<void> {
       if (bytes.length < compressed_bytes_min) return;
       const params = {
         [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-        // The best takes ten seconds for the script of the reference, for a tenth less of it.
+        // The best level takes ten seconds for the script of the reference, and saves only a tenth.
         [constants.BROTLI_PARAM_QUALITY]: bytes.length < long_bytes_min ? 11 : 9,
       };
       await Promise.all([

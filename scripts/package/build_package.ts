@@ -40,7 +40,7 @@ if (
   console.log('The package needs the console and the docs: install their packages first (npm ci).');
   process.exit(1);
 }
-// Modules also read these files, which are no modules.
+// Modules also read these files, which are no modules themselves.
 for (const path of globSync('server/**/*.{css,json}', { cwd: root })) copy(path);
 for (const path of ['migrations', 'console/dist', 'site/dist']) copy(path);
 copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
@@ -57,7 +57,7 @@ copy('scripts/node/package.json', 'node/package.json');
 writeFileSync(join(target, 'node/package-lock.json'), `${JSON.stringify(nodeLock(), null, 2)}\n`);
 
 const commit = commitOf(join(root, '.git'));
-// A package built without git around it knows only its release.
+// A package built without git knows only its release.
 if (commit !== undefined) writeFileSync(join(target, 'commit'), `${commit}\n`);
 
 const bill = billOfMaterials(commit === undefined ? undefined : timeOf(commit));
@@ -75,7 +75,7 @@ function copy(from: string, to = from): void {
   cpSync(join(root, from), join(target, to), { recursive: true });
 }
 
-/** The part of the lock that has the Node for a machine with an older one. */
+/** Returns the part of the lock that contains Node, for machines with an older one. */
 function nodeLock(): Lock {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
   const own = lock.packages['scripts/node']!;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 /**
  * Writes the page of the API reference into the built console: `reference.html`, and the script
- * that renders it among the assets, under a name with its hash. The package of the script serves it
- * as a plugin of Fastify, and that is asked for it.
+ * that renders it, whose name contains its hash. The script's package only serves it as a plugin of
+ * Fastify, so this requests it from one.
  */
 export async function buildReference(source: string, target: string): Promise<void> {
   const [{ fastify }, { default: scalar }] = await Promise.all([

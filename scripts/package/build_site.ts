@@ -15,7 +15,7 @@ import { stageSite } from '../site/stage.ts';
 import { digestFiles, findTools, isBuiltFrom } from './built_from.ts';
 
 const target = join(root, 'site/dist');
-/** In the built folder, written last: a digest of what it was built from. */
+/** A file of the build, written last: a digest of its inputs. */
 const origin_file = join(target, '.built_from');
 const brotli_quality = 7;
 
@@ -43,7 +43,7 @@ else {
   console.log(`The docs are built (${((performance.now() - started) / 1000).toFixed(1)} s).`);
 }
 
-/** Writes `name.br` in place of each file of text. */
+/** Replaces each text file by `name.br`. */
 async function compressText(): Promise<void> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: brotli_quality };
   for await (const name of glob('**/*.{html,js,css,json,svg}', { cwd: target })) {

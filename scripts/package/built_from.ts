@@ -15,7 +15,7 @@ export async function digestFiles(files: readonly string[]): Promise<string> {
   return digest.digest('hex');
 }
 
-/** Tells whether a build wrote this digest into its file. */
+/** Returns true if a build wrote this digest into its file. */
 export async function isBuiltFrom(file: string, digest: string): Promise<boolean> {
   return (await readFile(file, 'utf8').catch(() => undefined)) === digest;
 }

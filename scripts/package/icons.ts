@@ -4,7 +4,7 @@ import { root } from '../child.ts';
 
 const prefix = 'icon:';
 
-/** The package of all icons: one file, where the one for React has 12,000. */
+/** The package of all icons: one file, where React's package has 12,000. */
 export const icon_package = '@iconify-json/tabler';
 
 /** Lets modules of the console import an icon by its name: `icon:code`. */
@@ -21,7 +21,7 @@ export function iconModules() {
       if (!id.startsWith(prefix)) return undefined;
       const icon = icons[id.slice(prefix.length)];
       if (icon === undefined) throw new Error(`${icon_package} has no ${id}.`);
-      // The width of the strokes is the caller's.
+      // The caller sets the width of the strokes.
       const shapes = JSON.stringify(icon.body.replaceAll(/ stroke-width="\d+"/g, ''));
       return `import { iconOf } from ${drawn};\nexport default iconOf(${shapes});`;
     },

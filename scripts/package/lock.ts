@@ -1,9 +1,8 @@
 /**
- * Completes package-lock.json (`npm run lock`). npm leaves optional packages of other platforms out
- * of the lock when the registry at hand does not serve them, and `npm ci` then refuses the lock;
- * besides, addresses of a registry do not belong in the repository, and what packages want of the
- * Node that runs npm is no concern of a project that brings its own (190 lines of warnings on Node
- * 20).
+ * Completes package-lock.json (`npm run lock`). npm omits optional packages of other platforms from
+ * the lock if the registry does not serve them, and `npm ci` then refuses the lock. The lock must
+ * also not contain addresses of a registry, nor the Node versions that packages want: the project
+ * brings its own Node, and npm would print 190 lines of warnings on Node 20.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** An entry of package-lock.json (lockfileVersion 3), as far as it matters here. */
+/** The used parts of an entry of package-lock.json (lockfileVersion 3). */
 export type LockEntry = {
   version?: string;
   resolved?: string;
@@ -49,7 +49,7 @@ const processors = [
   'wasm32',
 ];
 
-/** The optional dependencies without an entry, each once, in the lock's order. */
+/** Returns the optional dependencies without an entry, each once, in the lock's order. */
 export function listMissingPackages(lock: Lock): MissingPackage[] {
   const missing = new Map<string, MissingPackage>();
   for (const [folder, entry] of Object.entries(lock.packages)) {
@@ -62,10 +62,10 @@ export function listMissingPackages(lock: Lock): MissingPackage[] {
 }
 
 /**
- * A copy of the lock in which every optional dependency has an entry, no entry has the address of a
- * registry, and no package says which Node it wants: npm would judge that by the Node that it runs
- * on itself, while the project brings its own. An added entry carries the platform that its name
- * tells, so that npm skips it elsewhere; it has no integrity, because its content was never seen
+ * Returns a copy of the lock in which every optional dependency has an entry, no entry has the
+ * address of a registry, and no package names the Node that it wants. npm would compare that with
+ * the Node that it runs on, while the project brings its own. An added entry has the platform of
+ * its name, so that npm skips it elsewhere. It has no integrity, because its content is unknown
  * here.
  */
 export function completeLock(lock: Lock): { lock: Lock; added: string[]; addresses: number } {
@@ -90,7 +90,7 @@ export function completeLock(lock: Lock): { lock: Lock; added: string[]; address
       { version, ...platformOf(name), ...(isDev && { dev: true }), optional: true },
     ]);
   }
-  // npm's own order, so that a lock that it wrote is changed in nothing else.
+  // npm's own order, so that nothing else in the lock changes.
   packages.sort(([left], [right]) => left.localeCompare(right, 'en'));
   return {
     lock: { ...lock, packages: Object.fromEntries(packages) },
@@ -100,8 +100,8 @@ export function completeLock(lock: Lock): { lock: Lock; added: string[]; address
 }
 
 /**
- * Tells whether Node would find the package from `folder`: in its own node_modules, or in those of
- * the folders above.
+ * Returns true if Node would find the package from `folder`: in its own node_modules, or in those
+ * of the folders above.
  */
 function isInstalledFor(lock: Lock, folder: string, name: string): boolean {
   for (
@@ -126,8 +126,8 @@ function lowestVersion(name: string, range: string): string {
 }
 
 /**
- * The os, cpu and libc that a platform package's name spells; a package that names none is for
- * every platform.
+ * Returns the os, cpu and libc in a platform package's name; a package without them is for every
+ * platform.
  */
 function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
   const parts = name.toLowerCase().replace('windows', 'win32').split(/[-/.]/);

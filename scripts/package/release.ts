@@ -62,7 +62,10 @@ if (options.rehearse) {
   process.exitCode = spawnSync('npm', ['publish', file], { cwd: root, stdio: 'inherit' }).status!;
 else console.log('Look at release/, then publish by --publish.');
 
-/** Refuses what is not committed, not named in the changelog, or not tagged and signed as known. */
+/**
+ * Refuses uncommitted changes, a release that the changelog does not name, and a missing, unsigned
+ * or unknown tag.
+ */
 function requireReleasable(): void {
   if (run('git', ['status', '--porcelain']) !== '')
     refuse('Commit or remove what the work tree has beside the commit; a release has a commit.');
@@ -80,7 +83,7 @@ function requireReleasable(): void {
     refuse('The key is not the one of docs/security/release_key.pem, which users trust.');
 }
 
-/** Refuses a release with a published vulnerability about which we say nothing. */
+/** Refuses a release with a published vulnerability that no judgement covers. */
 function requireJudged(): void {
   const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], { encoding: 'utf8' });
   const audit = JSON.parse(stdout) as { message?: string; vulnerabilities?: object };
@@ -133,7 +136,7 @@ function newKey(): ReleaseKey {
   return releaseKey(generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey);
 }
 
-/** The public address that the clone has as its origin, or that of an example in a rehearsal. */
+/** Returns the public address of the clone's origin, or an example's in a rehearsal. */
 function originOf(): string {
   const { stdout } = spawnSync('git', ['remote', 'get-url', 'origin'], { encoding: 'utf8' });
   const origin = stdout.trim().replace(/\.git$/, '');

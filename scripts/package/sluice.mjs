@@ -17,7 +17,7 @@ const node = `node-${process.platform}-${process.arch}`;
 const version = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')).optionalDependencies[
   node
 ];
-// Beside the package, where its installer may write, else in the user's cache.
+// Beside the package if its installer may write there, else in the user's cache.
 const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
 const places = [own, join(cache, 'sluice', `node-${version}`)];
 
@@ -35,7 +35,7 @@ function becomeNewerNode() {
   }
   const given = [fileURLToPath(main), ...process.argv.slice(2)];
   if (process.execve === undefined) return startChild(program, given);
-  // That the call is young is no news for whoever types `sluice`.
+  // Node's warning about a young function would not help the user of `sluice`.
   process.removeAllListeners('warning');
   process.execve(program, [program, ...given], process.env);
 }
@@ -61,7 +61,7 @@ function findNode() {
   return undefined;
 }
 
-/** Lets npm install it, by the digest in the lock. */
+/** Installs it by npm, checked against the digest in the lock. */
 function fetchNode() {
   const place = places.find(mayWrite);
   if (place === undefined) return undefined;

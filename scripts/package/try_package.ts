@@ -25,7 +25,7 @@ import { readOptions } from '../options.ts';
 const nobody = 65_534;
 const wait_ms_max = 300_000;
 const memory_bytes_max = 2 ** 30;
-/** The files in which control groups of the first and second version limit memory. */
+/** The files in which control groups of version 1 and 2 limit memory. */
 const bounds = [
   { folder: '/sys/fs/cgroup/memory', file: 'memory.limit_in_bytes' },
   { folder: '/sys/fs/cgroup', file: 'memory.max' },
@@ -60,7 +60,7 @@ try {
   for (const group of groups) if (existsSync(group)) rmdirSync(group);
 }
 
-/** A control group with 1 GiB; undefined where this process may create none. */
+/** Creates a control group with 1 GiB; undefined if this process may not. */
 function boundGroup(user: number): string | undefined {
   for (const { folder: place, file } of bounds) {
     const group = join(place, `sluice-try-${process.pid}-${user}`);
@@ -70,13 +70,13 @@ function boundGroup(user: number): string | undefined {
       writeFileSync(join(group, file), String(memory_bytes_max));
       return group;
     } catch {
-      // Not of this version, or not for us.
+      // The file is of the other version, or this process may not write it.
     }
   }
   return undefined;
 }
 
-/** Starts the demo in an empty folder and waits for the rows that its first export delivered. */
+/** Starts the demo in an empty folder and waits for the rows of its first export. */
 async function tryStart(program: string, user: number): Promise<void> {
   const place = join(folder, `user-${user}`);
   mkdirSync(place);
@@ -117,7 +117,7 @@ async function tryStart(program: string, user: number): Promise<void> {
   );
 }
 
-/** The memory of a process and of all below it, each shared page told to those that share it. */
+/** Returns the memory of a process and its descendants; processes that share a page divide it. */
 function memoryOf(pid: number): number {
   try {
     const below = readdirSync(`/proc/${pid}/task`)

@@ -1,10 +1,10 @@
 import { dirname, normalize, posix } from 'node:path';
 
-/** A link or picture in Markdown: what stands before its address, the address, and its anchor. */
+/** A link or picture in Markdown: the text before its address, the address, and its anchor. */
 const link = /(!?\[(?:[^\]\\]|\\.)*\]\()([^)\s#]*)(#[^)\s]*)?\)/g;
 const code = /(^```[\s\S]*?^```|(?<!`)(`+)(?!`)[\s\S]*?[^`]\2(?!`))/gm;
 
-/** The paths, from the folder of the repository, to which a page there links. */
+/** Returns the paths, from the repository's folder, to which a page there links. */
 export function linkedFrom(page: string, text: string): string[] {
   const paths: string[] = [];
   replaceLinks(page, text, (path) => {
@@ -15,8 +15,8 @@ export function linkedFrom(page: string, text: string): string[] {
 }
 
 /**
- * Replaces the address of every link to a path of the repository by what the function returns for
- * it. A link for which it returns undefined becomes its text. Code stays.
+ * Replaces the address of every link to a path of the repository by the function's result. If that
+ * is undefined, the link becomes its text. Code stays unchanged.
  */
 export function replaceLinks(
   page: string,
@@ -37,7 +37,7 @@ export function replaceLinks(
   return replaced.replaceAll(/\0(\d+)\0/g, (_, index: string) => kept[Number(index)]!);
 }
 
-/** The address of a page of the site as another page of the site links to it. */
+/** Returns the address of a page of the site in a link of another page. */
 export function relativeAddress(from: string, to: string): string {
   const path = posix.relative(posix.dirname(from), to);
   return path.startsWith('.') ? path : `./${path}`;

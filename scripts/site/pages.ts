@@ -6,16 +6,16 @@ import { linkedFrom } from './links.ts';
 /** Endings of files that no page shows as text. */
 const pictures: ReadonlySet<string> = new Set(['.png', '.svg', '.webp', '.gif']);
 
-/** Contents of the site: paths of the repository and, for each, the path in the site. */
+/** Contents of the site: paths of the repository, each with its path in the site. */
 export type Pages = {
   /** Markdown; the path in the site ends with .md. */
   pages: ReadonlyMap<string, string>;
-  /** Files to which a page links, each shown as a page with its text. */
+  /** Files to which a page links; each is shown as a page with its text. */
   files: ReadonlyMap<string, string>;
   pictures: ReadonlyMap<string, string>;
 };
 
-/** Finds all pages of docs/ and examples/, and what they and the README link to. */
+/** Finds all pages of docs/ and examples/, and the files that they and the README link to. */
 export function findPages(): Pages {
   const pages = new Map<string, string>();
   const files = new Map<string, string>();
@@ -33,7 +33,7 @@ export function findPages(): Pages {
   return { pages, files, pictures: shown };
 }
 
-/** The file that a link leads to: of a folder its README; undefined for a folder without one. */
+/** Returns the target of a link: for a folder its README; undefined for a folder without one. */
 export function fileOf(path: string): string | undefined {
   const whole = join(root, path);
   if (!existsSync(whole)) throw new Error(`A page links to ${path}, which is not there.`);
@@ -41,7 +41,7 @@ export function fileOf(path: string): string | undefined {
   return existsSync(join(whole, 'README.md')) ? join(path, 'README.md') : undefined;
 }
 
-/** The path in the site: docs/ is its root, pages about the code itself are in project/. */
+/** Returns the path in the site: docs/ is its root, and pages about the code are in project/. */
 function pageOf(file: string): string {
   if (file === 'README.md') return 'start.md';
   const path = file.replace(/(^|\/)README\.md$/, '$1index.md');

@@ -2,8 +2,8 @@
 export type Group = { text: string; items: { text: string; link: string }[] };
 
 /**
- * Reads the navigation from docs/README.md: each heading is a group, and each page to which its
- * list links is an entry under the text of the link.
+ * Reads the navigation from docs/README.md: each heading is a group, and each page in its list is
+ * an entry with the text of the link.
  */
 export function readGroups(text: string): Group[] {
   return text

@@ -16,10 +16,10 @@ const groups = readGroups(readFileSync(join(root, 'docs/README.md'), 'utf8'));
 /** Collects the colours of code as classes. */
 const styles = transformerStyleToClass({ classPrefix: 'c-' });
 
-/** Holds the packages of all bundles, because the generator makes two. */
+/** Contains the packages of all bundles, because the generator makes two. */
 const packages = new Set<string>();
 
-/** Holds the settings of the site. Its addresses are relative, so that any base path will do. */
+/** Contains the settings of the site. Its addresses are relative, so that any base path works. */
 export const site_config: UserConfig<DefaultTheme.Config> = {
   title: 'Sluice',
   description: 'Deliver the events of your product, and prove that nothing was lost or doubled',
@@ -31,7 +31,7 @@ export const site_config: UserConfig<DefaultTheme.Config> = {
   // The policy of the server allows no script in a page, and no style attribute.
   appearance: { disableTransition: false },
   vite: {
-    // The index of the search is one file.
+    // The search index is one file.
     build: { chunkSizeWarningLimit: 2_000 },
     plugins: [{ name: 'packages', generateBundle: writePackages }],
   },
@@ -92,7 +92,7 @@ function writePackages(_: unknown, bundle: Rolldown.OutputBundle): void {
   writeFileSync(join(root, 'site/packages.json'), JSON.stringify([...packages].toSorted()));
 }
 
-/** Renders a page for the search, and spares the work for pages that it leaves out. */
+/** Renders a page for the search; skips the pages that it omits. */
 function renderSearched(
   source: string,
   env: MarkdownEnv,
@@ -103,7 +103,7 @@ function renderSearched(
     : markdown.renderAsync(source, env);
 }
 
-/** Lets Vue take two braces in text and inline code as text: no page has an expression. */
+/** Lets Vue treat two braces in text and inline code as text, because no page has an expression. */
 function keepBraces({ renderer }: MarkdownRenderer): void {
   for (const name of ['text', 'code_inline'] as const) {
     const rule = renderer.rules[name]!;
@@ -111,7 +111,7 @@ function keepBraces({ renderer }: MarkdownRenderer): void {
   }
 }
 
-/** Moves each script that stands in a page into a file. */
+/** Moves each inline script of a page into a file. */
 function moveScripts(html: string, file: string): string {
   return html.replaceAll(
     /<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g,
@@ -119,7 +119,9 @@ function moveScripts(html: string, file: string): string {
   );
 }
 
-/** Finds the root of the site from the script, as one page answers wrong paths of any depth. */
+/**
+ * Finds the root of the site from the script, because one page answers wrong paths of any depth.
+ */
 function withRoot(code: string): string {
   return code.replace(
     /new URL\("[./]+",\s*location\)/,
@@ -129,7 +131,7 @@ function withRoot(code: string): string {
 
 /** Links the classes of code. The theme's own styles are in style.css, or set by its script. */
 function withoutStyles(html: string, file: string): string {
-  // Pages are made side by side: the classes come in another order each time.
+  // Pages are rendered concurrently, so the order of the classes varies.
   const classes = styles.getCSS().match(/[^}]+\}/g) ?? [];
   const sheet = writeAsset(file, classes.toSorted().join(''), 'css');
   const icon = relative(dirname(file), join(built, 'icon.svg'));
@@ -141,7 +143,7 @@ function withoutStyles(html: string, file: string): string {
     );
 }
 
-/** Writes a file under a name with its hash, and returns its address from the page. */
+/** Writes a file whose name contains its hash, and returns its address from the page. */
 function writeAsset(page: string, text: string, ending: string): string {
   const name = `assets/page-${hash('sha256', text, 'base64url').slice(0, 8)}.${ending}`;
   const path = join(built, name);

@@ -13,7 +13,7 @@ const unsearched = /^(?:project|decisions|files)\//;
 /** Keeps a page out of the search. */
 export const not_searched = 'search: false';
 
-/** The settings and the look, at the places where the generator looks for them. */
+/** The settings and the theme, at the places where the generator looks for them. */
 const entries = {
   'config.js': "export { site_config as default } from '../../scripts/site/site_config.ts';\n",
   'theme/index.js':
@@ -21,7 +21,7 @@ const entries = {
     "import '../../../scripts/site/style.css';\n",
 };
 
-/** Writes what the generator takes into a folder: settings, look, and the pages in `pages/`. */
+/** Writes the generator's input into a folder: settings, theme, and the pages in `pages/`. */
 export function stageSite(site: string): void {
   const folder = join(site, 'pages');
   rmSync(folder, { recursive: true, force: true });

@@ -2,15 +2,15 @@ import type { Route, Theme } from 'vitepress';
 import default_theme from 'vitepress/theme-without-fonts';
 import { search_options } from './search_options.ts';
 
-/** Shows the list of tasks also beside a page that is not found; the generator hides it there. */
+/** Shows the list of tasks also on the page for a wrong address, where the generator hides it. */
 function showTasks(route: Route): void {
   if (route.data.isNotFound === true)
     route.data = { ...route.data, title: 'Page not found', frontmatter: {} };
 }
 
 /**
- * The look of the site, with the options of its search. Settings reach the page as JSON, which has
- * no functions, and the policy of the docs lets a page make none of text.
+ * The theme of the site, with the options of its search. Settings reach the page as JSON, which has
+ * no functions, and the policy of the docs forbids code made from text.
  */
 export const theme: Theme = {
   extends: default_theme,

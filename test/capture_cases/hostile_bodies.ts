@@ -2,10 +2,9 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import { capture_size_bytes_max } from '../../server/api/capture/read/unpack.ts';
 
 /**
- * A body that nobody's SDK sends, and what it is answered. `records` says that it is a message for
- * OpenTelemetry only, without events or with a record that is refused on its own. `told` says that
- * each of its events is refused on its own. Both get a 200 if the protocol reports the outcome of
- * each event.
+ * A body that no SDK sends, and its answer. `records`: it is a message only for OpenTelemetry,
+ * without events or with a record that is refused on its own. `told`: each of its events is refused
+ * on its own. Both get a 200 if the protocol reports the outcome of each event.
  */
 export type HostileBody = {
   says: string;
@@ -23,7 +22,7 @@ function packedOften(): Buffer {
   return often;
 }
 
-/** The bodies that cost nothing, for every path. */
+/** Cheap bodies, for every path. */
 export const cheap_bodies: readonly HostileBody[] = [
   { says: 'nothing', body: '', wanted: 400 },
   { says: 'half a character', body: Buffer.from([0x7b, 0x22, 0xc3]), wanted: 400 },
@@ -64,8 +63,8 @@ export const cheap_bodies: readonly HostileBody[] = [
 ];
 
 /**
- * The bodies that are long or become long, for one path of each protocol, because all its paths
- * read alike.
+ * Long bodies, or ones that expand, for one path of each protocol, because all its paths parse
+ * alike.
  */
 export const heavy_bodies: readonly HostileBody[] = [
   { says: 'a million brackets', body: deep, wanted: 400 },
@@ -97,7 +96,7 @@ export const heavy_bodies: readonly HostileBody[] = [
   ...bombs(),
 ];
 
-/** Mostly a few kilobytes that would be more than a body may be. */
+/** Mostly a few kilobytes that expand beyond the limit of a body. */
 function bombs(): HostileBody[] {
   const bomb = Buffer.alloc(capture_size_bytes_max + 1, ' ');
   return [
@@ -138,7 +137,7 @@ function within(tag: number, bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
 }
 
-/** A list within a list, a thousand times, as protobuf writes it. */
+/** A list within a list, a thousand levels deep, in protobuf. */
 function deepRecord(): Buffer {
   const lists = Array.from({ length: 1_000 }, () => [0x0a, 0x2a]).flat();
   return [...lists, 0x2a, 0x12, 0x12, 0x0a].reduce<Buffer>(

@@ -41,7 +41,7 @@ function requestOf(
   };
 }
 
-/** The event of a span without a parent whose attributes are given; `seen` are its properties. */
+/** The event of a span without a parent: its attributes, and the properties `seen` there. */
 function of(says: string, event: string, attributes: Attributes, seen: object): ProtocolCase {
   const properties = {
     $lib: 'posthog-otel',

@@ -1,7 +1,7 @@
 import { case_key as key } from './protocol_case.ts';
 import type { ProtocolCase } from './protocol_case.ts';
 
-/** Messages of PostHog's clients that are no JSON, and the events that are stored anyway. */
+/** Messages of PostHog's clients that are not valid JSON, and the events that are stored anyway. */
 export const posthog_mended_cases: readonly ProtocolCase[] = [
   {
     says: 'numbers that JSON has not are null, and cost the other events nothing',

@@ -2,15 +2,15 @@ import type { WarningReason } from '../../server/engine/ingest/warnings/warning.
 
 /** The write key of all cases. */
 export const case_key = `slp_${'A'.repeat(43)}`;
-/** When the requests of all cases come in. */
+/** The time at which the requests of all cases arrive. */
 export const case_now = '2026-11-22T12:00:00.000Z';
 
-/** An event that a case must give; fields that are left out are not compared. */
+/** The expected event of a case; absent fields are not compared. */
 export type WantedEvent = {
   event: string;
   distinct_id: string;
   uuid?: string;
-  /** As the store spells it; `now` is when the request came. */
+  /** In the store's spelling; `now` is the time of the request. */
   timestamp?: string;
   properties?: object;
   set?: object;
@@ -21,14 +21,14 @@ export type WantedEvent = {
   warnings?: WarningReason[];
 };
 
-/** One request of a client, and its meaning. */
+/** A client's request, and its meaning. */
 export type ProtocolCase = {
   says: string;
   method?: 'GET' | 'POST';
   path: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  /** Sent as JSON; bytes as they are. */
+  /** Sent as JSON; bytes are sent unchanged. */
   body?: unknown;
   wanted: (WantedEvent | { refused: WarningReason })[];
 };

@@ -33,7 +33,7 @@ export type Outcome = {
   kills: Record<string, number>;
   operations: Record<string, number>;
   /**
-   * Events that were answered for with 200 while processes were killed, and how many of these sends
+   * Events that were answered with 200 while processes were killed, and how many of these sends
    * repeated earlier ones.
    */
   sent: number;
@@ -47,13 +47,13 @@ export type Outcome = {
     Comparison & { runs: Record<string, number>; attempts: number; ledger: StoredRectangle[] }
   >;
   leftovers: Leftovers;
-  /** The longest that a process took from its start until it was ready, in milliseconds. */
+  /** The longest time from a process's start until it was ready, in milliseconds. */
   slowest_starts: Record<string, number>;
 };
 
 const late_ms_max = 3_600_000;
 const kill_pause_ms = [300, 3_000] as const;
-/** A worker dies most often, because it carries out the runs. Stores take longer to come back. */
+/** A worker dies most often, because it delivers the runs. Stores take longer to return. */
 const targets: Victim[] = [
   ...victims,
   'worker 1',
@@ -113,10 +113,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   }
 }
 
-/**
- * True if nothing was lost, doubled or changed, on the way in and on the way out, and nothing was
- * left behind.
- */
+/** True if nothing was lost, doubled, changed or left behind, in ingestion and in delivery. */
 export function isFaultless({ ingestion, destinations, leftovers }: Outcome): boolean {
   if (Object.values(leftovers).some((names) => names.length > 0)) return false;
   return [ingestion, ...Object.values(destinations)].every(
@@ -125,8 +122,8 @@ export function isFaultless({ ingestion, destinations, leftovers }: Outcome): bo
 }
 
 /**
- * Events of the last hour, inserted before anything is exported, and an export to each destination;
- * gives their ids by type.
+ * Inserts events of the last hour before any export, and creates an export to each destination;
+ * returns their ids by type.
  */
 async function createExports(
   { events }: Campaign,

@@ -8,20 +8,20 @@ import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { instantOf, rowDigest } from './row_digest.ts';
 import type { EventRow } from './row_digest.ts';
 
-/** An event as the analytics store has it. */
+/** An event in the analytics store. */
 export type SourceEvent = { uuid: string; instant: number; inserted_at: number; digest: string };
 
 /** The differences between a destination and its source. All but `rows` and `repeats` must be 0. */
 export type Comparison = {
   /** Rows at the destination. */
   rows: number;
-  /** Rows that are there again because a backfill of all was asked for. */
+  /** Rows that are there again because a backfill of everything was requested. */
   repeats: number;
   /** Missing rows: never delivered, or delivered less often than the runs report. */
   lost: number;
-  /** Rows that are there more often than was asked for. */
+  /** Rows that are there more often than requested. */
   doubled: number;
-  /** Rows with other content than the source, or that the source does not have. */
+  /** Rows whose content differs from the source, or that the source does not have. */
   changed: number;
 };
 
@@ -72,7 +72,7 @@ export function compareIngestion(
   };
 }
 
-/** A delivery that the destination holds. */
+/** A delivery at the destination. */
 type Held = { area: Rectangle[]; is_of_all: boolean };
 
 /**
@@ -114,9 +114,9 @@ export async function compareRows(
 }
 
 /**
- * In the order in which their selections became final. The completed run decides, or, if it
- * continued a commit of unknown end, the run that began the commit. Ids are created under the lock
- * of the export, and grow with time.
+ * In the order in which their selections became final. The completed run decides, or the run that
+ * began the commit, if another run continued it. Ids are created under the lock of the export, and
+ * grow with time.
  */
 async function listHeld(
   db: Database,
@@ -138,10 +138,7 @@ async function listHeld(
   return rows.map(({ selection, is_of_all }) => ({ area: fromStored(selection), is_of_all }));
 }
 
-/**
- * Returns how often the row may be there. Only a backfill of all delivers a delivered row once
- * more.
- */
+/** Returns how often the row may be there. Only a backfill of everything delivers a row again. */
 function plannedTimes(deliveries: Held[], { instant, inserted_at }: SourceEvent): number {
   const holders = deliveries.filter(({ area }) => contains(area, instant, inserted_at));
   return holders.filter(({ is_of_all }, place) => is_of_all || place === 0).length;

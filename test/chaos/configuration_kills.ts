@@ -62,7 +62,7 @@ export async function runConfigurationKills(wanted: {
 
 const url = (path: string) => `/api/organizations/@current/configuration/${path}`;
 
-/** A project with exports, all with the name of the trial. */
+/** Creates a project with exports, all with the name of the trial. */
 function filesOf(name: string): object {
   const exports = Array.from({ length: objects - 1 }, (_, at) => [
     `export_${at}`,
@@ -101,7 +101,7 @@ async function lookAt(
   configuration: object,
   status: number,
 ): Promise<{ isThere: boolean; faults: string[] }> {
-  // A connection of before the kill may be broken and not know it.
+  // A connection from before the kill may be broken without having noticed.
   const count = (statement: ReturnType<typeof sql>) =>
     until('an answer of PostgreSQL', 30_000, 100, async () => {
       const row = await db.row<{ count: number }>(statement).catch(() => undefined);

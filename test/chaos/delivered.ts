@@ -9,17 +9,15 @@ import type { Site } from './deployment.ts';
 import { rowDigest } from './row_digest.ts';
 import type { EventRow } from './row_digest.ts';
 
-/**
- * The digests of all rows that a reader finds at a destination, by uuid; one for each time that the
- * row is there.
- */
+/** The digests of the rows at a destination, by uuid, one for each copy of the row. */
 export type DeliveredRows = Map<string, string[]>;
 
 /** The destinations of a campaign. */
 export type Places = Pick<Site, 'export_dir' | 's3_config' | 'postgres_config' | 'warehouse'>;
 
 /**
- * The destinations of a campaign: what their exports are sent, and how their rows are read back.
+ * The destinations of a campaign: the requests that create their exports, and the functions that
+ * read their rows.
  */
 export const places: Record<
   string,
@@ -44,14 +42,14 @@ export const places: Record<
   },
 };
 
-/** The rows in the files that a File export shows below `prefix`. */
+/** Returns the rows in the files that a File export shows below `prefix`. */
 export async function readFiles(
   { export_dir }: Pick<Places, 'export_dir'>,
   prefix = 'campaign',
 ): Promise<DeliveredRows> {
   const folder = join(export_dir, prefix);
   const rows: DeliveredRows = new Map();
-  // A hidden file is not visible yet, or was never to be.
+  // A hidden file is not visible yet, or never will be.
   for (const name of readdirSync(folder).filter(
     (one) => one.endsWith('.jsonl') && !one.startsWith('.'),
   ))

@@ -30,16 +30,16 @@ export const victims = [
 /** One of `victims`. */
 export type Victim = (typeof victims)[number];
 
-/** The surroundings of a server's processes: both stores and two destinations. */
+/** The parts around a server's processes: both stores and two destinations. */
 export type Site = {
   export_dir: string;
   /** The environment of the server's processes, for its commands. */
   environment: Record<string, string>;
   db: Database;
   clickhouse: ClickHouse;
-  /** The database that is exported to. */
+  /** The target database of an export. */
   warehouse: Database;
-  /** Configs of the two destinations that are processes, without a place in them. */
+  /** Configs of the two destinations that are processes, without paths. */
   s3_config: {
     bucket_name: string;
     region: string;
@@ -68,17 +68,16 @@ export type Site = {
 };
 
 /**
- * A deployment as an operator has it: API, two workers, both stores and two destinations. Each is a
- * process of its own that is started again when it ends.
+ * A deployment as operators run it: API, two workers, both stores and two destinations. Each is its
+ * own process, which restarts when it ends.
  */
 export type Deployment = Site & {
   /**
-   * Kills the process with -9 and gives true; false when it is down at this moment. It is started
-   * again without being asked.
+   * Kills the process with -9 and returns true, or false while it is down. It restarts on its own.
    */
   kill(victim: Victim): boolean;
   isUp(victim: Victim): boolean;
-  /** By process, the longest that it took from a start until it was ready, in milliseconds. */
+  /** By process, the longest time from a start until it was ready, in milliseconds. */
   slowestStarts(): Record<string, number>;
   close(): Promise<void>;
 };
@@ -118,7 +117,7 @@ export async function openSite(folder: string, keep: Keep, starts: StartLog, key
     SLUICE_DATABASE_URL: postgres.url,
     SLUICE_CLICKHOUSE_URL: clickhouse.url,
     SLUICE_SECRET_KEY: 'a secret that only this campaign has',
-    // Runs fail here because a process was killed, and nobody is there to unpause the export.
+    // Runs fail here because processes are killed, and nobody would unpause the export.
     SLUICE_PAUSE_AFTER_FAILURES: '0',
   });
   const closeDatabase = (database: Database) => database.close();
@@ -174,7 +173,7 @@ async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, '
   };
 }
 
-/** The stores of the server and the database that is exported to, each a process. */
+/** Opens the stores of the server and the target database, each as a process. */
 async function openStores(folder: string, keep: Keep, starts: StartLog) {
   const stop = (part: { stop(): Promise<void> }) => part.stop();
   const postgres = keep(

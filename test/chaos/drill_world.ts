@@ -30,10 +30,10 @@ export type DrillWorld = Places & {
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: Record<string, unknown> }>;
-  /** A bucket as a place of backups. */
+  /** A bucket for backups. */
   bucket: string;
   start(): Promise<void>;
-  /** kill -9; its stores go with it. */
+  /** Kills it with -9, together with its stores. */
   kill(): Promise<void>;
   /** Starts a command beside the server. */
   command(...words: string[]): Command;

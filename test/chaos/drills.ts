@@ -14,8 +14,8 @@ import { startTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 
 /**
- * The losses, one a round. The rest of the data folder is moved away, except for a store that is
- * kept: then `alone` is restored beside it.
+ * The losses, one in each round. The rest of the data folder is moved away, except for a kept
+ * store: then `alone` is restored beside it.
  */
 const losses = {
   PostgreSQL: { folders: ['postgres'] },
@@ -34,13 +34,13 @@ export type DrillOutcome = {
   loss: Loss;
   backup_seconds: number;
   restore_seconds: number;
-  /** Events that were answered for, that the backup has, and that the server has at the end. */
+  /** Events that were answered, that the backup has, and that the server has at the end. */
   sent: number;
   restored: number;
-  /** Clients whose request was in progress at the kill; they send it again. */
+  /** Number of clients whose request was in progress at the kill; they send it again. */
   in_flight: number;
   stored: number;
-  /** Counts by destination: rows, rows reported as lost, and rows that are there twice. */
+  /** Counts by destination: rows, rows reported as lost, and duplicate rows. */
   destinations: Record<string, { rows: number; named: number; doubled: number }>;
   faults: string[];
 };
@@ -48,7 +48,7 @@ export type DrillOutcome = {
 const load_ms = 7_000;
 const clients_count = 3;
 const turn_ms = 1_500;
-/** `SLUICE_SETTLE_SECONDS` of the campaign, and some. */
+/** Longer than `SLUICE_SETTLE_SECONDS` of the campaign. */
 const settled_ms = 1_500;
 const late_ms_max = 3_600_000;
 const wait_ms_max = 120_000;
@@ -171,7 +171,7 @@ function everyTurn(turn: () => Promise<unknown>): { stop(): Promise<void> } {
   };
 }
 
-/** Gives the seconds of the backup that became whole. */
+/** Returns the start of the completed backup, in seconds. */
 async function backUp(
   world: DrillWorld,
   random: Random,
@@ -231,7 +231,7 @@ function lose({ folder }: DrillWorld, loss: Loss): void {
 
 type ServerStores = ReturnType<DrillWorld['stores']>;
 
-/** Waits until everything that is stored has been through a run of each export. */
+/** Waits until every stored row has been through a run of each export. */
 async function deliverAll({ db }: ServerStores, exports: Exports): Promise<void> {
   const row = await db.row<{ now: string }>(sql`SELECT now()`);
   const waiting = () =>
@@ -246,7 +246,7 @@ async function deliverAll({ db }: ServerStores, exports: Exports): Promise<void>
   );
 }
 
-/** Each row that is stored must be at each destination once; all others there must be named. */
+/** Each stored row must be at each destination once; all other rows there must be reported. */
 async function compare(
   world: DrillWorld,
   stores: ServerStores,

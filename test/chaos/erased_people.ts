@@ -1,6 +1,6 @@
 import type { Deployment } from './deployment.ts';
 
-/** In every id and in the properties of who is erased, and nowhere else. */
+/** This text is in every id and property of an erased person, and nowhere else. */
 export const needle = 'zq9forgetme';
 
 /** The path of the project. */
@@ -56,12 +56,12 @@ export async function fill(
       };
     });
     await sendEvents(deployment, batch);
-    // Sent again: an example of a warning names somebody.
+    // Sent again, so that an example of a warning names a person.
     if (from === 0) await sendEvents(deployment, batch.slice(0, 10));
   }
 }
 
-/** Sends events and gives the answer. Throws unless it is 200. */
+/** Sends events and returns the answer. Throws unless it is 200. */
 export async function sendEvents(
   deployment: Deployment,
   events: object[],

@@ -9,10 +9,13 @@ import { openMariaDb } from '../servers/databases/mariadb_server.ts';
 import type { MariaDbServer } from '../servers/databases/mariadb_server.ts';
 import type { Deployment } from './deployment.ts';
 
-/** Rows of a place, by a sum of their hashes in any order; `named` are the ones with a text. */
+/**
+ * The rows of a place, as a sum of their hashes in any order; `named` are the rows that contain a
+ * text.
+ */
 export type PlaceContents = { rows: number; others: string; named: number };
 
-/** A place that is exported to: how it is reached, and what lies there. */
+/** A destination: its config, and the functions that read its contents. */
 export type ErasedPlace = {
   name: string;
   destination: { type: string; config: Record<string, unknown> };
@@ -30,7 +33,7 @@ export async function openErasedPlaces(
   const admin = await mariadb.admin();
   await admin.query('CREATE DATABASE warehouse');
   await admin.end();
-  // It takes compressed bodies, as a real server does.
+  // It accepts compressed bodies, as a real server does.
   const door = await openClickHouseProxy(new URL(clickhouse_url).origin, { tls: false });
   await deployment.clickhouse.command({ query: 'CREATE DATABASE IF NOT EXISTS warehouse' });
   return {
@@ -110,7 +113,7 @@ function tableInPostgres(
     name: `PostgreSQL, ${model}`,
     model,
     destination: { type: 'Postgres', config: { ...postgres_config, table_name } },
-    // Added up where they are: a million rows are more than this process needs to hold.
+    // Summed at the source, because a million rows are too many for this process.
     read: async (needle) => {
       const is_named = sql`strpos(one::text, ${needle}) > 0`;
       const found = await warehouse.row<PlaceContents>(sql`

@@ -157,7 +157,7 @@ async function eraseOne(
 ): Promise<void> {
   const ids = Array.from({ length: persons }, (_none, person) => person)
     .filter((person) => person % erasures === number)
-    // Some by the id that they came with, some by the one that they got.
+    // Some by the id that they started with, some by the later one.
     .map((person) =>
       person % 2 === 0 ? `anonymous-${needle}-${person}` : `${needle}-${person}@example.com`,
     );
@@ -204,8 +204,8 @@ async function eraseOne(
 }
 
 /**
- * The files of both stores that have one of the texts. PostgreSQL writes a journal of earlier rows,
- * and reuses its files; these are not searched.
+ * Returns the files of both stores that contain one of the texts. PostgreSQL writes a journal of
+ * earlier rows, and reuses its files; these are not searched.
  */
 async function search(
   { db, clickhouse }: Deployment,
@@ -213,7 +213,7 @@ async function search(
   places: string[],
   text: string,
 ): Promise<string[]> {
-  // The server of the exported table keeps rewritten rows for a while, so its folders are left out.
+  // The server of the target table keeps rewritten rows for a while, so its folders are skipped.
   const result = await clickhouse.rows<{ path: string }>({
     query: `SELECT arrayJoin(data_paths) AS path FROM system.tables WHERE database = 'warehouse'`,
   });

@@ -11,13 +11,13 @@ import type { ServerProcess } from '../processes/server_process.ts';
 
 const key = createApiKey();
 const mebibyte = 2 ** 20;
-/** Events that hardly shrink, so that the disk fills in a minute. */
+/** Events that hardly compress, so that the disk fills in a minute. */
 const events_per_request = 100;
 const bytes_per_event = 16 * 1024;
 
 /**
- * The size of the file system, the space that has to stay free (MiB as text; without it the
- * server's own default), and the receiver of messages.
+ * The size of the file system, the required free space (MiB as text; by default the server's own),
+ * and the receiver of messages.
  */
 type Wanted = { mebibytes: number; floor: string; say: (line: string) => void };
 
@@ -119,7 +119,7 @@ async function withoutRoom(
   return names;
 }
 
-/** Every change that was answered is in the activity log, which is a chain. */
+/** Every answered change is in the activity log, which is a chain. */
 async function compareChanges(
   address: string,
   names: Map<string, number>,

@@ -3,10 +3,10 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A process that is kept running. */
+/** A process that restarts whenever it ends. */
 export type Kept = {
   pid(): number | undefined;
-  /** Why it could not be started the last time. */
+  /** Why the last start failed. */
   fault(): string | undefined;
   stop(): Promise<void>;
 };
@@ -14,8 +14,8 @@ export type Kept = {
 const restart_pause_ms = 200;
 
 /**
- * Runs what `start` gives once it is ready, and starts it again whenever it ends, as an init system
- * does. Rejects when the first start does.
+ * Runs the process that `start` returns once it is ready, and restarts it whenever it ends, like an
+ * init system. Rejects if the first start does.
  */
 export async function keepRunning(start: () => Promise<ChildProcess>): Promise<Kept> {
   let isStopping = false;

@@ -4,7 +4,7 @@ import { openPluginTarget, target_fields } from '../factories/plugins/running_pl
 import { call, until } from '../processes/server_process.ts';
 
 const events_sent = 10_000;
-/** After how many batches a worker is killed. */
+/** Batches before a worker is killed. */
 const kills = [4, 9];
 const batch_rows = 500;
 const project = '/api/projects/@current';
@@ -81,7 +81,7 @@ async function install(address: string, key: string, target: string): Promise<vo
   });
 }
 
-/** Sends the events, and gives their uuids. */
+/** Sends the events, and returns their uuids. */
 async function send(address: string, key: string): Promise<string[]> {
   const sent: string[] = [];
   for (let number = 0; number < events_sent; number += 1_000) {
@@ -104,7 +104,7 @@ function checkArrived(taken: [inserted_at: string, uuid: string][][], sent: stri
   assert.deepEqual(new Set(sent), seen);
   const instants = first_time.map(([inserted_at]) => inserted_at);
   assert.deepEqual(instants, instants.toSorted());
-  // Batches that come again are whole, and nothing of an earlier one comes again.
+  // A repeated batch is whole, and contains no events of an earlier one.
   const again = taken.flat().length - sent.length;
   assert.ok(again <= kills.length * batch_rows, `${again} events came twice`);
   assert.ok(Math.max(...taken.map((batch) => batch.length)) <= batch_rows);

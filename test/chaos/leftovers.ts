@@ -7,7 +7,7 @@ import { openBucket } from '../../server/engine/destinations/object_store/s3_buc
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Deployment } from './deployment.ts';
 
-/** By kind, the names of what lies at the destinations and belongs to no completed delivery. */
+/** By kind, the names of objects at the destinations that belong to no completed delivery. */
 export type Leftovers = Record<string, string[]>;
 
 const wait_ms_max = 15_000;

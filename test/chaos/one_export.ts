@@ -26,7 +26,7 @@ export async function startExport(
     inserted_to: now - 60_000,
   });
   await clickhouse.close();
-  // Small files, so that there are many slices and a kill falls between and into them.
+  // Small files make many slices, so that a kill falls between and into them.
   const created = await call(address, key, 'POST', '/api/projects/1/batch_exports/', {
     name: 'chaos',
     interval: 'day',
@@ -53,8 +53,7 @@ function clickhouseUrl(folder: string): string {
 }
 
 /**
- * Counts what of the source is in the files, by uuid. Throws when anything was left behind beside
- * them.
+ * Counts the source's rows in the files, by uuid. Throws if anything was left behind beside them.
  */
 export async function compareFiles(
   folder: string,

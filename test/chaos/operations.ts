@@ -3,14 +3,14 @@ import sql from 'sql-template-tag';
 import type { Site } from './deployment.ts';
 import type { Random } from './random.ts';
 
-/** A server whose exports people do things to. */
+/** A server on whose exports people act. */
 export type Operated = Pick<Site, 'db' | 'call' | 'up'>;
 
-/** Actions of people on the exports of a campaign, one after the other. */
+/** Actions of people on the exports of a campaign, one after another. */
 export type Operations = {
-  /** Returns how often each action was answered with success. */
+  /** Returns how often each action succeeded. */
   counts(): Record<string, number>;
-  /** Resolves when the one in progress is over. */
+  /** Resolves when the action in progress has ended. */
   stop(): Promise<void>;
 };
 
@@ -62,7 +62,7 @@ export function startOperations(
 }
 
 /**
- * Moves the end of the export's interval to now, so that the next scheduled run has the rows
+ * Moves the end of the export's interval to now, so that the next scheduled run has all rows
  * inserted so far.
  */
 export async function comeDue({ db }: Pick<Site, 'db'>, exportId: string): Promise<void> {
@@ -96,7 +96,7 @@ const operations = {
   },
 } satisfies Record<string, Operation>;
 
-/** Each as often as it stands here. */
+/** Each action is drawn as often as it is listed. */
 const names: (keyof typeof operations)[] = [
   'backfill of what is missing',
   'backfill of what is missing',
@@ -125,7 +125,7 @@ function backfill(
   path: string,
   mode: 'missing' | 'all',
 ): Promise<boolean> {
-  // Odd bounds: they cut through intervals and through what other backfills take.
+  // Odd bounds: they cut intervals and the ranges of other backfills.
   const end = Date.now() - random.between(0, 60 * minute_ms);
   const start = end - random.between(1, mode === 'all' ? 10 * minute_ms : 60 * minute_ms);
   return succeeds(deployment, `${path}/backfill/`, {

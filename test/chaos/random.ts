@@ -1,16 +1,16 @@
-/** Numbers by which a campaign decides. */
+/** Random numbers for a campaign. */
 export type Random = {
   /** In [0, 1). */
   next(): number;
   /** A whole number in [from, to]. */
   between(from: number, to: number): number;
-  /** One of the values, which must not be none. */
+  /** One of the values, of which there is at least one. */
   one<Value>(values: readonly Value[]): Value;
 };
 
 /**
- * Returns mulberry32: the same seed gives the same numbers. Each `stream` of it gives its own
- * numbers, so that more calls in one place do not change the numbers of the others.
+ * Returns mulberry32: the same seed gives the same numbers. Each `stream` has its own numbers, so
+ * that more calls in one place do not change those of the others.
  */
 export function openRandom(seed: number, stream: number): Random {
   let state = (Math.imul(seed, 0x9e3779b1) + Math.imul(stream, 0x85ebca6b)) >>> 0;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * The part of an event that a user sends and that every destination carries. `properties` is JSON
- * text or what was read from it.
+ * text or a parsed value.
  */
 export type EventRow = {
   event: string;
@@ -12,8 +12,8 @@ export type EventRow = {
 };
 
 /**
- * Equal for events that are the same, however a store spells its instants and orders the keys of
- * its JSON.
+ * Returns equal digests for equal events, however a store spells instants and orders the keys of
+ * JSON.
  */
 export function rowDigest(row: EventRow): string {
   const properties: unknown =
@@ -25,7 +25,7 @@ export function rowDigest(row: EventRow): string {
     .digest('base64');
 }
 
-/** Milliseconds since the epoch; stores leave UTC out or spell it `+00`. */
+/** Milliseconds since the epoch; stores omit UTC or write `+00`. */
 export function instantOf(text: string): number {
   const plain = text.replace(' ', 'T').replace(/\+00(:00)?$/, 'Z');
   return Date.parse(plain.endsWith('Z') ? plain : `${plain}Z`);

@@ -32,7 +32,7 @@ type Answer = { status: number; headers?: Record<string, string>; body?: string 
 /** The facts in front of the bytes of an object, as one line of JSON. */
 type Facts = Record<string, string>;
 
-/** A reader finds all of it or nothing. */
+/** Shows a reader all of the object or nothing. */
 function writeWhole(path: string, content: Buffer): void {
   const temporary = join(fresh, randomUUID());
   writeFileSync(temporary, content);
@@ -133,7 +133,8 @@ function startUpload({ key, headers }: Asked): Answer {
 }
 
 function endUpload(id: string): void {
-  // The start first: from then on there is no such upload, whatever of it a kill leaves.
+  // The start is removed first: then the upload no longer exists, even if a kill leaves other
+  // parts.
   rmSync(join(uploads, id, 'start'));
   rmSync(join(uploads, id), { recursive: true });
 }

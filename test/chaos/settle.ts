@@ -15,7 +15,7 @@ export async function settle(deployment: Operated, exportIds: string[]): Promise
   await deployment.up();
   for (const id of exportIds)
     await mustSucceed(deployment, `${exportPath(id)}/unpause/`, { backfill: true });
-  // Runs that are due already would end before now.
+  // Otherwise runs that are due already would end first.
   await whenQuiet(deployment);
   for (const id of exportIds) await comeDue(deployment, id);
   const refused = new Set<string>();
@@ -49,7 +49,7 @@ async function mustSucceed(deployment: Operated, path: string, body: unknown): P
   if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
 }
 
-/** Waits until no run is open and none is due. Runs between two attempts do not wait any longer. */
+/** Waits until no run is open and none is due. Runs between two attempts are made due at once. */
 async function whenQuiet({ db }: Pick<Operated, 'db'>): Promise<void> {
   await until('all runs and backfills to end', quiet_ms_max, 300, async () => {
     await db.run(
@@ -66,8 +66,8 @@ async function whenQuiet({ db }: Pick<Operated, 'db'>): Promise<void> {
 }
 
 /**
- * Retries runs that ended without delivering, and returns their number. `refused` collects the ones
- * of which nothing is missing.
+ * Retries runs that ended without delivering, and returns their number. `refused` collects the runs
+ * that miss nothing.
  */
 async function retryAll(deployment: Operated, refused: Set<string>): Promise<number> {
   const ended = await deployment.db.rows<{ id: string; batch_export_id: string }>(sql`

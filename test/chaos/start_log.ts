@@ -2,17 +2,17 @@ import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Logger } from '../../server/platform/log.ts';
 
-/** The times that processes of a deployment take to start: each try in a file, and a summary. */
+/** The start times of a deployment's processes: each attempt in a file, and a summary. */
 export type StartLog = {
   /** The log of an embedded store, which says when it is ready. */
   logOf(name: string): Logger;
-  /** Does a start and notes how long it took, or why it failed. */
+  /** Starts a process and records the time that it took, or why it failed. */
   timed<Started>(name: string, start: () => Promise<Started>): Promise<Started>;
   /** By process, the longest start in milliseconds. */
   slowest(): Record<string, number>;
 };
 
-/** Opens the log; the file is for who looks into a deployment that does not come up. */
+/** Opens the log; its file helps to find out why a deployment does not start. */
 export function openStartLog(path: string): StartLog {
   const slowest: Record<string, number> = {};
   const log = pino(

@@ -4,15 +4,15 @@ import type { Site } from './deployment.ts';
 import type { Random } from './random.ts';
 import { rowDigest } from './row_digest.ts';
 
-/** Events that are sent all the time, also while the server is down. */
+/** Events that are sent continuously, also while the server is down. */
 export type Traffic = {
-  /** The digest of each event that was answered for, by uuid. */
+  /** The digest of each answered event, by uuid. */
   sent: Map<string, string>;
-  /** Returns how many of them were sent a second time later. */
+  /** Returns the number of events that were sent again later. */
   repeated(): number;
-  /** Is a batch in progress that has no answer yet? */
+  /** True if a batch in progress has no answer yet. */
   isAsking(): boolean;
-  /** Ends when the last batch was answered for. */
+  /** Stops after the answer to the last batch. */
   stop(): Promise<void>;
 };
 

@@ -14,13 +14,13 @@ import { takeBack } from './take_back.ts';
 /** A request of ClickHouse's HTTP interface, whole. */
 export type Request = {
   text: string;
-  /** Data that came beside the statement. */
+  /** Data that was sent beside the statement. */
   body: Buffer | undefined;
   settings: [string, string][];
   process: Process;
 };
 
-/** The answer: headers of the engine, and bytes as they come or at once. */
+/** The answer: headers of the engine, and bytes as they arrive or at once. */
 export type Answer = { headers: Record<string, unknown>; body: Readable | string };
 
 const nothing: Answer = { headers: {}, body: '' };
@@ -29,8 +29,8 @@ const sync_seconds_default = 300;
 const long_enough: [string, string] = ['max_query_size', '268435456'];
 
 /**
- * Answers as the replica of a cluster does. Throws `Failure` for what ClickHouse would refuse, and
- * `NoAnswer` when the replica goes away meanwhile.
+ * Answers like a replica of a cluster. Throws `Failure` for a request that ClickHouse would refuse,
+ * and `NoAnswer` if the replica goes away meanwhile.
  */
 export async function answer(cluster: Cluster, replica: Replica, asked: Request): Promise<Answer> {
   const statement = readClusterStatement(asked.text);
@@ -72,7 +72,7 @@ async function insert(
   return nothing;
 }
 
-/** Reads the rows of a SELECT first: a replica fetches rows, and does not repeat the question. */
+/** Reads the rows of a SELECT first: a replica fetches rows, and does not run the query again. */
 async function insertSelected(
   cluster: Cluster,
   replica: Replica,
@@ -98,7 +98,7 @@ async function insertSelected(
 }
 
 /**
- * Waits until the replica has the entries agreed on before the call; without a table, the
+ * Waits until the replica has all entries of the log from before the call; without a table, the
  * definitions.
  */
 async function syncReplica(
@@ -189,7 +189,7 @@ async function read(
   return { headers: {}, body: parts.join('') };
 }
 
-/** Passes on the counts by day of another store, once a copy has begun. */
+/** Passes on the other store's counts by day, once a copy has begun. */
 async function tell(
   { settings: { weaknesses, told_by }, keeper }: Cluster,
   text: string,

@@ -24,11 +24,11 @@ export type Campaign = {
   kills: number;
   cuts: number;
   seed: number;
-  /** Cuts of no other kinds than these. */
+  /** Only these kinds of cuts. */
   kinds?: readonly Cut[] | undefined;
   weaknesses?: readonly Weakness[] | undefined;
   trouble?: Partial<Trouble> | undefined;
-  /** The number of persons that the events belong to. */
+  /** Number of persons of the events. */
   persons?: number | undefined;
   say(line: string): void;
 };
@@ -46,7 +46,7 @@ export type World = {
   export_id: string;
   trouble: Trouble;
   weaknesses: Set<Weakness>;
-  /** Events that an earlier play has sent, and judged. */
+  /** Events that an earlier play sent and judged. */
   judged: Set<string>;
 };
 
@@ -54,9 +54,9 @@ const late_ms_max = 3_600_000;
 const progress_ms = 10_000;
 
 /**
- * Sends events, runs exports and asks for backfills on a cluster that misbehaves, with kills of the
- * server's processes and of engines. Then it waits until everything has ended, and compares every
- * replica and every file with the answers. Rejects when something does not come to its end.
+ * Sends events, runs exports and requests backfills on a cluster with faults, while the server's
+ * processes and engines are killed. Then it waits until everything has ended, and compares every
+ * replica and every file with the answers. Rejects if something does not end.
  */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   return withWorld(campaign, (world) => play(world, campaign));
@@ -90,7 +90,7 @@ export async function withWorld<Result>(
   }
 }
 
-/** One campaign on an existing world; it only judges what is new. */
+/** Runs one campaign in an existing world; it only judges new events. */
 export async function play(world: World, campaign: Campaign): Promise<Outcome> {
   const { deployment, export_id, trouble, weaknesses, judged } = world;
   const { seed, say, folder, persons = 500 } = campaign;

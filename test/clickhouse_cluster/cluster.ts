@@ -13,7 +13,7 @@ import { no_trouble } from './settings.ts';
 import type { ClusterSettings } from './settings.ts';
 import { listen } from '../servers/loopback.ts';
 
-/** A cluster of embedded engines, which behaves as told and worse. */
+/** A cluster of embedded engines that misbehaves as configured. */
 export type StandIn = {
   /** The addresses of all replicas, as `SLUICE_CLICKHOUSE_URL` takes them. */
   urls: string;
@@ -23,17 +23,17 @@ export type StandIn = {
   replicas: readonly Replica[];
   cluster: Cluster;
   setState(replica: number, state: 'up' | 'refusing' | 'hanging'): void;
-  /** Takes Keeper away, or gives it back. */
+  /** Stops Keeper, or starts it again. */
   setKeeper(is_away: boolean): void;
-  /** Has a replica fetch nothing for so long. */
+  /** Stops a replica's fetches for this time. */
   stopFetches(replica: number, ms: number): void;
-  /** kill -9 of an engine, which is started again at once. False when it is down. */
+  /** Kills an engine with -9, which restarts at once. False while it is down. */
   kill(replica: number): boolean;
   /** A replica is lost with its disk, and an empty one takes its place. */
   replace(replica: number): Promise<void>;
-  /** Resolves when the replica has done all that is agreed on now. */
+  /** Resolves when the replica has done all current entries of the log. */
   caughtUp(replica: number): Promise<void>;
-  /** Resolves when all replicas have done all that was agreed on. */
+  /** Resolves when all replicas have done all entries of the log. */
   settled(): Promise<void>;
   close(): Promise<void>;
 };
@@ -104,8 +104,8 @@ async function openFronts(cluster: Cluster): Promise<{ own: Server[]; balancer: 
 }
 
 /**
- * The worst case of taking turns: a waiter is sent to the replica that lacks least, and a reader to
- * the one that lacks most.
+ * The worst order of replicas: a waiting request goes to the most complete one, and a read to the
+ * least complete one.
  */
 function spread({ replicas, keeper }: Cluster, text: string): Replica | undefined {
   const lacks = ({ index }: Replica) =>
@@ -139,7 +139,7 @@ function controls(cluster: Cluster) {
       forgetReplica(keeper, replica);
       changes.tell();
       await one.replace();
-      // The work that its engine finished in its last moments is lost too.
+      // The work of the engine's last moments is lost too.
       forgetReplica(keeper, replica);
       changes.tell();
     },

@@ -8,12 +8,15 @@ import type { Trouble, Weakness } from './settings.ts';
 
 /** The way to take a protection away, and the short play that shows the effect. */
 type Plan = {
-  /** The guarantee that the server relies on, with its points in the list of README.md. */
+  /** The guarantee that the server relies on, with its points in README.md. */
   protection: string;
   seed: number;
   /** The weaknesses that take it away; without them, the one named like the control. */
   weaknesses?: readonly Weakness[];
-  /** `start`: no server starts. `move`: rows are moved there. Else events come and go. */
+  /**
+   * `start`: no server starts. `move`: rows are moved there. Otherwise events are ingested and
+   * delivered.
+   */
   at?: 'start' | 'move';
   cuts?: number;
   kinds?: readonly Cut[];
@@ -23,7 +26,7 @@ type Plan = {
 
 const repeating: Partial<Trouble> = { repeat: 0.8, fetch_ms_max: 100 };
 
-/** Each protection that is taken away, in the order of the points. */
+/** Each protection that is removed, in the order of the points. */
 const plans = {
   'rows stay on a node': { protection: 'replicated tables (1)', seed: 55 },
   'definitions stay on a node': {
@@ -65,7 +68,7 @@ const plans = {
   'mutations stay on a node': {
     protection: 'removals from every replica (11)',
     seed: 61,
-    // Versions of persons are taken back where their events were not stored.
+    // Versions of persons are undone if their events were not stored.
     persons: 1_000_000,
     trouble: { unknown: 0.5, fetch_ms_max: 100 },
     kinds: ['replica fetches nothing'],
@@ -96,9 +99,9 @@ export type Control = { name: ControlName; protection: string; seed: number; fou
 const cuts_default = 6;
 
 /**
- * Removes one protection after the other from the cluster for a while. It says for each what was
- * lost, doubled or changed meanwhile, or why the server does not start. An empty `found` means
- * nothing.
+ * Removes one protection after another from the cluster for a while. For each, it returns what was
+ * lost, doubled or changed meanwhile, or why the server does not start; nothing if `found` is
+ * empty.
  */
 export async function runControls(
   campaign: Campaign,
@@ -125,7 +128,7 @@ export async function runControls(
   };
   const those = (at: Plan['at']) => names.filter((name) => (plans[name] as Plan).at === at);
   const folderOf = (name: string) => join(campaign.folder, name.replaceAll(' ', '_'));
-  // Most of the time a server waits for the replicas before it gives up.
+  // A server usually waits this long for the replicas before it gives up.
   await Promise.all(
     those('start').map((name) =>
       during(name, (one) => startWithout({ ...one, folder: folderOf(name) })),
@@ -142,7 +145,7 @@ export async function runControls(
   return names.flatMap((name) => controls.filter((one) => one.name === name));
 }
 
-/** Why no server starts. */
+/** Returns why no server starts. */
 async function startWithout(campaign: Campaign): Promise<string> {
   return withWorld(campaign, async () => '').catch((error: unknown) => {
     const reason = /(?:Not every replica|the cluster \w+ has)[^"\n]*/.exec(String(error))?.[0];
@@ -151,7 +154,7 @@ async function startWithout(campaign: Campaign): Promise<string> {
   });
 }
 
-/** Lists the faults of a play; only the first control that spoils a receipt is blamed. */
+/** Lists the faults of a play; a damaged receipt is attributed to the first control only. */
 async function workWithout(
   world: World,
   campaign: Campaign,

@@ -4,7 +4,7 @@ import { applyChange, countRows } from './replication.ts';
 import type { Cluster } from './replication.ts';
 
 const agree_ms_max = 10_000;
-/** A copy is one block, so an engine that is killed meanwhile has all of it or nothing. */
+/** A copy is one block, so a killed engine has all of it or nothing. */
 const whole: [string, string][] = [
   ['max_insert_block_size', '1000000000'],
   ['min_insert_block_size_rows', '1000000000'],
@@ -13,9 +13,9 @@ const whole: [string, string][] = [
 ];
 
 /**
- * Brings a table that a replica has recreated to the state of the replica that has most of it. A
- * replica too fetches parts and not every past insert. If no replica has any, nothing is copied.
- * May be repeated when it fails.
+ * Copies into a recreated table of a replica the rows of the most complete replica. Like a real
+ * replica, it fetches parts instead of repeating past inserts. Without any rows, it copies nothing.
+ * May be repeated if it fails.
  */
 export async function copyTable(cluster: Cluster, replica: Replica, log: TableLog): Promise<void> {
   const held = (one: Replica) => log.entries.filter(({ holders }) => holders.has(one.index)).length;
@@ -39,7 +39,7 @@ async function copyFrom(
   const entries = log.entries.filter(({ holders }) => holders.has(source.index));
   const isAgreed = () => entries.every(({ state }) => state !== 'begun');
   if (!(await cluster.changes.until(isAgreed, agree_ms_max))) throw new Error('Nobody agrees.');
-  // An earlier copy may have got its rows in before its engine was killed.
+  // An earlier copy may have stored its rows before its engine was killed.
   if ((await countRows(replica, log.name)) > 0)
     await replica.ask({ text: `TRUNCATE TABLE ${log.name}` });
   for (const entry of entries) if (entry.kind === 'change') await applyChange(replica, log, entry);

@@ -19,8 +19,8 @@ const ddl_seconds_default = 180;
 const change_ms_max = 120_000;
 
 /**
- * Carries out a definition at the asked replica. If the database is `Replicated` or the statement
- * has ON CLUSTER, all others follow, each in its time. Waits as `distributed_ddl_output_mode` says.
+ * Runs a definition at the addressed replica. If the database is `Replicated` or the statement has
+ * ON CLUSTER, all others follow, each in its own time. Waits as `distributed_ddl_output_mode` says.
  * Throws the first replica's error.
  */
 export async function defineTable(
@@ -133,7 +133,7 @@ async function changeSource(
     await apply(cluster, replica, log, entry);
     entry.state = 'agreed';
   } catch (error) {
-    // A statement that was cut off continues on its own; a refused one is refused for all replicas.
+    // A cut statement continues on its own; a refused one is refused for all replicas.
     entry.state = error instanceof NoAnswer ? 'agreed' : 'void';
     throw error;
   } finally {

@@ -27,7 +27,7 @@ export type ClusterDeployment = Operated & {
   /** The environment of its processes, for commands. */
   environment: Record<string, string>;
   isUp(victim: Process): boolean;
-  /** kill -9; the process restarts on its own. False when it is down at this moment. */
+  /** Kills the process with -9; it restarts on its own. False while it is down. */
   kill(victim: Process): boolean;
   close(): Promise<void>;
 };

@@ -1,4 +1,4 @@
-/** An error in ClickHouse's words, as a client of its HTTP interface gets it. */
+/** An error in ClickHouse's words, as clients of its HTTP interface get it. */
 export class Failure extends Error {
   readonly code: number;
   readonly status: number;
@@ -11,7 +11,7 @@ export class Failure extends Error {
   }
 }
 
-/** The replica is away, or left in the middle, so the caller gets no answer. */
+/** The replica is down, or was killed during the request, so the caller gets no answer. */
 export class NoAnswer extends Error {
   constructor(reason: string) {
     super(reason);

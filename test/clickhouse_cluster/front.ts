@@ -13,12 +13,12 @@ import type { Process, Replica } from './replica.ts';
 import type { Cluster } from './replication.ts';
 
 const address_bytes_max = 1024 * 1024;
-/** The most time for which a balancer's answer may be silent before it is tried elsewhere. */
+/** Longest silence of a balancer's answer before it tries another replica. */
 const hang_ms_max = 600_000;
 
 /**
- * Opens ClickHouse's HTTP interface in front of a replica, or of the one that `choose` gives for a
- * statement; `name` is its own name. The cluster's `trouble` decides the faults on the way.
+ * Opens ClickHouse's HTTP interface in front of a replica, or of the one that `choose` returns for
+ * a statement; `name` is its own name. The cluster's `trouble` decides the faults on the way.
  */
 export function openFront(
   cluster: Cluster,
@@ -61,19 +61,19 @@ async function serve(
   const body = read.data === undefined ? undefined : await buffer(read.data);
   const replica = choose(read.text) ?? first;
   const is_cut = cut < trouble.cut;
-  // A third of the requests that are cut off never arrive.
+  // A third of the cut requests never arrive.
   if (is_cut && cut_at < 1 / 3) throw new NoAnswer('The request was lost.');
   if (late < trouble.late) await pause(late_ms);
   await cluster.changes.until(() => replica.state !== 'hanging', hang_ms_max);
   if (replica.state !== 'up') throw new NoAnswer(`${replica.name} is away.`);
-  // In a sixth of the requests the replica sees, before it is done, that nobody waits.
+  // In a sixth of the requests, the replica notices the lost client before it is done.
   const is_left = is_cut && cut_at < 1 / 2;
   const work = (left: boolean) =>
     withProcess(replica, read, { body, is_left: left }, response, (asked) =>
       answer(cluster, replica, asked),
     );
   if (repeat < trouble.repeat && /^\s*INSERT/i.test(read.text)) {
-    // A proxy that loses its connection tries again, and nobody hears of the first try.
+    // A proxy that loses its connection retries without reporting it.
     if (cut_at < 1 / 2) await work(true).then(drop, () => undefined);
     else
       void pause(late_ms)
@@ -95,7 +95,7 @@ function drop({ body }: Answer): void {
   body.destroy();
 }
 
-/** Shows the request among the replica's processes until it has its answer, and ends it in time. */
+/** Shows the request among the replica's processes until its answer, and ends it in time. */
 async function withProcess(
   replica: Replica,
   read: ClickHouseRequest,
@@ -118,7 +118,7 @@ async function withProcess(
   ];
   const seconds = Number(settingOf(settings, 'max_execution_time') ?? 0);
   const timer = seconds > 0 ? setTimeout(() => cancelled.abort(), seconds * 1_000) : undefined;
-  // A read ends when its reader is gone; a completely sent insert continues.
+  // A read ends when its client is gone; a completely sent insert continues.
   if (!/^\s*(INSERT|ALTER|CREATE|DROP)/i.test(read.text)) {
     if (response.closed) cancelled.abort();
     response.once('close', () => cancelled.abort());

@@ -7,7 +7,7 @@ import type { Process, Replica } from './replica.ts';
 import { apply, hasOpenChange, isActive } from './replication.ts';
 import type { Cluster } from './replication.ts';
 
-/** Rows on their way into a replicated table. */
+/** Rows that are being inserted into a replicated table. */
 export type Insertion = {
   log: TableLog;
   text: string;
@@ -19,16 +19,16 @@ export type Insertion = {
 const change_ms_max = 60_000;
 const quorum_ms_default = 600_000;
 
-/** The value that was set, the last one where there are several. */
+/** Returns the value of a setting: the last one if it is repeated. */
 export function settingOf(settings: [string, string][], name: string): string | undefined {
   return settings.findLast(([one]) => one === name)?.[1];
 }
 
 /**
  * Inserts a block at the replica as a replicated table does. The replicas agree on it by its hash.
- * It is there at once on this replica, and reaches the others later; with a quorum the answer waits
- * for them. A block that is remembered is not inserted again. Throws `Failure` as ClickHouse does,
- * and `NoAnswer` when the replica goes away.
+ * It is there at once on this replica, and reaches the others later; with a quorum, the answer
+ * waits for them. A known block is not inserted again. Throws `Failure` as ClickHouse does, and
+ * `NoAnswer` if the replica goes away.
  */
 export async function insertRows(
   cluster: Cluster,
@@ -40,7 +40,7 @@ export async function insertRows(
   requireLive(cluster, replica, log, quorum);
   const block_id = blockIdOf(cluster, insertion);
   const { trouble, random, weaknesses } = cluster.settings;
-  // Everything that decides is asked before the pause, so that it is by the seed alone.
+  // All random decisions precede the pause, so that they depend only on the seed.
   const [fate, commit_ms] = [random.next(), random.between(0, trouble.commit_ms_max)];
   const is_unknown = fate < trouble.unknown;
   const { signal } = process.cancelled;
@@ -101,7 +101,7 @@ function blockIdOf(
   return createHash('sha256').update(text).update(body).digest('hex');
 }
 
-/** Finds a remembered block; one that is on its way is waited for. */
+/** Finds a known block; waits for one that is being inserted. */
 async function findBlock(
   cluster: Cluster,
   log: TableLog,
@@ -136,7 +136,7 @@ function begin(
   });
 }
 
-/** Lets the source store the block; a block that it could not store was never agreed on. */
+/** Lets the source store the block; if it cannot, the block was never agreed on. */
 async function commit(
   cluster: Cluster,
   replica: Replica,
@@ -167,7 +167,7 @@ async function waitForQuorum(
   entry: Entry | undefined,
   quorum: number,
 ): Promise<void> {
-  // A hash without rows is taken for a block that all have.
+  // A hash without rows counts as a block that all replicas have.
   if (quorum < 2 || entry === undefined) return;
   const ms = Number(settingOf(settings, 'insert_quorum_timeout') ?? quorum_ms_default);
   const { signal } = process.cancelled;

@@ -13,7 +13,7 @@ type Differences = Pick<Comparison, 'lost' | 'doubled' | 'changed'>;
 export type Judgement = {
   /** The differences between each replica and the events answered with 200. */
   replicas: Differences[];
-  /** Versions of persons that are there twice, and replicas with others than the first. */
+  /** Duplicate versions of persons, and replicas whose versions differ from the first one's. */
   persons: { doubled: number; differing: number };
   files: Comparison;
   runs: Record<string, number>;
@@ -21,7 +21,7 @@ export type Judgement = {
   verified: string;
 };
 
-/** The subject of a judgement: `sent` since `began` (milliseconds), without earlier ones. */
+/** The subject of a judgement: `sent` since `began` (milliseconds), without earlier events. */
 export type Judged = {
   deployment: ClusterDeployment;
   export_id: string;
@@ -30,7 +30,7 @@ export type Judged = {
   judged: ReadonlySet<string>;
 };
 
-/** Compares every replica and every file with what was answered for. */
+/** Compares every replica and every file with the answers. */
 export async function judge({
   deployment,
   export_id,
@@ -55,7 +55,7 @@ export async function judge({
     const runs = await db.rows<{ status: string; runs: number }>(
       sql`SELECT status, count(*)::int AS runs FROM batch_export_runs GROUP BY status`,
     );
-    // The replica that has the most rows is the source, if they differ.
+    // The most complete replica is the source if they differ.
     const source = sources.toSorted((one, other) => other.length - one.length)[0]!;
     return {
       replicas: sources.map((rows) => compareIngestion(sent, rows, 0)),
@@ -116,7 +116,7 @@ export function faultsOf({
   };
 }
 
-/** True when nothing was lost, doubled or changed, on any replica and in the files. */
+/** True if nothing was lost, doubled or changed, on any replica and in the files. */
 export function isFaultless(judgement: Judgement): boolean {
   return Object.values(faultsOf(judgement)).every((count) => count === 0);
 }

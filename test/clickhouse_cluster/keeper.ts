@@ -1,12 +1,12 @@
 /**
- * One thing that happened to a replicated table: rows that were inserted together, or a change of
- * its rows or columns. It takes its place in the log before its source has done it, so that all
- * replicas do everything in one order where the order counts.
+ * An entry of a replicated table's log: rows that were inserted together, or a change of its rows
+ * or columns. It enters the log before its source has done it, so that all replicas follow one
+ * order where the order matters.
  */
 export type Entry = {
   number: number;
   kind: 'rows' | 'change';
-  /** The statement, and what was set for it. */
+  /** The statement, and its settings. */
   text: string;
   settings: [string, string][];
   body: Buffer | undefined;
@@ -15,11 +15,11 @@ export type Entry = {
   state: 'begun' | 'agreed' | 'void';
   /** Replicas that have done it. */
   holders: Set<number>;
-  /** When a replica may fetch it, on the scale of `performance.now()`. */
+  /** Time from which a replica may fetch it, on the scale of `performance.now()`. */
   due: number[];
   /** Its hash, until it is forgotten. */
   block_id: string | undefined;
-  /** Replicas that must have it before its insert is answered. */
+  /** Replicas that must have it before the answer to its insert. */
   quorum: number;
   /** Why its source did not do it. */
   error: Error | undefined;
@@ -27,45 +27,45 @@ export type Entry = {
 
 /** Keeper's record of a table. */
 export type TableLog = {
-  /** The path in Keeper, by which tables of several replicas are one. */
+  /** The path in Keeper, which tables of several replicas share. */
   path: string;
   name: string;
   entries: Entry[];
-  /** Blocks that are remembered, oldest first; `undefined` has a hash and no rows. */
+  /** Known blocks, oldest first; `undefined` has a hash and no rows. */
   blocks: Map<string, Entry | undefined>;
   members: Set<number>;
   window: number;
   /** By replica: all entries before this one are done there. */
   done_to: number[];
-  /** Something was sent to it in the format of a copy. */
+  /** True if something was sent to it in the format of a copy. */
   is_copied_to: boolean;
 };
 
-/** A definition that every replica has to follow, and how it went there. */
+/** A definition that every replica must follow, and its result there. */
 export type Definition = {
   table: string;
   text: string;
   settings: [string, string][];
   source: number;
   due: number[];
-  /** By replica: done, or why not. */
+  /** By replica: done, or the error. */
   outcomes: Map<number, Error | undefined>;
 };
 
 /** The state that all replicas agree on. */
 export type Keeper = {
-  /** Nobody can agree on anything. */
+  /** True while nobody can agree on anything. */
   is_away: boolean;
   tables: Map<string, TableLog>;
   definitions: Definition[];
 };
 
-/** One that nobody has told anything yet. */
+/** Returns an empty one. */
 export function openKeeper(): Keeper {
   return { is_away: false, tables: new Map(), definitions: [] };
 }
 
-/** Tells whether the replica has nothing more to do for it. */
+/** Returns true if the replica has nothing more to do for it. */
 export function isDoneAt(entry: Entry, replica: number): boolean {
   return entry.state === 'void' || entry.holders.has(replica);
 }
@@ -85,7 +85,7 @@ export function openEntries(log: TableLog, replica: number): Entry[] {
     .filter((entry) => entry.state === 'agreed' && !entry.holders.has(replica));
 }
 
-/** Remembers a block; of more than so many the oldest ones are forgotten. */
+/** Remembers a block, and forgets the oldest ones over the limit. */
 export function rememberBlock(
   log: TableLog,
   id: string,
@@ -101,8 +101,8 @@ export function rememberBlock(
 }
 
 /**
- * Records that a replica is lost with all its data. Data that no other replica has is lost with it;
- * the hash of a block stays, unless a quorum had to have the block.
+ * Records that a replica is lost with all its data. Data that no other replica has is lost with it.
+ * The hash of a block stays, unless a quorum had to have the block.
  */
 export function forgetReplica(keeper: Keeper, replica: number): void {
   for (const log of keeper.tables.values()) {
@@ -117,7 +117,7 @@ export function forgetReplica(keeper: Keeper, replica: number): void {
   for (const { outcomes } of keeper.definitions) outcomes.delete(replica);
 }
 
-/** Puts an entry at the end of the log, which no replica has carried out yet. */
+/** Appends an entry to the log, which no replica has done yet. */
 export function beginEntry(
   log: TableLog,
   what: Pick<Entry, 'kind' | 'text' | 'settings' | 'source' | 'due'> & Partial<Entry>,

@@ -20,13 +20,13 @@ const events = 1_000;
 const day_ms = 86_400_000;
 /** Ten days of one month. */
 const range = { from: Date.parse('2026-03-02T00:00:00Z'), days: 10 };
-/** The most tries, since a day in two is lost each time. */
+/** Most attempts, because every second day is lost each time. */
 const tries_max = 12;
 
 /**
  * Moves a store of one node to a cluster by `sluice migrate-store`, and repeats the command until
- * it reports that both have the same rows. Says what replicas lack or have in addition; nothing if
- * they are the same.
+ * it reports that both have the same rows. Returns which rows replicas lack or have in addition;
+ * nothing if they are equal.
  */
 export async function moveToCluster(campaign: Campaign): Promise<string> {
   const { folder, mode, seed, say, weaknesses: given = [] } = campaign;

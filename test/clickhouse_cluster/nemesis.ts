@@ -5,7 +5,7 @@ import { until } from '../processes/server_process.ts';
 import type { ClusterDeployment } from './deployment.ts';
 import type { Trouble } from './settings.ts';
 
-/** The faults that happen by themselves during a campaign. */
+/** The faults that happen on their own during a campaign. */
 export const campaign_trouble: Trouble = {
   fetch_ms_max: 1_500,
   straggle_ms: 0,
@@ -18,7 +18,7 @@ export const campaign_trouble: Trouble = {
   unknown: 0.03,
 };
 
-/** The cuts there are, each as often as it stands here. */
+/** The cuts; each is drawn as often as it is listed. */
 export const cuts = [
   'replica refuses',
   'replica refuses',
@@ -36,7 +36,7 @@ export type Cut = (typeof cuts)[number];
 
 const victims = ['api', 'worker 1', 'worker 2', 'engine', 'engine'] as const;
 
-/** The number of faults done, by name. */
+/** The number of done faults, by name. */
 export type Done = Record<string, number>;
 
 /** The faults to do, and the receiver of messages. */
@@ -44,18 +44,18 @@ export type Affliction = {
   kills: number;
   cuts: number;
   seed: number;
-  /** Cuts of no other kinds than these. */
+  /** Only these kinds of cuts. */
   kinds?: readonly Cut[] | undefined;
   /** Returns the share of the work that is done, so that each kill and each cut hits some work. */
   progress(): number;
-  /** Told of each, as it begins and when it is over. */
+  /** Called at the start and the end of each fault. */
   note(line: string): void;
 };
 
 /**
- * Does so many kills and, at the same time, so many cuts, in an order by the seed. Each one comes
+ * Does this many kills and, concurrently, this many cuts, in an order by the seed. Each one comes
  * after the work has continued after the previous one. Returns once everything is restored; `done`
- * counts the faults as they come.
+ * counts the faults meanwhile.
  */
 export async function afflict(
   deployment: ClusterDeployment,
@@ -97,7 +97,7 @@ const kill: Act = async (deployment, random, note) => {
   const replica = random.between(0, 2);
   const killed = () =>
     victim === 'engine' ? deployment.cluster.kill(replica) : deployment.kill(victim);
-  // A process that is down is killed after it is up again.
+  // A process that is down is killed once it is up again.
   while (!killed()) await pause(20);
   const name = `kill -9 of ${victim}`;
   note(victim === 'engine' ? `${name} ${replica + 1}` : name);
@@ -111,7 +111,7 @@ async function cut(
   note: (line: string) => void,
 ): Promise<string> {
   const replica = random.between(0, 2);
-  // Most are short; one in ten lasts longer than the server waits for a replica that is silent.
+  // Most are short; one in ten is longer than the server's wait for a silent replica.
   const ms =
     random.between(1, 10) === 1 ? random.between(5_500, 7_500) : random.between(150, 1_500);
   note(`${kind}: replica ${replica + 1}, ${ms} ms`);
@@ -138,7 +138,7 @@ async function cut(
       break;
     case 'replica is lost with its disk':
       await cluster.replace(replica);
-      // A majority survives the loss of one; the next loss comes once all are back.
+      // A majority survives the loss of one; the next loss comes after all are back.
       await cluster.caughtUp(replica);
   }
   return kind;

@@ -29,7 +29,7 @@ const not_of_engine =
 export async function asOfCluster(asked: Asked, text: string, settings: [string, string][]) {
   if (!all_replicas.test(text)) return [{ ...asked, text: asOfReplica(asked, text) }];
   const asked_of = replicasToAsk(asked, settings);
-  // Each replica's rows are groups of their own.
+  // The rows of each replica form a group.
   if (groups_by_host.test(text))
     return asked_of.map((replica) => ({
       ...asked,
@@ -72,7 +72,9 @@ function replicasToAsk({ cluster, replica }: Asked, settings: [string, string][]
   return cluster.replicas.filter(({ state }) => state === 'up');
 }
 
-/** Gathers the rows of a relation on all of the replicas as one relation, with the name of each. */
+/**
+ * Returns the rows of a relation on all replicas as one relation, with the replica's name in each.
+ */
 async function gather(asked: Asked, replicas: Replica[], relation: string): Promise<string> {
   const all = asOfReplica(asked, `SELECT * FROM ${relation}`);
   const described = await asked.replica.ask({
@@ -100,7 +102,7 @@ async function gather(asked: Asked, replicas: Replica[], relation: string): Prom
   return rowsOf(`${structure}, stand_in_host String`, rows.join(''));
 }
 
-/** The text as one replica understands it. */
+/** Returns the text for one replica. */
 function asOfReplica(asked: Asked, text: string): string {
   const { cluster, replica } = asked;
   const hosted = replaceOutsideTexts(text, host_functions, () => `'${replica.name}'`);
@@ -139,7 +141,7 @@ const relations: Record<string, (asked: Asked) => string> = {
       FROM system.merge_tree_settings)`,
 };
 
-/** Returns the work of a replica, as a relation. */
+/** Returns a replica's current work, as a relation. */
 export function processesOf(replica: Replica): string {
   return rowsOf(
     'query_id String, initial_query_id String, is_initial_query UInt8, user String, ' +
@@ -252,7 +254,7 @@ function mutationsRelation({ cluster, replica }: Asked): string {
     UNION ALL SELECT ${names} FROM ${rowsOf(columns, rows)})`;
 }
 
-/** Rows as a relation of the structure. */
+/** Returns rows as a relation of the structure. */
 function rowsOf(structure: string, rows: object[] | string): string {
   const is_text = typeof rows === 'string';
   const text = is_text ? rows : rows.map((row) => JSON.stringify(row)).join('\n');

@@ -9,7 +9,7 @@ import { Failure, NoAnswer } from './failure.ts';
 import type { TableLog } from './keeper.ts';
 import { openLine } from './wait_for.ts';
 
-/** A question to an engine: a statement, its data, and all its settings. */
+/** A request to an engine: a statement, its data, and all its settings. */
 export type Question = {
   text: string;
   body?: Buffer | undefined;
@@ -17,12 +17,12 @@ export type Question = {
   signal?: AbortSignal | undefined;
 };
 
-/** A request that a replica works on, as `system.processes` shows it. */
+/** A request in progress at a replica, as `system.processes` shows it. */
 export type Process = {
   query_id: string;
   query: string;
   began: number;
-  /** Aborted by KILL, or when its time is over. */
+  /** Aborted by KILL, or after its time. */
   cancelled: AbortController;
 };
 
@@ -30,33 +30,35 @@ export type Process = {
 export type Replica = {
   index: number;
   name: string;
-  /** `hanging` takes requests and answers them once it is `up` again; `gone` has lost its disk. */
+  /**
+   * `hanging` accepts requests and answers them once it is `up` again; `gone` has lost its disk.
+   */
   state: 'up' | 'refusing' | 'hanging' | 'gone';
-  /** Fetches nothing from others until then, on the scale of `performance.now()`. */
+  /** It fetches nothing from others until then, on the scale of `performance.now()`. */
   fetches_from: number;
   /** Its replicated tables by name. */
   tables: Map<string, TableLog>;
   /** Rows of each table, as far as they are known. */
   rows: Map<string, number>;
-  /** Tables that it has created again, of which others have rows. */
+  /** Recreated tables of which other replicas have rows. */
   to_copy: Set<TableLog>;
   processes: Set<Process>;
-  /** Lets one thing at a time be written to a table. */
+  /** Lets one write to a table run at a time. */
   line(table: string): ReturnType<typeof openLine>;
-  /** Answers with the whole text. Throws `Failure`, or `NoAnswer` when the engine is away. */
+  /** Answers with the whole text. Throws `Failure`, or `NoAnswer` while the engine is down. */
   ask(question: Question): Promise<string>;
-  /** Answers with headers and bytes, as they come. */
+  /** Answers with headers and bytes, as they arrive. */
   read(question: Question): Promise<{ headers: Record<string, unknown>; body: Readable }>;
-  /** kill -9 of the engine, which is started again at once. False when it is down. */
+  /** Kills the engine with -9, which restarts at once. False while it is down. */
   kill(): boolean;
-  /** Ends the engine, removes its disk, and starts it again empty. */
+  /** Ends the engine, removes its disk, and restarts it empty. */
   replace(): Promise<void>;
   close(): Promise<void>;
 };
 
 type Settings = { folder: string; database: string };
 
-/** A replica around an engine of its own, which is started. */
+/** Starts an engine, and returns a replica around it. */
 export async function openReplica(index: number, settings: Settings): Promise<Replica> {
   const engine = await openEngine(join(settings.folder, `replica_${index + 1}`), settings.database);
   const lines = new Map<string, ReturnType<typeof openLine>>();
@@ -91,7 +93,10 @@ export async function openReplica(index: number, settings: Settings): Promise<Re
   return replica;
 }
 
-/** The embedded engine in a folder, with a database. `replace` calls back when it has nothing. */
+/**
+ * Opens the embedded engine in a folder, with a database. It calls `replace` once it has lost its
+ * data.
+ */
 async function openEngine(folder: string, database: string) {
   const agent = new Agent({ connections: 48, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
   const within = (question: Question): Question => ({

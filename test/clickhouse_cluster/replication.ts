@@ -13,7 +13,7 @@ export type Cluster = {
   settings: ClusterSettings;
   keeper: Keeper;
   replicas: Replica[];
-  /** Told of everything that somebody may wait for. */
+  /** Wakes everyone who waits for a change. */
   changes: Changes;
   is_closed: boolean;
 };
@@ -21,23 +21,23 @@ export type Cluster = {
 const look_ms = 15;
 const engine_wait_ms_max = 60_000;
 
-/** True while the replica takes part: it sees Keeper and the others. */
+/** True while the replica participates: it reaches Keeper and the others. */
 export function isActive({ keeper }: Cluster, replica: Replica): boolean {
   return replica.state === 'up' && !keeper.is_away;
 }
 
-/** A new cluster's parts around replicas that have started. */
+/** Returns the parts of a new cluster around started replicas. */
 export function joinCluster(settings: ClusterSettings, keeper: Keeper, replicas: Replica[]) {
   return { settings, keeper, replicas, changes: openChanges(), is_closed: false } as Cluster;
 }
 
-/** Brings a table that a replica has recreated to the state of another replica. */
+/** Copies another replica's state into a recreated table of a replica. */
 export type Copy = (cluster: Cluster, replica: Replica, log: TableLog) => Promise<void>;
 
-/** Has a replica follow the logs until the cluster is closed. */
+/** Lets a replica follow the logs until the cluster is closed. */
 export async function replicate(cluster: Cluster, replica: Replica, copy: Copy): Promise<void> {
   while (!cluster.is_closed) {
-    // An engine that is away is asked again.
+    // An engine that is down is asked again.
     if (isActive(cluster, replica)) await follow(cluster, replica, copy).catch(() => undefined);
     await pause(look_ms);
   }
@@ -52,7 +52,7 @@ async function follow(cluster: Cluster, replica: Replica, copy: Copy): Promise<v
   for (const log of replica.to_copy) await copy(cluster, replica, log);
   for (const log of new Set(replica.tables.values()))
     for (const entry of openEntries(log, replica.index)) {
-      // Rows are fetched in any order; nothing overtakes a change.
+      // Rows are fetched in any order, but no entry overtakes a change.
       if (mayApply(cluster, replica, log, entry)) await apply(cluster, replica, log, entry);
     }
 }
@@ -74,17 +74,17 @@ function mayApply(cluster: Cluster, replica: Replica, log: TableLog, entry: Entr
   if (is_source) return true;
   const now = performance.now();
   if (now < (entry.due[replica.index] ?? 0) || now < replica.fetches_from) return false;
-  // A change is in the log itself; rows are fetched from a replica that has them.
+  // The log itself has the change; rows are fetched from a replica that has them.
   if (entry.kind === 'change') return true;
   return [...entry.holders].some((holder) => replicas[holder]?.state === 'up');
 }
 
-/** Tells whether the replica has done everything before the entry. */
+/** Returns true if the replica has done everything before the entry. */
 export function isAllBeforeDone(log: TableLog, entry: Entry, replica: number): boolean {
   return firstOpen(log, replica) >= entry.number;
 }
 
-/** True when a change of before waits to be done at the replica. */
+/** Returns true if an earlier change is not done at the replica. */
 export function hasOpenChange(log: TableLog, replica: number, before: number): boolean {
   return log.entries
     .slice(firstOpen(log, replica), before)
@@ -92,8 +92,8 @@ export function hasOpenChange(log: TableLog, replica: number, before: number): b
 }
 
 /**
- * Carries out the entry at the replica, exactly once, even if its engine is killed meanwhile.
- * Throws the error of the engine, and `NoAnswer` if the entry was not carried out.
+ * Does the entry at the replica, exactly once, even if its engine is killed meanwhile. Throws the
+ * error of the engine, and `NoAnswer` if the entry was not done.
  */
 export async function apply(
   cluster: Cluster,
@@ -121,7 +121,8 @@ export async function applyChange(replica: Replica, log: TableLog, entry: Entry)
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    // The source has it in order: what does not go elsewhere was done before a kill.
+    // The source does entries in order, so an entry that was not sent elsewhere was done before a
+    // kill.
     if (entry.source === replica.index && entry.state !== 'agreed') throw error;
   }
 }
@@ -144,7 +145,7 @@ async function storeRows(replica: Replica, log: TableLog, entry: Entry): Promise
   replica.rows.set(log.name, before + entry.rows);
 }
 
-/** The rows that an engine has, by its parts. */
+/** Returns the rows of an engine, by its parts. */
 export async function countRows(replica: Replica, table: string): Promise<number> {
   return Number(await replica.ask({ text: `SELECT count() FROM ${table} FORMAT TabSeparated` }));
 }
@@ -162,7 +163,7 @@ async function countPatiently(replica: Replica, table: string): Promise<number> 
   }
 }
 
-/** Follows a definition at the replica, and notes how it went. */
+/** Follows a definition at the replica, and records the result. */
 export async function define(
   cluster: Cluster,
   replica: Replica,
@@ -184,7 +185,7 @@ export async function define(
   cluster.changes.tell();
 }
 
-/** Notes at the replica which tables are replicated after a definition. */
+/** Records which tables of the replica are replicated after a definition. */
 export function noteTable(
   { keeper, settings }: Cluster,
   replica: Replica,
@@ -219,8 +220,8 @@ export function noteTable(
 }
 
 /**
- * The log of a replicated table, and nothing for another table. Throws where the replica, which may
- * be new, does not have the table yet.
+ * Returns the log of a replicated table, and undefined for other tables. Throws if the replica,
+ * which may be new, does not have the table yet.
  */
 export function logAt(
   { keeper, settings }: Pick<Cluster, 'keeper' | 'settings'>,

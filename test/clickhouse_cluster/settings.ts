@@ -1,65 +1,65 @@
 import type { Random } from '../chaos/random.ts';
 
 /**
- * The ways in which a stand-in may be worse than any cluster. Each takes one protection away from
- * its users, so a campaign must then find a loss or a double.
+ * The ways in which a stand-in may be worse than any cluster. Each removes one protection, so a
+ * campaign must then find a lost or a duplicate row.
  */
 export const weaknesses = [
-  /** Definitions reach the node that was asked and no other. */
+  /** Definitions only reach the addressed node. */
   'definitions stay on a node',
   /** A cancelled insert leaves its hash and not its rows (ClickHouse#112149). */
   'cancelled inserts leave a hash',
-  /** `insert_quorum` is read and not heeded. */
+  /** `insert_quorum` has no effect. */
   'no quorum',
-  /** `insert_deduplication_token` and hashes of blocks are not heeded. */
+  /** `insert_deduplication_token` and hashes of blocks have no effect. */
   'no deduplication',
-  /** Only the last hash is remembered, for any settings of the tables. */
+  /** Only the last hash is remembered, whatever the tables' settings. */
   'short deduplication window',
-  /** `clusterAllReplicas` and `ON CLUSTER` of KILL ask the node itself alone. */
+  /** `clusterAllReplicas` and `ON CLUSTER` of KILL only ask the node itself. */
   'one node answers for all',
   /** `SYSTEM SYNC REPLICA` and `select_sequential_consistency` do not wait. */
   'no waiting for others',
-  /** Mutations reach the node that was asked and no other. */
+  /** Mutations only reach the addressed node. */
   'mutations stay on a node',
-  /** Every request to a node is answered by any of them, under one name. */
+  /** Any node answers each request, under one name. */
   'requests are spread',
-  /** Rows stay on the node that was asked, and all say that they have them. */
+  /** Rows stay on the addressed node, and all nodes report that they have them. */
   'rows stay on a node',
-  /** Between two inserts others insert as many as the window remembers. */
+  /** Between two inserts, others insert as many blocks as the window remembers. */
   'others insert without bound',
-  /** A block in the format of a copy is answered, and every other one is not stored. */
+  /** A block in the format of a copy is acknowledged, but only every second one is stored. */
   'copies lose blocks',
-  /** The store that was copied from answers how many rows a day has. */
+  /** The source store answers the number of rows of a day. */
   'counts of copies are not theirs',
-  /** Each replica is a shard of its own, and `system.clusters` says so. */
+  /** Each replica is its own shard, as `system.clusters` shows. */
   'there are several shards',
 ] as const;
 
 /** One of `weaknesses`. */
 export type Weakness = (typeof weaknesses)[number];
 
-/** The amount of faults. Probabilities are per request, times in milliseconds. */
+/** The amount of faults. Probabilities are for each request, times in milliseconds. */
 export type Trouble = {
-  /** The most time until another replica has a block. */
+  /** Longest time until another replica has a block. */
   fetch_ms_max: number;
-  /** One replica, another one for each block, gets it so much later still. */
+  /** One replica, another one for each block, gets it this much later. */
   straggle_ms: number;
-  /** The most time until another replica has a definition. */
+  /** Longest time until another replica has a definition. */
   definition_ms_max: number;
-  /** The most time until an insert is agreed upon. */
+  /** Longest time until an insert is agreed on. */
   commit_ms_max: number;
-  /** A request arrives late, by so much at most, also when its sender is gone by then. */
+  /** A request arrives late, by at most this time, even if its sender is gone by then. */
   late: number;
   late_ms_max: number;
-  /** The connection breaks: with the request, or in the middle of the answer. */
+  /** The connection breaks: during the request, or in the middle of the answer. */
   cut: number;
-  /** An insert arrives twice: once more later, or because its first try broke off unseen. */
+  /** An insert arrives twice: again later, or because its first attempt broke off unnoticed. */
   repeat: number;
   /** An insert ends with an unknown status, stored or not. */
   unknown: number;
 };
 
-/** A cluster in which nothing goes wrong. */
+/** A cluster without faults. */
 export const no_trouble: Trouble = {
   fetch_ms_max: 0,
   straggle_ms: 0,
@@ -86,7 +86,7 @@ export type ClusterSettings = {
   replicated_deduplication_window: number;
   trouble: Trouble;
   weaknesses: ReadonlySet<Weakness>;
-  /** The store that things are copied from, where counts of copies are not theirs. */
+  /** The store of a copy, if the counts of copies are not its own. */
   told_by?: ((question: string, settings: [string, string][]) => Promise<string>) | undefined;
   random: Random;
 };

@@ -37,7 +37,7 @@ const kill =
 const take_back = /^\s*KILL\s+MUTATION\s+WHERE\s+([\s\S]+?)(?:\s+A?SYNC)?\s*$/i;
 const on_cluster = /\s+ON\s+CLUSTER\s+(?:'[^']*'|[\w.{}-]+)/i;
 
-/** Reads a statement without the data behind it. Names are without quotes. */
+/** Parses a statement without the data after it. Names are without quotes. */
 export function readClusterStatement(text: string): ClusterStatement {
   const inserted = insert.exec(text)?.[1];
   if (inserted !== undefined) return readInsert(text, plain(inserted));
@@ -65,7 +65,7 @@ export function readClusterStatement(text: string): ClusterStatement {
 }
 
 function readInsert(text: string, table: string): ClusterStatement {
-  // The text behind the FORMAT is data.
+  // The text after the FORMAT is data.
   if (readStatement(text).kind === 'insert') return { kind: 'rows', table, text };
   const at = /\b(?:SELECT|WITH)\b/i.exec(text)?.index ?? text.length;
   return { kind: 'selected_rows', table, into: text.slice(0, at), select: text.slice(at) };
@@ -77,7 +77,7 @@ function plain(quoted: string): string {
 
 const literal = String.raw`'(?:[^'\\]|\\[\s\S]|'')*'`;
 
-/** Replaces what a pattern finds, but nothing in literals of texts. */
+/** Replaces the matches of a pattern outside of string literals. */
 export function replaceOutsideTexts(
   text: string,
   pattern: RegExp,
@@ -92,7 +92,7 @@ export function replaceOutsideTexts(
   );
 }
 
-/** Reads how a new table keeps its rows, with its own path in Keeper if it names one. */
+/** Returns how a new table stores its rows, with its own path in Keeper if it names one. */
 export function readEngine(text: string): { is_replicated: boolean; path?: string | undefined } {
   const found = replicated_engine.exec(text);
   return { is_replicated: found !== null, path: found?.[2] };
@@ -104,7 +104,7 @@ const replicated_engine = new RegExp(
   'i',
 );
 
-/** The statement as an engine without Keeper takes it. */
+/** Returns the statement for an engine without Keeper. */
 export function withoutReplication(text: string): string {
   return text.replace(
     replicated_engine,

@@ -7,8 +7,8 @@ import type { Cluster } from './replication.ts';
 const unfinished = 'SELECT table, mutation_id, command FROM system.mutations WHERE NOT is_done';
 
 /**
- * Cancels unfinished mutations of the replica for which the condition holds, on all replicas. A
- * mutation is in the table's log, so no replica starts with it any more.
+ * Cancels the replica's unfinished mutations that match the condition, on all replicas. A mutation
+ * is in the table's log, so no replica starts it any more.
  */
 export async function takeBack(
   cluster: Cluster,
@@ -30,7 +30,7 @@ export async function takeBack(
   cluster.changes.tell();
 }
 
-/** Runs in turn with the replica's work on the log, so that nothing begins meanwhile. */
+/** Runs in turn with the replica's work on the log, so that nothing starts meanwhile. */
 async function takeBackAt(
   replica: Replica,
   table: string,

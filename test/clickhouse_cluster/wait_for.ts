@@ -1,15 +1,15 @@
 /** An event that wakes the waiters for a change. */
 export type Changes = {
-  /** Lets everybody who waits look again. */
+  /** Lets all waiting callers check again. */
   tell(): void;
   /**
-   * Resolves with true once `holds` gives true, and with false after so many milliseconds.
-   * `holds` is asked at once, and again at each change.
+   * Resolves with true once `holds` returns true, and with false after this many milliseconds. It
+   * calls `holds` at once, and again at each change.
    */
   until(holds: () => boolean, ms: number): Promise<boolean>;
 };
 
-/** Opens one. */
+/** Opens an event. */
 export function openChanges(): Changes {
   const lookers = new Set<() => void>();
   return {
@@ -34,7 +34,7 @@ export function openChanges(): Changes {
   };
 }
 
-/** Does one thing after the other. */
+/** Runs one action after another. */
 export function openLine(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

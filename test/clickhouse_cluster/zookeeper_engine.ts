@@ -1,8 +1,8 @@
 /**
- * The embedded engine with a configuration that names a ZooKeeper: folder and file are its two
- * words. Reads statements from standard input, one JSON text a line, and answers each with a line,
- * `{"answer": ...}` or `{"fault": ...}`. It is killed in the end, because an engine with replicated
- * tables does not end in order.
+ * Runs the embedded engine with a configuration that names a ZooKeeper; its two arguments are
+ * folder and file. Reads statements from standard input, one JSON text in each line, and answers
+ * each with a line, `{"answer": ...}` or `{"fault": ...}`. It is killed at the end, because an
+ * engine with replicated tables does not end cleanly.
  */
 import { createInterface } from 'node:readline';
 import { openAddon } from '../../server/platform/embedded/clickhouse/addon.ts';

@@ -8,8 +8,8 @@ import type { Expected } from './struck_commits.ts';
 type Fault = ClickHouseFault;
 
 /**
- * Shows the rows, and then the receipt: without transactions these are two steps. Before both of
- * them the table of receipts gets a line without a manifest.
+ * Shows the rows, and then the receipt: without transactions these are two steps. Before both, the
+ * table of receipts gets a line without a manifest.
  */
 const attach = /ATTACH PARTITION/;
 const receipt = { follows: attach, pattern: /^INSERT INTO .*sluice_receipts/ };

@@ -16,25 +16,25 @@ import type { TestOrganization } from '../harness.ts';
 /** The state of a selection in the ledger after its run has ended. */
 type Held = 'delivered' | 'uncertain' | 'nothing';
 
-/** One answer to a COMMIT, and all that follows from it. */
+/** An answer to a COMMIT, and its consequences. */
 export type CommitCase = {
   destination: string;
-  /** The answer to the last COMMIT of the run's last attempt, in a few words for people. */
+  /** The answer to the last COMMIT of the run's last attempt, in a few words for readers. */
   answer: string;
-  /** The server's own outcome of the COMMIT. */
+  /** The actual outcome of the COMMIT at the server. */
   server: 'rolled back' | 'committed';
   run: 'Failed' | 'FailedRetryable' | 'Completed';
   code: string | null;
   ledger: Held;
-  /** Rows that the next backfill brings. */
+  /** Number of rows that the next backfill delivers. */
   backfill: number;
   prepare(): Promise<CommitScene>;
 };
 
-/** A place of its own, and the fault of its commit. */
+/** A case's own place, and the fault of its commit. */
 export type CommitScene = {
   config: Record<string, unknown>;
-  /** Rows that a reader of the place sees now; 0 where it has no table. */
+  /** Number of visible rows at the place; 0 without a table. */
   visible(): Promise<number>;
   strike(): Promise<unknown>;
   lift(): Promise<unknown>;
@@ -44,7 +44,7 @@ export type CommitScene = {
 /** Rows of each delivery. */
 export const records = 3;
 
-/** The test bed of all cases: one project with three events, whose exports run when told to. */
+/** The test bed of all cases: a project with three events, whose exports run on demand. */
 export async function openCommits(exporting: QueryHarness) {
   const home = await exporting.harness.newOrganization();
   const hour = Array.from({ length: records }, (_, index) => ({
@@ -66,11 +66,11 @@ async function happen(
   const destination = { type: one.destination, config: scene.config };
   const { id } = await exporting.scheduled(home, { destination }, 1);
   const [run] = await exporting.plan(id);
-  // The last attempt: how the run ends is decided now.
+  // The last attempt, which decides the end of the run.
   await db.run(sql`
     UPDATE batch_export_runs SET failures = ${attempts_max - 1} WHERE id = ${run!.id}`);
   await scene.strike();
-  // Short where the answer is silence; a busy machine must not turn another answer into that.
+  // Short if the answer is silence; otherwise long enough that a busy machine causes no silence.
   const silence = { destination_silence_seconds_max: one.code === 'timed_out' ? 4 : 60 };
   await execute(exporting, run!.id, own({ ...engine, ...silence }));
   const ended = await db.row<{ status: string; error_code: string; selection: StoredRectangle[] }>(
@@ -113,7 +113,7 @@ async function execute({ harness }: QueryHarness, id: string, engine: Engine): P
   await executeRun(engine, run, new AbortController().signal);
 }
 
-/** Starts a backfill of what is missing, and works until all runs of the export are over. */
+/** Starts a backfill of the missing rows, and works until all runs of the export have ended. */
 async function backfill(
   exporting: QueryHarness,
   home: TestOrganization,
@@ -144,7 +144,7 @@ const held_words: Record<Held, string> = {
   nothing: 'not delivered',
 };
 
-/** The table of docs/commit_answers.md. */
+/** Returns the table of docs/commit_answers.md. */
 export function commitsMarkdown(cases: CommitCase[]): string {
   const lines = cases.map(
     ({ destination, answer, server, run, ledger, backfill: rows }) =>

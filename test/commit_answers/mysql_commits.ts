@@ -74,7 +74,7 @@ const faults: [answer: string, Fault, Expected][] = [
   ],
 ];
 
-/** Commits to a MariaDB; none where it is not installed. */
+/** Commits to a MariaDB; none if it is not installed. */
 export async function openMySqlCommits() {
   if (mariaDbMissing !== undefined) return { cases: [], close: async () => {} };
   const server = await openMariaDb();

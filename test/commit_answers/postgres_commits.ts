@@ -15,7 +15,7 @@ type World = {
   run(text: string): Promise<void>;
 };
 
-/** Errors that deferred triggers of the server raise, on the real connection. */
+/** Errors of the server's deferred triggers, on the real connection. */
 const raised: [sql_state: string, Expected][] = [
   ['23514', refused('Failed', 'constraint_violated')],
   ['P0001', refused('Failed', 'constraint_violated')],
@@ -69,7 +69,7 @@ const struck: [answer: string, Fault, Expected][] = [
   ['none, and silence', { reaches: true, answer: 'nothing' }, delivered],
 ];
 
-/** The server cannot be asked afterwards. */
+/** The server does not answer afterwards. */
 const away: [answer: string, Fault, Expected][] = [
   [
     'none, and the server is away',
@@ -93,7 +93,10 @@ export async function openPostgresCommits() {
   return { cases, close };
 }
 
-/** Redshift cannot fence an attempt that was believed dead: doubt stays where nothing is there. */
+/**
+ * Redshift cannot fence an attempt that was believed dead, so a missing receipt leaves the outcome
+ * uncertain.
+ */
 export async function openRedshiftCommits() {
   const { world, proxy, close } = await openWorld('Redshift');
   const open: [string, Fault, Expected][] = struck.map(([answer, fault, expected]) =>
@@ -108,7 +111,7 @@ export async function openRedshiftCommits() {
   return { cases, close };
 }
 
-/** A place of its own for each case, behind a door whose commits can be struck. */
+/** Creates a place for each case, behind a proxy that can disturb commits. */
 async function openWorld(type: 'Postgres' | 'Redshift') {
   const stores = await openTestStores({ clickhouse: false });
   const pool = poolOf(stores.database_url);

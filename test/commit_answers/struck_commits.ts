@@ -14,7 +14,7 @@ export const refused = (run: CommitCase['run'], code: string): Expected => ({
 /** The receipt was found. */
 export const delivered: Expected = { run: 'Completed', code: null, ledger: 'delivered' };
 
-/** Nobody could tell. */
+/** The outcome stayed uncertain. */
 export const uncertain = (code: string): Expected => ({
   run: 'FailedRetryable',
   code,

@@ -74,7 +74,7 @@ export async function openSnowflakeCommits() {
   return { cases: struckCases('Snowflake', place, strike, snowflake_faults), close };
 }
 
-/** The reason of a failed job, or what becomes of the request for it. */
+/** The reason of a failed job, or the fate of its request. */
 type JobAnswer = { reason: string } | 'hang';
 
 const bigquery_faults: [answer: string, Struck<JobAnswer>, Expected][] = [

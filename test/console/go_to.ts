@@ -8,9 +8,9 @@ const open_requests = new WeakMap<Page, Set<Request>>();
 const quiet_ms = 200;
 
 /**
- * Shows the page at the path of the console. Only the first call loads it. Later ones stay within
+ * Opens the page at the path of the console. Only the first call loads it. Later ones stay within
  * the document, as "back" does, so that console and axe-core are not loaded again for each page.
- * The page shown before is gone afterwards.
+ * The earlier page is gone afterwards.
  */
 export async function goTo(page: Page, path: string): Promise<void> {
   if (!open_requests.has(page)) followRequests(page);
@@ -18,7 +18,7 @@ export async function goTo(page: Page, path: string): Promise<void> {
     await page.goto(path);
     return;
   }
-  // Compared there, because the page is long and is read often.
+  // Compared in the page, because its text is long and is read often.
   const shown = "document.querySelector('main')?.innerHTML ?? ''";
   await page.evaluate(`window.shown_before = ${shown};
     history.pushState(null, '', ${JSON.stringify(path)});
@@ -36,12 +36,12 @@ function followRequests(page: Page): void {
   open_requests.set(page, asked);
 }
 
-/** Before the page is given to the next visitor: nobody listens to its requests any more. */
+/** Called before the next visitor gets the page: it stops counting the requests. */
 export function forgetRequests(page: Page): void {
   open_requests.delete(page);
 }
 
-/** Waits until the page, which `goTo` sent somewhere, has its answers and asks nothing more. */
+/** Waits until the page, which `goTo` opened, has its answers and sends no more requests. */
 export async function untilAnswered(page: Page): Promise<void> {
   let asked_at = performance.now();
   await eventually('The page does not stop asking.', () => {

@@ -8,7 +8,7 @@ type Focus = { name: string; is_seen: boolean };
 
 /**
  * Presses Tab until the element with this name has the focus, like a person without a mouse. Fails
- * where Tab does not come there, or the focus is not seen on the way.
+ * if Tab does not reach it, or if the focus is invisible on the way.
  */
 export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   const passed: string[] = [];
@@ -24,7 +24,7 @@ export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   assert.fail(`Tab does not come to ${String(name)}, but to: ${passed.join(' | ')}`);
 }
 
-/** Presses the element with this name, using only Tab and Enter. */
+/** Activates the element with this name, using only Tab and Enter. */
 export async function pressByKey(page: Page, name: string | RegExp): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press('Enter');

@@ -3,8 +3,8 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /**
- * Gives the document axe-core, half a megabyte of script. It is a script element, which the process
- * of the page compiles once. The `eval` of `page.evaluate` would compile it for each document.
+ * Loads axe-core, half a megabyte of script, into the document. As a script element, it is compiled
+ * once for the page's process. The `eval` of `page.evaluate` would compile it for each document.
  */
 export async function loadAxe(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);

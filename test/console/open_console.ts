@@ -11,8 +11,8 @@ import { openSignedIn, openVisitor } from './visitor.ts';
 import type { LeftBrowsers, Visitor } from './visitor.ts';
 
 /**
- * Browsers that test files of this process have left, and their addresses. The next file, which has
- * its server at the same address, needs no new process and reads no script again.
+ * Browsers that test files of this process have left, and their addresses. The next file, whose
+ * server has the same address, needs no new process and loads no script again.
  */
 const left: LeftBrowsers = [];
 let left_at: string | undefined;
@@ -21,22 +21,22 @@ type ServerOptions = NonNullable<Parameters<typeof openPageServer>[1]>;
 
 /** The console of one test file: a server with a mail relay, and a browser. */
 export type Console = {
-  /** The reason why tests with a browser are skipped here; false: they run. */
+  /** The reason why tests with a browser are skipped here; false if they run. */
   skip: string | false;
   clock: TestClock;
-  /** There from the first hook on, as the harness is. */
+  /** Set from the first hook on, like the harness. */
   readonly server: PageServer;
   readonly harness: Harness;
   /**
-   * A browser without a sign-in, or with the sign-in of the given person. The tests of the file
-   * have it one after the other, cleared each time.
+   * A browser without a sign-in, or with the sign-in of the given person. The tests of the file use
+   * one after another, cleared each time.
    */
   visit(user?: { id: number }): Promise<Visitor>;
 };
 
 /**
- * Opens server and browser before the tests of the file that calls it, and closes them after.
- * Before each test no try to sign in counts any more.
+ * Opens server and browser before the tests of the file that calls it, and closes them after. It
+ * forgets failed sign-ins before each test.
  */
 export function openConsole({
   prepare,
@@ -44,11 +44,13 @@ export function openConsole({
   closing,
   ...options
 }: ServerOptions & {
-  /** Opens what the server is created with, and gives it. */
+  /** Opens the resources that the server needs, and returns them. */
   prepare?: () => Promise<ServerOptions>;
-  /** Puts onto the server what the tests need; a hook of the file may run before there is one. */
+  /**
+   * Creates the records that the tests need; a hook of the file may run before there is a server.
+   */
   opened?: (harness: Harness) => Promise<unknown>;
-  /** Ends what stands on the server, before that. */
+  /** Ends what uses the server, before the server. */
   closing?: () => Promise<unknown>;
 } = {}): Console {
   const chromium = shareChromium();
@@ -88,8 +90,8 @@ export function openConsole({
 }
 
 /**
- * The console of a file whose tests have one browser, one after the other. Nobody is signed in
- * when a test begins, which it does by a load; it fails when the browser complained of something.
+ * Opens the console of a file whose tests use one browser, one after another. At the start of each
+ * test nobody is signed in, and the test loads the page. It fails if the browser logged an error.
  */
 export function openOneBrowser(opened: (visitor: Visitor) => void): Console {
   let visitor: Visitor | undefined;

@@ -9,21 +9,22 @@ import type { TestClock } from '../factories/people/people.ts';
 /** The port of the latest page server of this process. */
 let latest_port = 0;
 
-/** A server that browsers reach, with the relay that its mails come to. */
+/** A server for browsers, with the relay that gets its mails. */
 export type PageServer = {
   harness: Harness;
   address: string;
   /**
-   * The link in the latest mail to the address, once one with this text in its subject has come.
+   * Returns the link in the latest mail to the address, once one with this text in its subject has
+   * arrived.
    */
   linkIn(to: string, subject: string): Promise<string>;
   close(): Promise<void>;
 };
 
 /**
- * Starts the server with the built console on a port of its own. It reuses the latest port if that
- * is free, so that a browser knows the scripts of this address. `base_path` is the path under which
- * it is reached (`/sluice`), `host` what browsers call it by.
+ * Starts the server with the built console on its own port. It reuses the latest port if that is
+ * free, so that a browser has cached the scripts of this address. `base_path` is the path of the
+ * server (`/sluice`), `host` its name for browsers.
  */
 export async function openPageServer(
   clock: TestClock,
@@ -49,7 +50,7 @@ export async function openPageServer(
   const origin = await listen(latest_port).catch(() => listen(0));
   latest_port = Number(new URL(origin).port);
   const address = `${origin.replace('127.0.0.1', host)}${base_path}`;
-  // Known only now; links in mails and what counts as the own site follow it.
+  // Only known now; links in mails and the definition of the own site depend on it.
   harness.deps.config.public_url = address;
   return {
     harness,

@@ -11,8 +11,8 @@ const controls = [
 ].join(', ');
 
 /**
- * Fails if a button or a field has a height of its own, or a different vertical position than
- * another one in its row.
+ * Fails if a button or a field has another height, or another vertical position than the others in
+ * its row.
  */
 export async function checkScale(page: Page): Promise<void> {
   const faults = await page.evaluate<string[]>(`(() => {
@@ -48,14 +48,14 @@ export async function checkScale(page: Page): Promise<void> {
 }
 
 /**
- * Fails if a cell of a drawn list breaks its words into letters, covers another one or leaves its
- * row, at any of three widths of the window.
+ * Fails if a cell of a drawn list breaks words into letters, covers another cell or leaves its row,
+ * at any of three widths of the window.
  */
 export async function checkColumns(page: Page): Promise<void> {
   const before = page.viewportSize()!;
   for (const width of [1440, 1024, 390]) {
     await page.setViewportSize({ width, height: before.height });
-    // Rows are measured again in the frame after a change of the width.
+    // The frame after a change of the width measures the rows again.
     const faults = await page.evaluate<string[]>(`new Promise((done) =>
       requestAnimationFrame(() => requestAnimationFrame(() => done(
         [...document.querySelectorAll('main [role=row]')].flatMap((row) => {

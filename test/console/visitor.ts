@@ -10,8 +10,8 @@ import type { PageServer } from './page_server.ts';
 
 const wait_ms_max = 60_000;
 /**
- * The themes, with the narrowest supported window and a usual one. Each comes once, then the other
- * pairs.
+ * The themes, each with the narrowest supported window and a usual one. Each occurs once, then the
+ * other pairs.
  */
 const looks = [
   ['light', 320],
@@ -20,7 +20,7 @@ const looks = [
   ['dark', 320],
 ] as const;
 
-/** The window widths that `npm test` looks at: the first two. */
+/** The window widths of `npm test`: the first two. */
 type Look = 'narrow' | 'wide';
 
 /**
@@ -30,12 +30,12 @@ type Look = 'narrow' | 'wide';
 const usual_window = { width: 1280, height: 800 };
 
 /**
- * Device pixels for each CSS pixel, where nobody looks at the picture. The layout is the same with
- * few of them, and drawing is a tenth of the cost of a page.
+ * Device pixels for each CSS pixel if nobody looks at the picture. The layout is the same with few
+ * of them, and drawing is a tenth of the cost of a page.
  */
 const few_points = 0.25;
 
-/** Each picture of a movement costs both cores; the journeys through the console show them. */
+/** Each frame of an animation costs both cores; the journeys through the console show them. */
 const resting = { reducedMotion: 'reduce' } as const;
 
 /** A browser of one person. */
@@ -43,34 +43,34 @@ export type Visitor = {
   context: BrowserContext;
   page: Page;
   /**
-   * The complaints of its console: a page broke its own policy, a script failed, or a page asked
-   * another site.
+   * The errors of its console: a page broke its own policy, a script failed, or a page sent a
+   * request to another site.
    */
   complaints: string[];
   /** Forgets the sign-in and the stored state, for the next test of a file with one visitor. */
   forget(): Promise<void>;
-  /** Gives it back. */
+  /** Returns the browser. */
   close(): Promise<void>;
-  /** Gives it back; fails when there are complaints. */
+  /** Returns the browser; fails if it logged errors. */
   leave(): Promise<void>;
 };
 
 /**
- * Browsers that visitors have left, cleared, each with an empty page. The next visitor needs no new
- * process and reads no script again.
+ * Returned browsers, cleared, each with an empty page. The next visitor needs no new process and
+ * loads no script again.
  */
 export type LeftBrowsers = BrowserContext[];
 
 /**
- * Opens a browser without cookies at the server's address. It reuses a browser that was left there.
- * It is returned on leaving.
+ * Opens a browser without cookies at the server's address. It reuses a browser that was returned
+ * there.
  */
 export async function openVisitor(
   browser: Browser,
   address: string,
   left?: LeftBrowsers,
 ): Promise<Visitor> {
-  // Benches, which give none back, draw all.
+  // Benches, which return no browser, draw everything.
   const isSeen = left === undefined || process.env['SLUICE_SCREENSHOTS'] !== undefined;
   const deviceScaleFactor = isSeen ? 1 : few_points;
   const baseURL = new URL(address).origin;
@@ -81,7 +81,7 @@ export async function openVisitor(
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    // A refusal of the API is no fault of the page.
+    // A refusal of the API is no error of the page.
     const isRefusal = message
       .text()
       .startsWith('Failed to load resource: the server responded with a status of 4');
@@ -110,14 +110,14 @@ export async function openVisitor(
 
 /**
  * Closes the pages of a browser and deletes their cookies, storage and permissions at the address.
- * It has an empty page then: the one that is given, or a new one.
+ * It then has an empty page: the given one, or a new one.
  */
 export async function clearBrowser(
   context: BrowserContext,
   address: string,
   emptied?: Page,
 ): Promise<void> {
-  // Before the others are closed: with the last page its process would end.
+  // Before the others are closed, because the process ends with its last page.
   const empty = emptied ?? (await context.newPage());
   const others = context.pages().filter((page) => page !== empty);
   await Promise.all(others.map((page) => page.close()));
@@ -131,7 +131,7 @@ export async function clearBrowser(
   await session.detach();
 }
 
-/** The events of a page that tests listen to; listeners end before the next visitor. */
+/** The events of a page that tests listen to; the listeners end before the next visitor. */
 const heard = [
   ...(['console', 'dialog', 'download', 'pageerror', 'popup'] as const),
   ...(['request', 'requestfailed', 'requestfinished', 'response'] as const),
@@ -139,9 +139,9 @@ const heard = [
 
 /**
  * Empties a page that shows the address: the storage of its tab, its history, routes, listeners,
- * window and theme are as in a new one. It still has the scripts of the console. A new page takes
- * each script from the cache of the browser, unpacks it and compiles it: half of the cost of a new
- * page. Gives undefined for a page that shows something else, or is closed.
+ * window and theme are like those of a new one. It still has the scripts of the console. A new page
+ * would read each script from the browser's cache, decompress it and compile it: half of the cost
+ * of a new page. Returns undefined for a page that shows another address, or is closed.
  */
 async function emptyPage(page: Page, address: string): Promise<Page | undefined> {
   if (page.isClosed() || new URL(page.url()).origin !== new URL(address).origin) return undefined;
@@ -149,7 +149,7 @@ async function emptyPage(page: Page, address: string): Promise<Page | undefined>
   forgetRequests(page);
   await page.unrouteAll();
   // If the page itself opens the empty document, the document has its origin and its storage. The
-  // former content is then gone and cannot write again what is cleared.
+  // former content is then gone and cannot write the cleared values again.
   await page.evaluate("setTimeout(() => location.replace('about:blank'))");
   await page.waitForURL('about:blank');
   await page.evaluate("sessionStorage.clear(); window.name = ''");
@@ -173,7 +173,7 @@ export async function openSignedIn(
   return visitor;
 }
 
-/** Gives the visitor's browser a session of the person; a page that is open does not know yet. */
+/** Gives the visitor's browser a session of the person; an open page does not notice it yet. */
 export async function giveSession(
   { context }: Visitor,
   { harness, address }: PageServer,
@@ -185,8 +185,8 @@ export async function giveSession(
 }
 
 /**
- * Waits until the expression is true in the page. Playwright's own way of waiting asks again by
- * `eval`, which the policy of our pages forbids.
+ * Waits until the expression is true in the page. Playwright's own wait uses `eval`, which the
+ * policy of our pages forbids.
  */
 export async function untilInPage(page: Page, expression: string): Promise<void> {
   await eventually(`It does not come to be so: ${expression}`, () => page.evaluate(expression));
@@ -197,7 +197,7 @@ const rules_of_colours = ['color-contrast', 'link-in-text-block'];
 
 /**
  * Waits for the page. Fails if it breaks a rule of axe-core, is wider than its window, or does not
- * have exactly one `h1` and one `main`. `rules` are the ones to check, by default all.
+ * have exactly one `h1` and one `main`. `rules`: the rules to check, by default all.
  */
 export async function checkPage(page: Page, rules?: string[]): Promise<void> {
   await page.locator('h1').first().waitFor();
@@ -205,7 +205,7 @@ export async function checkPage(page: Page, rules?: string[]): Promise<void> {
     await loadAxe(page);
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
   const asked = rules?.length === 0 ? '{ violations: [] }' : `axe.run(${JSON.stringify(options)})`;
-  // Texts, because the names of the page are not known here.
+  // Texts, because the page does not know these names.
   const faults = await page.evaluate<string[]>(`Promise.resolve(${asked})
     .then(({ violations }) => [
       ...violations.flatMap(({ id, help, nodes }) =>
@@ -220,17 +220,17 @@ export async function checkPage(page: Page, rules?: string[]): Promise<void> {
   assert.deepEqual(faults, [], `${page.url()} at ${page.viewportSize()?.width}`);
 }
 
-/** A state of a page is asked the rules in one of this many runs. */
+/** The rules are checked on a state of a page in one of this many runs. */
 const state_turns = 3;
 
 const numberOf = (name: string) => [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
 
-/** Returns which of the two widths gets the rules under this name: each in every other run. */
+/** Returns which of the two widths the rules check under this name: each in every other run. */
 export function lookOf(name: string): Look {
   return turnOf(numberOf(name), 2, 6) === 0 ? 'narrow' : 'wide';
 }
 
-/** Returns the width that gets the rules for a state of a page; none in two of three runs. */
+/** Returns the width in which the rules check a state of a page; none in two of three runs. */
 function looksInTurn(name: string): Look[] {
   return turnOf(numberOf(name), state_turns) === 0 ? [lookOf(name)] : [];
 }

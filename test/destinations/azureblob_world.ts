@@ -14,15 +14,15 @@ import type { AzureBlobConfig } from '../../server/engine/destinations/azureblob
 /** The container of the tests. */
 export const container_name = 'test-container';
 
-/** The parts that the server gives to the destination. */
+/** The parts that the server passes to the destination. */
 export const deps = destinationDeps();
 
 /** Azurite. */
 export let server: AzureServer;
 let credential: StorageSharedKeyCredential;
-/** The SDK as a user has it, past the guard and our own code. */
+/** The SDK as users have it, without the guard and our own code. */
 export let reader: ContainerClient;
-/** A config with a place for each test still to be named. */
+/** A config whose place each test still has to name. */
 export let base: AzureBlobConfig;
 
 /** A shared access signature with these rights. */
@@ -45,7 +45,7 @@ export async function names(prefix: string, includeUncommitedBlobs = false): Pro
 /** A stream of these bytes. */
 export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     server = await openAzureServer();

@@ -34,12 +34,12 @@ let places = 0;
 
 /** The warehouse. */
 export let server: BigQueryServer;
-/** The parts that the server gives to the destination. */
+/** The parts that the server passes to the destination. */
 export let deps: DestinationDeps;
 
 /**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ * Opens the exports of this file before the tests of the file that calls it, and closes them after.
+ * Each test file calls it itself, because hooks of an imported module may run before its tests.
  */
 export function openAroundTests(): void {
   before(async () => {
@@ -66,14 +66,14 @@ export function freshConfig(changes: Partial<BigQueryConfig> = {}): BigQueryConf
   return { ...server.account, dataset_id, ...changes };
 }
 
-/** A table of the config's dataset; throws when there is none. */
+/** A table of the config's dataset; throws without one. */
 export function tableOf(config: BigQueryConfig, name = 'events'): StoredTable {
   const table = server.tables(config.dataset_id).get(name);
   assert.ok(table, name);
   return table;
 }
 
-/** Names of the tables that deliveries create for a while. */
+/** Names of the temporary tables of deliveries. */
 export const stagesOf = (config: BigQueryConfig): string[] =>
   [...server.tables(config.dataset_id).keys()].filter((name) => name.startsWith('sluice_stage_'));
 
@@ -91,7 +91,7 @@ export async function write(
   return { number, ...written, records, bytes: bytes.length, sha256: '' };
 }
 
-/** A delivery of its own. */
+/** A new delivery. */
 export const freshDelivery = (changes: Partial<Delivery> = {}): Delivery =>
   contractDelivery({ columns: uuid_only, ...changes });
 
@@ -101,7 +101,7 @@ export const manifestOf = (text: string): { name: string; text: string } => ({
   text,
 });
 
-/** For `assert.rejects`: a fault of this kind and code, said in a sentence. */
+/** For `assert.rejects`: a fault of this kind and code, with a sentence. */
 export function isFault(
   kind: typeof RetryableError | typeof NonRetryableError,
   code: string,

@@ -18,19 +18,19 @@ import { RetryableError } from '../../server/engine/model/destination/errors.ts'
 import type { Sink, SliceOutcome } from '../../server/engine/model/destination/destination.ts';
 import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
 
-/** The parts that the server gives to the destination. */
+/** The parts that the server passes to the destination. */
 export const deps = destinationDeps();
 
 let folder: string;
 
-/** A server of its own, because it is killed. */
+/** A separate server, because it is killed. */
 export let store: EmbeddedStore;
 
-/** A client past the guard and our own code. */
+/** A client without the guard and our own code. */
 export let client: ClickHouseClient;
 
 /**
- * The way to the server: opened before the tests of the files that import it, closed after them.
+ * The proxy of the server: opened before the tests of the files that import it, closed after them.
  */
 export let proxy: ClickHouseProxy;
 
@@ -48,7 +48,7 @@ export async function rows<Row>(query: string): Promise<Row[]> {
   return (await client.query({ query, format: 'JSONEachRow' })).json<Row>();
 }
 
-/** A fresh table, with a partition for each of the two rows of a slice, and a delivery to it. */
+/** A new table, with a partition for each of the two rows of a slice, and a delivery to it. */
 export async function freshOrders(
   place: KillPlace,
 ): Promise<DeliveryOrders & { config: ClickHouseConfig }> {
@@ -79,7 +79,7 @@ export async function delivered({ config }: { config: ClickHouseConfig }): Promi
   );
 }
 
-/** Writes the slices from a number on. */
+/** Writes the slices from this number. */
 export async function writeSlices(
   sink: Sink,
   orders: DeliveryOrders,
@@ -103,12 +103,12 @@ export async function writeSlices(
   return outcomes;
 }
 
-/** Tells whether an error says that the server could not be asked. */
+/** Returns true if an error says that the server does not answer. */
 export const isLost = (error: unknown) =>
   error instanceof RetryableError &&
   ['connection_lost', 'connection_failed', 'server_fault'].includes(error.code);
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     folder = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-crash-'));

@@ -11,28 +11,28 @@ import type { TestStores } from '../harness_stores.ts';
 import { identifier } from '../../server/engine/destinations/formats/expression.ts';
 import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
 
-/** The parts that the server gives to the destination. */
+/** The parts that the server passes to the destination. */
 export const deps = destinationDeps();
 
 let stores: TestStores;
 
-/** A client past the guard and our own code. */
+/** A client without the guard and our own code. */
 export let client: ClickHouseClient;
 
-/** A way to the server with TLS. */
+/** A proxy of the server with TLS. */
 export let secure: ClickHouseProxy;
 
-/** A way to the server without TLS. */
+/** A proxy of the server without TLS. */
 export let plain: ClickHouseProxy;
 
-/** A web server that is no ClickHouse. */
+/** A web server other than ClickHouse. */
 export let page: http.Server;
 
 let base: ClickHouseConfig;
 
 const databases: string[] = [];
 
-/** A config with a database of its own. */
+/** A config with its own database. */
 export async function freshConfig(): Promise<ClickHouseConfig> {
   const run = new URL(stores.clickhouse_url).pathname.slice(1);
   const database = `Place \`"${databases.length}" ${run}`;
@@ -60,7 +60,7 @@ export async function run(query: string): Promise<void> {
   await client.command({ query });
 }
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     stores = await openTestStores({ clickhouse: true });

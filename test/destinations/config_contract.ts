@@ -18,7 +18,7 @@ function testMisconfigured(contract: Contract): void {
   test('a config that cannot work is a final error, and fails the check', async () => {
     const good = await under.configure();
     const own = await under.misconfigure(good);
-    // The search for secrets demands that each was told.
+    // The search for secrets requires that each one was used.
     const isToldSecret = ({ change }: { change: object }) =>
       JSON.stringify(change).includes('pl4nted');
     const { told = [], other = [] } = Object.groupBy([...sharedMistakes(good), ...own], (one) =>

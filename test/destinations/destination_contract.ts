@@ -17,7 +17,7 @@ import { testValues } from './values_contract.ts';
 /**
  * Registers the tests that every destination must pass. ClickHouse itself writes the slices, in the
  * destination's own encoding. A destination that shows slices as they are written is not tested for
- * commits, removals and second readings. For a receiver that knows the keys of its requests, a
+ * commits, removals and second readings. For a receiver that recognizes the keys of its requests, a
  * repeat must double nothing. Returns the world of the tests, for additional tests: a process can
  * only have one.
  */
@@ -39,8 +39,9 @@ export function testDestination(under: DestinationUnderTest): Contract {
 }
 
 /**
- * One delivery from its first attempt to its repeat, and one more beside it. Each test continues
- * where the previous one has ended. A new delivery for each took most of their time.
+ * Tests one delivery from its first attempt to its repeat, and another one beside it. Each test
+ * continues where the previous one has ended, because a new delivery for each took most of their
+ * time.
  */
 function testDelivery(contract: Contract): void {
   const { under, has_commit } = contract;
@@ -126,7 +127,7 @@ function testLargeValue(contract: Contract): void {
     const found = await contract.readBack(config);
     const isEmpty = under.keeps_nothing === true || under.large_refused_as !== undefined;
     assert.equal(found.length, isEmpty ? 0 : 1);
-    // Not by deepEqual, which would print it all.
+    // Not by deepEqual, which would print all of it.
     if (!isEmpty)
       assert.ok(
         (found[0]!['properties'] as { large: string }).large ===
@@ -136,7 +137,7 @@ function testLargeValue(contract: Contract): void {
   });
 }
 
-/** Attempts that leave nothing behind, and one that continues with leftovers. */
+/** Tests attempts that leave nothing behind, and one that continues with leftovers. */
 function testAttempts(contract: Contract): void {
   const { under, has_commit } = contract;
   test('attempts that end before their commit', async (context) => {
@@ -217,7 +218,7 @@ function testErasure(contract: Contract): void {
         run_id: randomUUID(),
         erased: { keys: () => Readable.from([erased]) },
       };
-      // The second as after a kill behind the commit.
+      // The second one as after a kill behind the commit.
       for (const attempt of [1, 2]) {
         const sink = await contract.open(config, { ...again, attempt });
         const outcomes: SliceOutcome[] = [];

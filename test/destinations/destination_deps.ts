@@ -3,8 +3,8 @@ import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 
 /**
- * Returns the parts that the server gives to a destination whose places are on this machine; the
- * caller closes the guard.
+ * Returns what the server passes to a destination whose places are on this machine; the caller
+ * closes the guard.
  */
 export function destinationDeps(
   outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] }),

@@ -36,23 +36,23 @@ import { generated_position } from '../factories/events/generated_rows.ts';
 /** A destination's config as a user sends it. */
 export type Config = Record<string, unknown>;
 
-/** The parts of the contract that a destination's own test brings. */
+/** The parts of the contract that a destination's own test provides. */
 export type DestinationUnderTest = {
   definition: DestinationDefinition;
   /** Called once before the tests. */
   start(): Promise<DestinationDeps>;
   stop(): Promise<void>;
-  /** The project and export of deliveries, if they have to exist. */
+  /** The project and export of deliveries, if they must exist. */
   owner?(): Pick<Delivery, 'team_id' | 'batch_export_id'>;
-  /** A right config to a fresh, empty place. */
+  /** Returns a valid config of a new, empty place. */
   configure(): Promise<Config>;
-  /** More right configs to the same place, for the secrets that the first has not. */
+  /** Returns more valid configs of the same place, for the secrets that the first one lacks. */
   alternatives?(config: Config): Promise<Config[]>;
   /** Secret keys that another test file of the destination plants. */
   planted_elsewhere?: readonly string[];
-  /** All rows that a reader sees at the place, in order, in the form of `expectedRow`. */
+  /** Returns all rows that a reader sees at the place, in order, in the form of `expectedRow`. */
   readBack(config: Config): Promise<Record<string, unknown>[]>;
-  /** Everything at the place that is not a row: temporary files, open uploads, tables. */
+  /** Returns everything at the place except rows: temporary files, open uploads, tables. */
   leftovers(config: Config): Promise<string[]>;
   /**
    * Returns configs that cannot work for this destination alone, each with the code of the error
@@ -63,49 +63,51 @@ export type DestinationUnderTest = {
   /** Keys that the schema or `validate` must refuse besides those of `wrong_configs.ts`. */
   invalid: WrongKey[];
   /**
-   * Changes the place behind the destination's back, for `verify`. `value` makes of the row with
-   * the event `plain` and the properties `{"a":1}` one with `plane` and `{"a":2}`.
+   * Changes the place behind the destination's back, for `verify`. `value` changes the row with the
+   * event `plain` and the properties `{"a":1}` to `plane` and `{"a":2}`.
    */
   damage: Record<
     'changed' | 'missing' | 'added' | 'value',
     (config: Config, outcomes: SliceOutcome[]) => Promise<void>
   >;
-  /** The place keeps no order of rows: then they are compared in the order of their uuids. */
+  /**
+   * True if the place keeps no order of rows; they are then compared in the order of their uuids.
+   */
   is_unordered?: true;
-  /** Nothing is kept, so that nothing comes back and nothing can differ. */
+  /** True if nothing is kept, so that nothing can be read again or differ. */
   keeps_nothing?: true;
-  /** The code of the final error for a property of 10 MB, where the store cannot hold one. */
+  /** The code of the final error for a property of 10 MB, if the store cannot hold one. */
   large_refused_as?: string;
   /**
-   * The other test that shows a property of 10 MB; this one is then left to the deep tests. One
-   * place that takes bytes shows it for all of them.
+   * The other test that covers a property of 10 MB; this one then only runs in deep tests. One
+   * place for bytes covers all of them.
    */
   large_shown_by?: string;
-  /** The other test that shows, by the same code, the changes that `verify` finds. */
+  /** The other test that covers, by the same code, the changes that `verify` finds. */
   verify_shown_by?: string;
-  /** Can the store hold NUL? */
+  /** True if the store can hold NUL. */
   has_nul: boolean;
-  /** Numbers in JSON come back in the store's own notation (`100000` for `1e5`). */
+  /** True if numbers in JSON are returned in the store's own notation (`100000` for `1e5`). */
   numbers_by_value?: true;
-  /** Does a slice that was written survive the death of its sink? */
+  /** True if a written slice survives the death of its sink. */
   recovers: boolean;
 };
 
-/** The slices of the contract: rows by position, from and to. */
+/** The slices of the contract: ranges of row positions. */
 const slice_ranges: readonly [number, number][] = [
   [0, 7],
   [7, contractRows.length],
 ];
 const large_range: [number, number] = [large_position, large_position + 1];
 
-/** Writes the contract's rows to a destination under test; ClickHouse itself makes the bytes. */
+/** Writes the contract's rows to a destination under test; ClickHouse itself writes the bytes. */
 export class Contract {
   readonly under: DestinationUnderTest;
   deps!: DestinationDeps;
   readonly planted = new PlantedConfigs();
   /** Notes of the last comparison. */
   notes: string[] = [];
-  /** Tells whether the source has lost the delivered rows. */
+  /** Returns true if the source has lost the delivered rows. */
   is_source_gone = false;
   private clickhouse!: ClickHouseBytes;
   private readonly created = new Map<string, Promise<Buffer>>();
@@ -146,7 +148,7 @@ export class Contract {
     return this.planted.told('a step of the connection test', steps);
   }
 
-  /** Fails when a secret of a config is in anything that the destination said or keeps. */
+  /** Fails if a secret of a config is in any output or state of the destination. */
   searchSecrets(): void {
     const { definition, planted_elsewhere = [] } = this.under;
     this.planted.search({
@@ -165,7 +167,7 @@ export class Contract {
     return this.writeRange(sink, config, 0, large_range);
   }
 
-  /** Delivers generated rows as one slice, by the way of the contract's own. */
+  /** Delivers generated rows as one slice, as the contract delivers its own. */
   async deliverGenerated(config: Config, rows: SourceRow[]): Promise<void> {
     for (let from = 0; from < rows.length; from += 500)
       await this.clickhouse.run(
@@ -207,7 +209,7 @@ export class Contract {
     return { number, ...stage.finish(), ...written };
   }
 
-  /** Returns ClickHouse's bytes of rows that never change, asked once; each caller gets a copy. */
+  /** Returns ClickHouse's bytes of rows that never change, read once; each caller gets a copy. */
   private async bytesOf(
     encoding: Encoding,
     [from, to]: [number, number],
@@ -254,7 +256,7 @@ export class Contract {
     return this.planted.told('a difference', differences);
   }
 
-  /** The seal of a delivery; undefined where the place gives none. */
+  /** The seal of a delivery; undefined if the place returns none. */
   async seal(config: Config, one: DeliveredSlices): Promise<string | undefined> {
     const { seals } = this.under.definition;
     const all = { event_from: null, event_to: null, inserted_from: null, inserted_to: null };
@@ -263,7 +265,7 @@ export class Contract {
     return given?.get(one.delivery.delivery_id)?.text;
   }
 
-  /** The texts of the receipts of an export that are not of a known delivery. */
+  /** Returns the texts of an export's receipts that belong to no known delivery. */
   async receipts(
     config: Config,
     delivery: Delivery,
@@ -274,7 +276,7 @@ export class Contract {
     return (await Array.fromAsync(held ?? [])).map(({ text }) => text);
   }
 
-  /** The contract's rows as the source of what was delivered, as the engine reads them. */
+  /** The contract's rows as the source of deliveries, as the engine reads them. */
   private source(notes: string[], columns?: Column[]): ContentSource {
     const whole: [number, number] =
       columns === undefined ? [0, contractRows.length] : slice_ranges[0]!;
@@ -292,7 +294,7 @@ export class Contract {
     };
   }
 
-  /** Is a commit seen afterwards? */
+  /** Returns true if a commit is visible afterwards. */
   get has_commit(): boolean {
     return this.under.definition.shows_as_written !== true && this.under.keeps_nothing !== true;
   }
@@ -311,7 +313,7 @@ export class Contract {
     return this.inOrder(Array.from({ length: deliveries }, () => rows).flat());
   }
 
-  /** The uuids of the rows of a slice. */
+  /** Returns the uuids of the rows of a slice. */
   uuidsOf(number: number): string[] {
     const [from, to] = slice_ranges[number]!;
     return contractRows.slice(from, to).map(({ uuid }) => uuid);
@@ -324,7 +326,7 @@ export class Contract {
   }
 }
 
-/** A manifest as the engine creates it, as far as destinations read it. */
+/** Returns a manifest as the engine creates it, with the parts that destinations read. */
 export function manifestText(delivery: Delivery, outcomes: SliceOutcome[]): string {
   return JSON.stringify({
     version: 1,

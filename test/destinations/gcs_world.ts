@@ -13,16 +13,16 @@ const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
 /** The storage. */
 export let server: GcsServer;
-/** The parts that the server gives to the destination. */
+/** The parts that the server passes to the destination. */
 export let deps: DestinationDeps;
-/** A config with a place for each test still to be named. */
+/** A config whose place each test still has to name. */
 export let base: GcsConfig;
 
 /** The names of the objects under a prefix, sorted. */
 export const names = (prefix: string) =>
   [...server.objects(bucket_name).keys()].filter((name) => name.startsWith(prefix)).sort();
 
-/** The keys of the uploads under a prefix that are not ended. */
+/** The keys of the open uploads under a prefix. */
 export const open = (prefix: string) =>
   server.openUploads(bucket_name).filter((key) => key.startsWith(prefix));
 
@@ -30,7 +30,7 @@ export const open = (prefix: string) =>
 export const accountWith = (changes: object) =>
   JSON.stringify({ ...(JSON.parse(base.service_account_json) as object), ...changes });
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     server = await openGcsServer([bucket_name]);

@@ -10,7 +10,7 @@ import type { MySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import { quoted } from '../../server/engine/destinations/mysql/config.ts';
 import type { MySqlConfig } from '../../server/engine/destinations/mysql/config.ts';
 
-/** The parts that the server gives to the destination. */
+/** The parts that the server passes to the destination. */
 export const deps = destinationDeps();
 
 let server: MariaDbServer;
@@ -19,7 +19,7 @@ let admin: Connection;
 
 let secure: MySqlProxy;
 
-/** A way to the server without TLS, opened before the tests of `onMariaDb`. */
+/** A proxy of the server without TLS, opened before the tests of `onMariaDb`. */
 export let plain: MySqlProxy;
 
 let base: Omit<MySqlConfig, 'database'>;
@@ -49,7 +49,7 @@ const openServer = betweenFiles(
   },
 );
 
-/** Registers tests that need MariaDB; where it is missing they are skipped, and said to be. */
+/** Registers tests that need MariaDB; without it they are skipped with a reason. */
 export function onMariaDb(tests: () => void): void {
   // The runner does not count a skipped suite, so this test is counted instead.
   if (mariaDbMissing !== undefined)
@@ -60,10 +60,10 @@ export function onMariaDb(tests: () => void): void {
   });
 }
 
-/** A config with a database of its own. */
+/** A config with its own database. */
 export async function freshConfig(): Promise<MySqlConfig> {
   const database = `Place \`"${(databases += 1)}`;
-  // As many servers have it: case-insensitive, three bytes a character.
+  // The settings of many servers: case-insensitive, three bytes for each character.
   await run(`CREATE DATABASE ${quoted(database)} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci`);
   return { ...base, database };
 }

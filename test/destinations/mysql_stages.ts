@@ -6,7 +6,7 @@ import { mysql } from '../../server/engine/destinations/mysql/mysql.ts';
 import { deliverAgain, writeSlice } from '../processes/killed_delivery.ts';
 import type { MySqlWorld } from './mysql_world.ts';
 
-/** Registers the tests of deliveries that go through a stage. */
+/** Registers the tests of deliveries with a stage. */
 export function testMySqlStages(world: MySqlWorld): void {
   testTakeover(world);
   testDamage(world);

@@ -10,10 +10,10 @@ import { openMySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import type { MySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import { uuidDelivery } from '../servers/databases/postgres_destination.ts';
 
-/** A delivery to a table of its own. */
+/** A delivery to a new table. */
 export type MySqlOrders = DeliveryOrders & { config: MySqlConfig };
 
-/** A MariaDB that deliveries of whole numbers go to, for the tests of one file. */
+/** A MariaDB for deliveries of whole numbers, for the tests of one file. */
 export class MySqlWorld {
   readonly deps = destinationDeps();
   server!: MariaDbServer;

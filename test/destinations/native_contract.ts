@@ -5,7 +5,7 @@ import type { Column } from '../../server/engine/model/models/column.ts';
 import type { Contract } from './destination_world.ts';
 
 const digits = '-12345678901234567890123456789.123456789';
-/** The days of some rows, from one before the epoch to one that no timestamp holds. */
+/** The days of some rows, from one before the epoch to one beyond every timestamp. */
 const days = `[toDate32('1969-12-31'), toDate32('1900-01-01'), toDate32('2299-12-31')]`;
 const day = `if(position = 3, NULL, ${days}[(position % 3) + 1])`;
 
@@ -37,7 +37,7 @@ const native: Column[] = [
 ];
 
 /**
- * Registers the test that days, exact numbers, lists and maps come back as they were sent, for
+ * Registers the test that days, exact numbers, lists and maps are returned unchanged, for
  * destinations of tables. It compares every value, which also finds a changed one.
  */
 export function testNativeTypes(contract: Contract): void {

@@ -21,7 +21,7 @@ export const slices = ['a\nb\n', 'c\n', 'd\n'];
 /** Opened before the tests of the files that import it, and closed after them. */
 export let server: PostgresServer;
 
-/** A schema of its own and a delivery to it. */
+/** A new schema and a delivery to it. */
 export type Place = { config: PostgresConfig & { schema: string }; delivery: Delivery };
 
 /** A new place. */
@@ -67,7 +67,7 @@ export async function writeSlice(
   return outcomeOf(number, text, written as { name: string; state: null });
 }
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     server = await openPostgresServer();

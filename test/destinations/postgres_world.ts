@@ -9,25 +9,25 @@ import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { PostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { PostgresConfig } from '../../server/engine/destinations/postgres/config.ts';
 
-/** The parts that the server gives to the destination. */
+/** The parts that the server passes to the destination. */
 export const deps = destinationDeps();
 
 let stores: TestStores;
 
-/** Connections past the guard and our own code. */
+/** Connections without the guard and our own code. */
 export let pool: pg.Pool;
 
-/** A way to the server with TLS. */
+/** A proxy of the server with TLS. */
 export let secure: PostgresProxy;
 
-/** A way to the server without TLS. */
+/** A proxy of the server without TLS. */
 export let plain: PostgresProxy;
 
 let base: PostgresConfig;
 
 let schemas = 0;
 
-/** A config with a schema of its own. */
+/** A config with its own schema. */
 export async function freshConfig(): Promise<PostgresConfig> {
   const schema = `Place "${(schemas += 1)}"`;
   await pool.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
@@ -38,7 +38,7 @@ export async function freshConfig(): Promise<PostgresConfig> {
 export const inSchema = (config: Config, table = 'events') =>
   `${pg.escapeIdentifier(String(config['schema']))}.${pg.escapeIdentifier(table)}`;
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     stores = await openTestStores({ clickhouse: false });

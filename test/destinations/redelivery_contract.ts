@@ -9,13 +9,13 @@ export type RedeliveryPlace = {
   destination: { type: string; config: Record<string, unknown> };
   /** The rows that it refuses. */
   refused: Partial<TestEvent>[];
-  /** Lets it take all of them but the second one. */
+  /** Makes the table accept all of them except the second one. */
   relent(): Promise<unknown>;
   /** Counts the rows in the table, and the rejected ones. */
   counts(): Promise<[number, number]>;
 };
 
-/** Events of 25, 1,000 and 25 characters, and the types of a column that takes none, then two. */
+/** Events of 25, 1,000 and 25 characters, and the column types that refuse all, then one. */
 export const too_long = {
   refused: ['ada', 'bob', 'ada'].map((distinct_id) => ({
     event: 'an event that is too long'.repeat(distinct_id === 'bob' ? 40 : 1),
@@ -25,7 +25,7 @@ export const too_long = {
   wider: 'varchar(40)',
 };
 
-/** A run of 40 good rows and those that the place refuses. */
+/** A run of 40 good rows and the rows that the place refuses. */
 export async function refusedRun(exporting: QueryHarness, place: RedeliveryPlace) {
   const home = await exporting.harness.newOrganization();
   await exporting.insert(home, eventsWith(0, 40, place.refused));
@@ -37,7 +37,9 @@ export async function refusedRun(exporting: QueryHarness, place: RedeliveryPlace
   return { home, id, get, send, run: run! };
 }
 
-/** Registers the tests of rejected rows that are delivered again, with all that a run does. */
+/**
+ * Registers the tests of rejected rows that are delivered again, with everything that a run does.
+ */
 export function testRedelivery(
   exporting: QueryHarness,
   name: string,

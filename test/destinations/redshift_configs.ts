@@ -1,4 +1,4 @@
-/** Changes that no config passes with, each with the key that is named. */
+/** Changes that make a config invalid, each with the key that the fault names. */
 export const invalid = [
   { name: 'host with its port', change: { host: 'cluster.example.com:5439/dev' } },
   { name: 'table of receipts', change: { table_name: 'Sluice_Receipts' } },
@@ -9,7 +9,7 @@ export const invalid = [
   { name: 'a bucket is missing', change: { mode: 'COPY' }, attr: 'bucket_name' },
 ];
 
-/** The same of a config that loads by COPY. */
+/** The same for a config that loads by COPY. */
 export const copy_invalid = [
   { name: 'no bucket', change: { bucket_name: null } },
   { name: 'bucket is a path', change: { bucket_name: 'a/../b' } },
@@ -23,7 +23,7 @@ export const copy_invalid = [
   { name: 'endpoint without protocol', change: { endpoint_url: 's3.example.com' } },
 ];
 
-/** The mistakes that only COPY knows. */
+/** Faults that only COPY has. */
 export const copy_mistakes = [
   {
     name: 'role of another',

@@ -33,7 +33,7 @@ const bucket_name = 'loads';
 export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
   freshDelivery({ columns: uuid_only, ...changes });
 
-/** A stand-in for a Redshift cluster, in one mode; with COPY its bucket too. */
+/** A stand-in for a Redshift cluster, in one mode; with COPY, its bucket too. */
 export class RedshiftWorld {
   readonly deps = destinationDeps();
   readonly mode: 'INSERT' | 'COPY';
@@ -44,7 +44,7 @@ export class RedshiftWorld {
   private base!: RedshiftConfig;
   private places = 0;
 
-  /** Starts and stops it around the test files that call this. */
+  /** Starts and stops it around the tests of the files that call this. */
   readonly openAroundTests = betweenFiles(
     () => this.start(),
     () => this.stop(),
@@ -93,7 +93,7 @@ export class RedshiftWorld {
     await this.stores.close();
   }
 
-  /** A right config to a fresh schema. */
+  /** A valid config of a new schema. */
   async freshConfig(changes: Partial<RedshiftConfig> = {}): Promise<RedshiftConfig> {
     const schema = `Place "${(this.places += 1)}"`;
     await this.pool.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
@@ -166,7 +166,7 @@ export class RedshiftWorld {
     };
   }
 
-  /** The uuids that are in the table, in order. */
+  /** The uuids in the table, in order. */
   async delivered(config: RedshiftConfig): Promise<string[]> {
     const found = await this.pool.query<{ uuid: string }>(
       `SELECT uuid FROM ${this.inSchema(config)} ORDER BY 1`,
@@ -174,7 +174,7 @@ export class RedshiftWorld {
     return found.rows.map(({ uuid }) => uuid);
   }
 
-  /** Tables that take no number from 100 on. */
+  /** Tables that refuse numbers from 100 on. */
   refusing(): RefusingWorld {
     return {
       definition: redshift,
@@ -202,7 +202,7 @@ export class RedshiftWorld {
     };
   }
 
-  /** The destination as the contract needs it. */
+  /** The destination in the form that the contract needs. */
   under(): DestinationUnderTest {
     return {
       definition: redshift,
@@ -226,7 +226,7 @@ export class RedshiftWorld {
         ? {
             large_refused_as: 'limit_exceeded',
             large_shown_by: 'its own refusal of 4 MB',
-            // It looks at the cluster alone.
+            // It only looks at the cluster.
             verify_shown_by: 'redshift.test.ts',
           }
         : {}),

@@ -12,14 +12,17 @@ import { deliverAgain, killDeliveries } from '../processes/killed_delivery.ts';
 import type { DeliveryOrders, KillPlace } from '../processes/killed_delivery.ts';
 import { uuidDelivery } from '../servers/databases/postgres_destination.ts';
 
-/** A table whose only column, `n`, takes no number from 100 on, and a config that leads to it. */
+/** A table whose only column, `n`, refuses numbers from 100 on, and a config for it. */
 export type RefusingPlace = {
   config: Record<string, unknown>;
   /** The numbers in the table, sorted. */
   rows(): Promise<number[]>;
   /** Returns the table of rejected rows, in order; empty without such a table. */
   rejected(): Promise<{ number: number; slice: number; record: string; code: string }[]>;
-  /** Lets the table take all numbers. Absent: an attempt waits for one that already works. */
+  /**
+   * Makes the table accept all numbers. Undefined if an attempt would wait for one that already
+   * runs.
+   */
   relent?(): Promise<unknown>;
 };
 
@@ -30,7 +33,7 @@ export type RefusingWorld = {
   freshPlace(): Promise<RefusingPlace>;
   /** Why it refuses them. */
   code?: 'constraint_violated' | 'value_refused';
-  /** Ends the sessions of a killed worker, where the server keeps them for a while. */
+  /** Ends the sessions of a killed worker if the server keeps them for a while. */
   endSessions?(): Promise<void>;
 };
 
@@ -55,7 +58,7 @@ export function testRejected(world: RefusingWorld): void {
   testManyRows(world);
 }
 
-/** Registers the tests of attempts that work beside each other until they commit. */
+/** Registers the tests of attempts that run concurrently until they commit. */
 export function testRivals({ definition, deps, freshPlace }: RefusingWorld): void {
   test('of attempts that meet one shows the rows, at first and when they come again', async () => {
     const place = await freshPlace();
@@ -174,7 +177,7 @@ function testKills({ definition, deps, freshPlace, endSessions }: RefusingWorld)
 function testManyRows({ definition, deps, freshPlace }: RefusingWorld): void {
   test('each refused row of many pieces is found, and each other one is there once', async () => {
     const place = await freshPlace();
-    // Contains blanks that the server does not keep, so that there are several pieces.
+    // Contains blanks that the server drops, so that there are several pieces.
     const all = Array.from({ length: 60_000 }, (_, n) => (n % 7_919 === 5 ? 1_000 + n : n % 100));
     const text = all.map((n) => `${String(n).padStart(120, '0')}\n`).join('');
     const sink = await definition.open(place.config, setAside(100), deps());

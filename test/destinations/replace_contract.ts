@@ -9,13 +9,13 @@ import type { Config, Contract } from './destination_world.ts';
 
 const instants = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z'] as const;
 
-/** A place, and the export whose generations go there. */
+/** A place, and the export whose generations are delivered there. */
 type Scene = { contract: Contract; config: Config; generation(at: string): Delivery };
 
 /**
  * Registers the tests of deliveries that replace a table, for destinations of tables. Generations
- * of one export follow each other. An older one arrives late, one is empty, and others write there
- * too.
+ * of one export follow each other. An older one arrives late, one is empty, and other writers write
+ * there too.
  */
 export function testReplacing(contract: Contract): void {
   if (contract.under.definition.column_set !== 'tables') return;

@@ -9,23 +9,23 @@ import type { S3Config } from '../../server/engine/destinations/s3/config.ts';
 /** The bucket of the tests. */
 export const bucket_name = 'test-bucket';
 
-/** One that takes bytes with their MD5 alone. */
+/** A bucket that only accepts bytes with their MD5. */
 export const locked_bucket_name = 'locked-bucket';
 
-/** The parts that the server gives to the destination. */
+/** The parts that the server passes to the destination. */
 export const deps = destinationDeps();
 
 /** The store; opened before the tests of the files that import it, and closed after them. */
 export let server: S3Server;
 
-/** A config with a place for each test still to be named. */
+/** A config whose place each test still has to name. */
 export let base: S3Config;
 
 /** The bucket as the destination opens it. */
 export const bucketOf = (config: Config) =>
   openBucket(config as S3Config, deps.outbound, deps.signal);
 
-/** The folder that is one place alone. */
+/** The folder of one place. */
 export const topOf = (config: Config) => String(config['prefix']).split('/')[0] ?? '';
 
 /** The keys of a place, sorted. */
@@ -42,7 +42,7 @@ export async function content(config: Config, key: string): Promise<Buffer> {
   return Buffer.concat((await stream?.toArray()) ?? []);
 }
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     server = await openS3Server([bucket_name], { locked: locked_bucket_name });

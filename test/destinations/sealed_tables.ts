@@ -35,7 +35,7 @@ function linesOf(hour: number, team_id: number): string {
 
 const startOf = (hour: number) => Date.parse(`2026-01-01T0${hour}:00:00Z`);
 
-/** A table, and what a test does to it beside the destination. */
+/** A table, and the changes that a test makes to it besides the destination. */
 type SealedTable = {
   definition: DestinationDefinition;
   config: Record<string, unknown>;
@@ -46,7 +46,7 @@ type SealedTable = {
   run(statement: string): Promise<unknown>;
 };
 
-/** The source of deliveries that brought an hour each. */
+/** The source of deliveries of an hour each. */
 function sourceOfHours(deliveries: { delivery_id: string }[]) {
   const slice = { number: 0, records: rows, inserted_from: '', inserted_to: '' };
   return {
@@ -64,8 +64,8 @@ function sourceOfHours(deliveries: { delivery_id: string }[]) {
 }
 
 /**
- * Asserts that each change of a delivery changes its seal and no other one, and that a delivery of
- * another project to the same table changes none.
+ * Asserts that each change of a delivery changes only its own seal, and that a delivery of another
+ * project to the same table changes none.
  */
 export async function assertSeals(given: SealedTable): Promise<void> {
   const { definition, config, deps, table, deliver, run } = given;

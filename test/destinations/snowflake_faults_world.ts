@@ -23,8 +23,8 @@ import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake
 import { snowflake } from '../../server/engine/destinations/snowflake/snowflake.ts';
 
 /**
- * The guard; opened before the tests of the files that import it, closed after them; so is all
- * below.
+ * The guard, opened before the tests of the files that import it and closed after them, like
+ * everything below.
  */
 export let outbound: Outbound;
 
@@ -33,7 +33,7 @@ let stores: TestStores;
 /** The account; forgets its faults before each test. */
 export let server: SnowflakeServer;
 
-/** A connection to the database that stands behind the account. */
+/** A connection to the database behind the account. */
 export let pool: pg.Pool;
 
 /** A config with a new schema for each test. */
@@ -81,7 +81,7 @@ export async function deliver(given: Delivery): Promise<void> {
   }
 }
 
-/** Returns how many rows a table of the schema has. */
+/** Returns the number of rows in a table of the schema. */
 export async function count(table: string): Promise<number> {
   return (
     (
@@ -115,7 +115,7 @@ const openAccount = betweenFiles(
   },
 );
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export function openAroundTests(): void {
   openAccount();
   beforeEach(async () => {

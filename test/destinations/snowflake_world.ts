@@ -21,23 +21,23 @@ import { listen } from '../servers/loopback.ts';
 let stores: TestStores;
 
 /**
- * The parts that the server gives to the destination, opened before the tests of the files that
- * import it and closed after them, like all parts below.
+ * The parts that the server passes to the destination, opened before the tests of the files that
+ * import it and closed after them, like everything below.
  */
 export let deps: DestinationDeps;
 
 /** The account. */
 export let server: SnowflakeServer;
 
-/** Connections to the database that stands behind the account. */
+/** Connections to the database behind the account. */
 export let pool: pg.Pool;
 
-/** A web server that is no Snowflake. */
+/** A web server other than Snowflake. */
 export let plain: http.Server;
 
 let schemas = 0;
 
-/** A config with a schema of its own. */
+/** A config with its own schema. */
 export async function freshConfig(): Promise<SnowflakeConfig> {
   const schema = `Place "${(schemas += 1)}"`;
   await pool.query(`CREATE SCHEMA ${quoted(schema)}`);
@@ -51,7 +51,7 @@ export const inSchema = (config: Config, table = 'events') =>
 /** The tables of the schema of a config. */
 export const tables = (config: Config) => tablesIn(pool, config['schema']);
 
-/** Tables that are not the export's, and lines of attempts that came to no receipt. */
+/** Tables that do not belong to the export, and lines of attempts without a receipt. */
 export async function leftovers(config: Config): Promise<string[]> {
   const found = await tables(config);
   const others = found.filter((name) => !['events', 'sluice_receipts'].includes(name));
@@ -62,7 +62,7 @@ export async function leftovers(config: Config): Promise<string[]> {
   return [...others, ...claims.rows.map((row) => row.attempt_id)];
 }
 
-/** Tables that take no number from 100 on. */
+/** Tables that refuse numbers from 100 on. */
 export const refusing: RefusingWorld = {
   definition: snowflake,
   deps: () => deps,
@@ -91,7 +91,7 @@ export const refusing: RefusingWorld = {
   },
 };
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     deps = destinationDeps();

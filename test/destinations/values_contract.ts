@@ -9,8 +9,8 @@ const shown_max = 5;
 const shown_characters = 400;
 
 /**
- * Registers the test that generated JSON comes back from the destination as it was sent, value by
- * value. `generated` decides how much, and which.
+ * Registers the test that the destination returns generated JSON unchanged, value by value.
+ * `generated` decides the amount and the seed.
  */
 export function testValues(contract: Contract): void {
   const { under } = contract;

@@ -8,10 +8,7 @@ import { is_deep } from '../depth.ts';
 import { contractRows } from '../factories/batch_exports/contract_rows.ts';
 import type { Config, Contract } from './destination_world.ts';
 
-/**
- * Tests `verify` without differences: two deliveries of the same interval and export, which nobody
- * has changed.
- */
+/** Tests `verify` without differences: two unchanged deliveries of the same interval and export. */
 export async function verifyBoth(
   context: TestContext,
   contract: Contract,
@@ -71,7 +68,7 @@ export function testVerify(contract: Contract): void {
     await context.test('a changed value changes the seal', { skip: seal === undefined }, async () =>
       assert.notEqual(await contract.seal(config, delivered), seal),
     );
-    // The first slice, then the other one: of files the first is gone by then.
+    // The first slice, then the other one, whose first file is gone by then.
     const { outcomes } = delivered;
     for (const [kind, of] of [
       ['missing', outcomes],
@@ -131,8 +128,8 @@ async function findNamed(
 }
 
 /**
- * Registers the test for secrets. It comes last, because it looks at what the tests before it have
- * heard.
+ * Registers the test for secrets. It is the last one, because it searches the output of the earlier
+ * tests.
  */
 export function testSecrets(contract: Contract): void {
   const { under } = contract;

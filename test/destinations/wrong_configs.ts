@@ -2,13 +2,13 @@ import type { TObject } from 'typebox';
 
 type Config = Record<string, unknown>;
 
-/** A change to a right config that looks right and cannot work, with the code of the error. */
+/** A change that makes a valid config fail although it looks right, with the code of the error. */
 export type Mistake = { name: string; change: Config; code: string };
 
-/** A change that the schema or `validate` must refuse; `attr` where another key is at fault. */
+/** A change that the schema or `validate` must refuse; `attr` if another key is at fault. */
 export type WrongKey = { name: string; change: Config; attr?: string };
 
-/** Mistakes that every destination with this key must know. */
+/** Faults that every destination with this key must recognize. */
 const mistakes: readonly (Mistake & { key: string })[] = [
   mistake('password', 'wrong-password', 'authentication_failed'),
   mistake('user', 'nobody', 'authentication_failed'),
@@ -32,10 +32,10 @@ function mistake(key: string, value: unknown, code: string): Mistake & { key: st
   return { key, name: `${key}: ${String(value)}`, change: { [key]: value }, code };
 }
 
-/** The mistakes that a right config can be given by one of its own keys. */
+/** The faults that each key of a valid config allows. */
 export function sharedMistakes(config: Config): Mistake[] {
   return mistakes.filter(({ key, change }) => {
-    // Behind a tunnel another server looks the host up, and any address may be right.
+    // Behind a tunnel, another server resolves the host, and any address may be right.
     if (key === 'host' && 'ssh_host' in config) return false;
     const [own, wrong] = [config[key], change[key]];
     return typeof own === typeof wrong && own !== wrong;

@@ -4,11 +4,11 @@ import type { Harness } from '../harness.ts';
 /** The answer of a tool: its data, and the text for a model. */
 export type ToolAnswer = { is_error: boolean; data: any; text: string };
 
-/** An agent as the official client is one; `transcript` has every message in both directions. */
+/** An agent with the official client; `transcript` has every message in both directions. */
 export type Agent = {
   client: Client;
   transcript: string[];
-  /** The names of the tools that it is offered. */
+  /** The names of the tools that the server offers it. */
   toolNames(): Promise<string[]>;
   call(name: string, args?: Record<string, unknown>): Promise<ToolAnswer>;
   close(): Promise<void>;
@@ -42,7 +42,9 @@ export async function openAgent(
   };
 }
 
-/** An agent with the key at `/mcp` of the server, whose every request goes through the harness. */
+/**
+ * Opens an agent with the key at `/mcp` of the server; all of its requests go through the harness.
+ */
 export function agentOf(
   harness: Harness,
   key: string,

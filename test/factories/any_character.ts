@@ -13,8 +13,8 @@ export const any_character = fc
   );
 
 /**
- * Generates characters in the eyes of a reader, each one or several of Unicode's. The unit
- * `grapheme` of fast-check first fills a table of most of a million.
+ * Generates characters as readers see them, each made of one or several of Unicode's. The unit
+ * `grapheme` of fast-check first fills a table of almost a million.
  */
 export const any_grapheme = fc.oneof(
   any_character,

@@ -3,13 +3,13 @@ import type { Answer, Harness } from '../harness.ts';
 
 /** The address of the server of a harness, as assistants know it. */
 export const server_url = 'http://127.0.0.1:8000';
-/** Where the assistants of tests are led back to; the port of this computer is free. */
+/** The redirect address of the assistants of tests, at a free port of this computer. */
 export const callback = 'http://127.0.0.1:33418/callback';
 
-/** The tokens that an assistant holds. */
+/** The tokens of an assistant. */
 export type Tokens = { access_token: string; refresh_token: string; [name: string]: unknown };
 
-/** An assistant that speaks OAuth by hand, so that it can break each rule. */
+/** An assistant that implements OAuth by hand, so that it can break each rule. */
 export type Assistant = {
   client_id: string;
   verifier: string;
@@ -17,7 +17,7 @@ export type Assistant = {
   asked: Record<string, string>;
 };
 
-/** Sends a form as OAuth has it. */
+/** Sends a form as OAuth requires it. */
 export function sendForm(
   harness: Harness,
   path: string,
@@ -29,7 +29,7 @@ export function sendForm(
   });
 }
 
-/** An assistant that has registered itself and asks for these scopes. */
+/** An assistant that registered itself and asks for these scopes. */
 export async function newAssistant(
   harness: Harness,
   { scope = 'batch_export:read project:read', name = 'Helper', redirect_uri = callback } = {},
@@ -65,7 +65,10 @@ export function assistantOf(
   return { client_id, verifier, asked };
 }
 
-/** The person lets the assistant in, as the page does; `more` is what they change there. */
+/**
+ * Lets the person give the assistant access, as on the page; `more` are the fields that they change
+ * there.
+ */
 export function letIn(
   harness: Harness,
   cookie: string,
@@ -80,7 +83,7 @@ export function letIn(
   });
 }
 
-/** The code that the browser brings back. */
+/** Returns the code that the browser returns with. */
 export function codeIn({ body }: Answer): string {
   return new URL(body.redirect_url).searchParams.get('code')!;
 }
@@ -114,7 +117,7 @@ export function renew(
   return sendForm(harness, '/oauth/token', fields);
 }
 
-/** Signs an assistant in, the whole way, and gives its tokens. */
+/** Signs an assistant in with all steps, and returns its tokens. */
 export async function signedIn(
   harness: Harness,
   cookie: string,

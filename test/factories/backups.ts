@@ -12,10 +12,10 @@ import type { StoreUrls } from '../harness_stores.ts';
 /** The secret key of the harness. */
 const secret_key = 'a secret that only tests have, 32 or more';
 
-/** A passphrase that tests back up under. */
+/** A passphrase for the backups of tests. */
 export const passphrase = 'one that only tests have';
 
-/** Commands on these stores, with a data folder of their own; their output is kept. */
+/** Runs commands on these stores, with their own data folder, and keeps their output. */
 export function commandOn(
   urls: StoreUrls,
   folder: string,
@@ -35,7 +35,7 @@ export function commandOn(
   return { config: readConfig(environment), log: silentLog(), say, said, environment };
 }
 
-/** Empty databases beside those of a test, to restore into, and a folder. */
+/** Empty databases beside those of a test, for a restore, and a folder. */
 export async function openEmptyStores(stores: StoreUrls, name: string) {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-restored-'));
   const db = openDatabase(stores.database_url, {
@@ -56,7 +56,7 @@ export async function openEmptyStores(stores: StoreUrls, name: string) {
     folder,
     database_url: withDatabase(stores.database_url, name),
     clickhouse_url: withDatabase(stores.clickhouse_url, name),
-    /** Makes them empty again. */
+    /** Empties them again. */
     renew: async () => {
       await drop();
       await create();

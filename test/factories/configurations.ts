@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
 
-/** The configuration of an organization of its own, as a test asks for it. */
+/** The configuration of a separate organization, as a test requests it. */
 export type Configurations = {
   home: TestOrganization;
   plan(configuration: unknown, more?: object): Promise<Answer>;
@@ -13,7 +13,7 @@ export type Configurations = {
   answered(configuration: unknown, valueOf: (env: string) => string): unknown;
 };
 
-/** An organization, whose plans are asked for with its owner's key. */
+/** An organization whose owner's key requests the plans. */
 export async function openConfigurations(
   harness: Harness,
   given?: TestOrganization,
@@ -51,7 +51,7 @@ function answered(value: unknown, valueOf: (env: string) => string): unknown {
   );
 }
 
-/** Lets the configuration `warehouse` manage an export, as if it had been applied. */
+/** Makes the configuration `warehouse` manage an export, as if it had been applied. */
 export async function manageByCode(
   harness: Harness,
   { organization, project }: TestOrganization,

@@ -5,7 +5,7 @@ import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { liveFiles } from '../../server/engine/destinations/iceberg/live_files.ts';
 import type { World } from '../../server/engine/destinations/iceberg/world.ts';
 
-/** A row with its id and the number of the commit that changed it last; null for none. */
+/** A row with its id and the number of the commit that last changed it; null for none. */
 export type TracedRow = { key: string; value: string; id: number | null; sequence: number };
 
 /**

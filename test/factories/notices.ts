@@ -8,14 +8,14 @@ import type { HttpReceiver } from '../servers/http_receiver.ts';
 
 /** The key of `webhook_secret`. */
 export const webhook_key = Buffer.from('a key that has thirty-two bytes!');
-/** The secret that webhooks of tests are signed with. */
+/** The signing secret of the tests' webhooks. */
 export const webhook_secret = `whsec_${webhook_key.toString('base64')}`;
 
 let paths = 0;
 
 /**
- * An export of the organization, by default a new one, and a webhook that gets its notices, with a
- * path of its own at the receiver.
+ * Creates a webhook with its own path at the receiver. It gets the notices of an export of the
+ * organization, by default a new one.
  */
 export async function openWebhook(
   harness: Harness,
@@ -57,7 +57,7 @@ export function deliveriesOf(
   );
 }
 
-/** Takes the one delivery that is due, as a process does that then dies. */
+/** Claims the one delivery that is due, like a process that then dies. */
 export async function claimOne(harness: Harness, now: number): Promise<DueDelivery> {
   const claimed = await claimDueDeliveries(
     harness.deps.db,

@@ -14,15 +14,15 @@ import type { MailServer } from '../servers/mail_server.ts';
 /** Opened before the tests of the file that imports it, and closed after them. */
 export let harness: Harness;
 
-/** Takes what webhooks get. */
+/** Receives the requests of webhooks. */
 export let receiver: HttpReceiver;
 
-/** Takes the mails of the server. */
+/** Receives the server's mails. */
 export let relay: MailServer;
 
 /**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them; `now` is the clock of the server. Called by each test file itself: hooks of an imported
+ * Opens the exports of this file before the tests of the file that calls it, and closes them after;
+ * `now` is the clock of the server. Each test file calls it itself, because hooks of an imported
  * module may run before its tests.
  */
 export function openAroundTests(now: () => number): void {
@@ -39,7 +39,7 @@ export function openAroundTests(now: () => number): void {
   });
 }
 
-/** Sends what is due, as a worker does. */
+/** Sends what is due, like a worker. */
 export const send = (
   options: Parameters<typeof sendDueNotices>[1] = {},
   mail: Mail = harness.deps.mail,

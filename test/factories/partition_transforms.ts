@@ -1,9 +1,9 @@
 import { bucketsOf } from '../../server/engine/destinations/lake/transforms.ts';
 
-/** The value of a row that a partition is made of: text, an integer, or null. */
+/** The value of a row from which a partition is computed: text, an integer, or null. */
 type Source = string | bigint | boolean | null;
 
-/** A transform of format v2 that this server makes partitions with. */
+/** A transform of format v2 that this server uses for partitions. */
 export type Transform = 'identity' | 'month' | 'day' | 'hour' | `bucket[${number}]`;
 
 const [hour_micros, day_micros] = [3_600_000_000n, 86_400_000_000n];

@@ -2,7 +2,7 @@ import ssh2 from 'ssh2';
 
 const { utils } = ssh2;
 
-/** The choices of a key; a cipher needs a passphrase. */
+/** The choices for a key; a cipher needs a passphrase. */
 export type SshKeyOptions = {
   type?: 'ed25519' | 'rsa' | 'ecdsa';
   bits?: number;
@@ -12,15 +12,15 @@ export type SshKeyOptions = {
 };
 
 /**
- * Makes a pair of SSH keys that OpenSSH reads. One in 230 ed25519 pairs of ssh2 is unreadable, both
- * for `ssh-keygen` and for ssh2.
+ * Creates a pair of SSH keys that OpenSSH reads. One in 230 ed25519 pairs of ssh2 is unreadable,
+ * both for `ssh-keygen` and for ssh2.
  */
 export function newSshKey({ type = 'ed25519', ...options }: SshKeyOptions = {}): {
   private: string;
   public: string;
 } {
   for (;;) {
-    // The types want other options for each type.
+    // The types require different options for each type.
     const pair = utils.generateKeyPairSync(type as 'rsa', options as { bits: number });
     if (!(utils.parseKey(pair.private, options.passphrase) instanceof Error)) return pair;
   }

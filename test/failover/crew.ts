@@ -6,11 +6,11 @@ import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { startServer, until } from '../processes/server_process.ts';
 import type { ServerProcess } from '../processes/server_process.ts';
 
-/** Two API processes and four workers, none of which is ever started again. */
+/** Two API processes and four workers, which never restart. */
 export type Crew = {
   /**
-   * Asks one API process after the other, for two minutes at most. It stops at an answer that is
-   * neither 5xx nor 429, nor a 409 that asks to retry. The same request is sent each time.
+   * Sends a request to one API process after another, for at most two minutes. It stops at an
+   * answer that is neither 5xx nor 429, nor a 409 that asks to retry. It repeats the same request.
    */
   ask(
     method: string,
@@ -18,11 +18,11 @@ export type Crew = {
     body?: unknown,
     idempotency_key?: string,
   ): Promise<{ status: number; body: Record<string, unknown> }>;
-  /** Tries that failed, by what they met. */
+  /** Failed attempts, by their fault. */
   faults: Map<string, number>;
   /** Resolves when both API processes are ready. */
   up(): Promise<void>;
-  /** Processes that have ended although nobody asked them to, with what they said. */
+  /** Processes that ended unexpectedly, with their output. */
   listEnded(): string[];
   close(): Promise<void>;
 };
@@ -103,7 +103,7 @@ function openAsking(
   };
 }
 
-/** The answer, or why there is none that lasts. */
+/** Returns the answer, or why there is no final one. */
 async function tryOnce(
   dispatcher: Agent,
   wanted: {

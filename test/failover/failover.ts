@@ -33,13 +33,13 @@ export type Failover = {
   say(line: string): void;
 };
 
-/** The result of a failover; all but the counts must be empty. */
+/** The result of a failover; everything except the counts must be empty. */
 export type FailoverOutcome = {
   fates: Record<string, number>;
   events: number;
   written: number;
   runs: number;
-  /** Tries that another one mended, by what they met. */
+  /** Attempts that a later one made up for, by their fault. */
   mended: Record<string, number>;
   longest_s: number;
   ingestion: Pick<Comparison, 'lost' | 'doubled' | 'changed'>;
@@ -51,7 +51,7 @@ export type FailoverOutcome = {
 const export_names = ['one', 'two', 'three'];
 const old_lives_ms = 6_000;
 
-/** True when everything that was answered is there once, and every run ended once. */
+/** True if all acknowledged objects are there once, and every run ended once. */
 export function isWhole({ faults, ingestion, exports }: FailoverOutcome): boolean {
   return (
     faults.length === 0 &&
@@ -116,7 +116,7 @@ async function openWorld({ folder, programs, seed }: Failover, later: Later) {
     SLUICE_DATABASE_URL: trio.url,
     SLUICE_CLICKHOUSE_URL: clickhouse.url,
     SLUICE_SECRET_KEY: 'a secret that only this campaign has',
-    // Runs fail here because PostgreSQL went away, and nobody is there to unpause the export.
+    // Runs fail here because PostgreSQL goes down, and nobody would unpause the export.
     SLUICE_PAUSE_AFTER_FAILURES: '0',
   });
   const crew = await openCrew(folder, environment, key);
@@ -126,7 +126,7 @@ async function openWorld({ folder, programs, seed }: Failover, later: Later) {
   return { trio, crew, site, environment };
 }
 
-/** One primary after the other. Throws when a process of the server ends. */
+/** Fails one primary after another. Throws if a process of the server ends. */
 async function failOverAll(
   { kills, seed, say }: Failover,
   { trio, crew, told }: { trio: Trio; crew: Crew; told(): string },
@@ -196,7 +196,7 @@ async function createExports(crew: Crew): Promise<string[]> {
   return ids;
 }
 
-/** Lets what came in so far be due, every two seconds. */
+/** Makes the rows ingested so far due, every two seconds. */
 function startDue(site: Site, ids: string[]) {
   let isStopping = false;
   const done = (async () => {
@@ -231,7 +231,10 @@ async function compare(
   return { ingestion: compareIngestion(load.sent, source, 0), exports };
 }
 
-/** Finds answered events that are not there exactly once, and asks the server about itself. */
+/**
+ * Finds acknowledged events that are not there exactly once, and sends the server requests about
+ * itself.
+ */
 async function judge(
   { db }: { db: Database },
   { crew, load, environment }: { crew: Crew; load: Load; environment: Record<string, string> },

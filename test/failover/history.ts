@@ -4,9 +4,9 @@ import type { Database } from '../../server/platform/postgres/database.ts';
 
 /** The runs seen while PostgreSQL failed over, and the faults in them. */
 export type History = {
-  /** Ends the watch, and gives a line for each run that ended twice or whose end was taken back. */
+  /** Ends the watch, and returns a line for each run that ended twice or whose end was undone. */
   findFaults(): Promise<string[]>;
-  /** Returns how many runs were seen ended. */
+  /** Returns the number of ended runs. */
   count(): number;
 };
 
@@ -15,8 +15,9 @@ const look_ms = 500;
 type Ended = { id: string; end: string };
 
 /**
- * The ends of runs that a standby has as well. An old primary also shows ends that nobody waits for
- * any more. The log is sent in order, so the commit of this one says it of all that it saw.
+ * The ends of runs that a standby has too. An old primary also shows ends that nobody waits for any
+ * more. The log is sent in order, so the commit of this statement proves that the standby has all
+ * that it saw.
  */
 async function readConfirmed(db: Database): Promise<Ended[]> {
   return db.transaction(async (tx) => {
@@ -29,7 +30,7 @@ async function readConfirmed(db: Database): Promise<Ended[]> {
   });
 }
 
-/** Notes the end of each run as soon as it can be read. */
+/** Records the end of each run as soon as it can be read. */
 export function watchRuns(db: Database): History {
   const seen = new Map<string, string>();
   const faults = new Set<string>();

@@ -5,9 +5,9 @@ import type { Crew } from './crew.ts';
 
 /** The requests of clients, and their answers. */
 export type Load = {
-  /** The digest of each event that was answered for, by uuid. */
+  /** The digest of each acknowledged event, by uuid. */
   sent: Map<string, string>;
-  /** The ids of the exports that were created and answered for, by name. */
+  /** The ids of the exports with an acknowledged creation, by name. */
   created: Map<string, string>;
   /** Requests without an answer for two minutes, or with a wrong one. */
   failed: string[];
@@ -20,8 +20,8 @@ const between_ms = 60;
 const base = '/api/projects/@current';
 
 /**
- * Begins to send events, by several at the same time, and to create paused exports under
- * idempotency keys. It repeats each request until it is answered.
+ * Starts to send events from several clients, and to create paused exports under idempotency keys.
+ * It repeats each request until it is answered.
  */
 export function startLoad(crew: Crew): Load {
   const load: Omit<Load, 'stop'> = { sent: new Map(), created: new Map(), failed: [] };

@@ -39,24 +39,24 @@ export function findPostgresPrograms(): string | undefined {
 
 const versionOf = (folder: string) => Number(folder.split('/').at(-2));
 
-/** One PostgreSQL server on a port of its own, which may be a primary, a standby, or down. */
+/** A PostgreSQL server on its own port, which may be a primary, a standby, or down. */
 export type PostgresServer = {
   name: string;
   address: string;
   url(database: string): string;
   /** Creates a cluster with the database, and starts it. */
   create(): Promise<void>;
-  /** Creates a standby of another one, from a copy of it, and starts that. */
+  /** Creates a standby of another one, from a copy, and starts it. */
   follow(primary: PostgresServer): Promise<void>;
-  /** Starts it as it lies there. */
+  /** Starts it on its existing data. */
   start(): Promise<void>;
-  /** Ends its recovery; returns when it takes writes. */
+  /** Ends its recovery; returns once it accepts writes. */
   promote(): Promise<void>;
-  /** A signal to the server and all of its processes, at once. */
+  /** Sends a signal to the server and all of its processes, at once. */
   signal(signal: NodeJS.Signals): void;
-  /** kill -9 of all of its processes; harmless when it is down. */
+  /** Kills all of its processes with -9; harmless if it is down. */
   kill(): Promise<void>;
-  /** One statement without waiting for a standby. */
+  /** Runs a statement without waiting for a standby. */
   ask<Row extends pg.QueryResultRow>(text: string): Promise<Row[]>;
 };
 
@@ -74,7 +74,7 @@ const settings = {
   timezone: 'UTC',
 };
 
-/** A server that is not there yet, below `folder`. */
+/** Returns a server that does not exist yet, below `folder`. */
 export async function openPostgresServer(
   name: string,
   folder: string,
@@ -145,7 +145,7 @@ async function askAlone<Row extends pg.QueryResultRow>(url: string, text: string
   }
 }
 
-/** The processes of a server on its data folder. */
+/** Returns the processes of a server on its data folder. */
 function openPostmaster(data: string, port: number, words: string[]) {
   let child: ChildProcess | undefined;
   const signal = (wanted: NodeJS.Signals) => {
@@ -179,7 +179,7 @@ function openPostmaster(data: string, port: number, words: string[]) {
   };
 }
 
-/** A process and those that it has started. */
+/** Returns a process and its children. */
 function familyOf(pid: number | undefined): number[] {
   if (pid === undefined) return [];
   const children = readdirSync('/proc')

@@ -5,7 +5,7 @@ import type { PostgresServer } from './postgres_server.ts';
 
 /**
  * The failures of a primary. Its machine is lost. It is cut off from its standby and continues,
- * with all connections. It freezes, and wakes up later. It is lost, and started again unchanged.
+ * with all connections. It freezes, and wakes up later. It is lost, and restarts unchanged.
  */
 export const fates = ['killed', 'cut off', 'frozen', 'revived'] as const;
 /** One of `fates`. */
@@ -17,8 +17,8 @@ export type Trio = {
   url: string;
   primary(): PostgresServer;
   /**
-   * Lets the primary meet its fate, promotes the standby and creates a new one. `meanwhile` runs
-   * when the new primary works, and the old one, where it lives, is awake. Afterwards that is down.
+   * Fails the primary, promotes the standby and creates a new one. `meanwhile` runs once the new
+   * primary works, and the old one, if it survives, is awake. The old one is down afterwards.
    */
   failOver(fate: Fate, meanwhile: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -27,8 +27,8 @@ export type Trio = {
 const let_go_ms = 2_000;
 
 /**
- * An operator cancels the commits that wait on the old primary. Each is answered with a warning,
- * and is there, and nowhere else.
+ * Cancels the commits that wait on the old primary, like an operator. Each is answered with a
+ * warning, and exists only there.
  */
 async function letGo(old: PostgresServer): Promise<void> {
   const end = performance.now() + let_go_ms;
@@ -68,7 +68,7 @@ export async function openTrio(folder: string, programs: string, random: Random)
       if (fate === 'killed' || fate === 'revived') await old.kill();
       if (fate === 'frozen') old.signal('SIGSTOP');
       await standby.promote();
-      // Half of the time the old one is awake before the new one takes writes.
+      // Half of the time, the old one is awake before the new one accepts writes.
       const isEarly = random.next() < 0.5;
       const wake = async () => {
         if (fate === 'frozen') old.signal('SIGCONT');

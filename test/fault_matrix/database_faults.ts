@@ -117,10 +117,7 @@ type MySqlWorld = Record<'secure' | 'plain', MySqlProxy> & {
   close(): Promise<void>;
 };
 
-/**
- * Faults of a MySQL, which is started when the first of them happens; none where no MariaDB is
- * installed.
- */
+/** Faults of a MySQL server, which is started for the first of them; none without MariaDB. */
 export function mySqlFaults(): OpenFaults {
   if (mariaDbMissing !== undefined) return { cases: [], close: async () => {} };
   let opened: Promise<MySqlWorld> | undefined;
@@ -246,7 +243,7 @@ export async function openRedshiftFaults(): Promise<OpenFaults> {
   };
 }
 
-/** Nothing mends it but another config. */
+/** Only another config helps. */
 export function configured(
   destination: string,
   place: () => Promise<Pick<Scene, 'config' | 'visible' | 'engine'>>,
@@ -265,7 +262,7 @@ export function configured(
   }));
 }
 
-/** A table that somebody has created before; without it the export creates its own. */
+/** A table from before the export; without it, the export creates its own. */
 function created(
   destination: string,
   place: () => Promise<Place>,

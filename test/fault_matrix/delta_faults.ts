@@ -55,7 +55,7 @@ async function teamOf({ harness }: QueryHarness, id: string): Promise<number> {
   return row!.team_id;
 }
 
-/** The rows that readers see, according to the log. */
+/** Returns the rows that readers see, according to the log. */
 async function rowsIn(
   { harness }: QueryHarness,
   config: Record<string, unknown>,
@@ -71,7 +71,7 @@ async function rowsIn(
   );
 }
 
-/** Another writer has created the table before the export. */
+/** Another writer created the table before the export. */
 async function createOther(log: string): Promise<void> {
   await mkdir(log);
   const field = { name: 'event', type: 'long', nullable: true, metadata: {} };

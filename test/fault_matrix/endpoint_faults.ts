@@ -4,9 +4,9 @@ import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 import { eventually } from '../eventually.ts';
 import { impatient } from './matrix.ts';
 
-/** As often as one attempt sends a request. */
+/** Number of times that one attempt sends a request. */
 const tries = 5;
-// No pause between the tries.
+// No pause between the attempts.
 const at_once = { 'retry-after': '0' };
 
 /** Faults of HTTP endpoints, on a receiver that is closed with `close`. */
@@ -65,7 +65,7 @@ function refusals(receiver: HttpReceiver): FaultCase[] {
   ];
 }
 
-/** Nothing mends it but another config. */
+/** Only another config helps. */
 function configured(
   receiver: HttpReceiver,
   fault: string,

@@ -104,7 +104,7 @@ function runFaults(db: Database, files: Maker): FaultCase[] {
   ];
 }
 
-/** The first attempt alone has the faulty engine. */
+/** Only the first attempt has the faulty engine. */
 function once(faulty: NonNullable<Scene['engine']>): Partial<Scene> {
   let isFirst = true;
   return {
@@ -116,7 +116,7 @@ function once(faulty: NonNullable<Scene['engine']>): Partial<Scene> {
   };
 }
 
-/** Slices as if so many rows had been counted. */
+/** Cuts slices as if this many rows had been counted. */
 async function countAs(db: Database, run_id: string, counted: number): Promise<void> {
   await db.run(
     sql`UPDATE batch_export_runs SET records_total_count = ${counted} WHERE id = ${run_id}`,
@@ -134,7 +134,7 @@ async function setType(db: Database, id: string, type: string): Promise<void> {
   );
 }
 
-/** Every streamed answer breaks off after its first bytes, as when the server is killed. */
+/** Breaks every streamed answer off after its first bytes, like a killed server. */
 function breakingStore(client: ClickHouse): ClickHouse {
   return withMethod(client, 'exec', async (parameters: Parameters<ClickHouse['exec']>[0]) => {
     const answer = await client.exec(parameters);
@@ -155,8 +155,7 @@ function absentStore(client: ClickHouse): ClickHouse {
 }
 
 /**
- * PostgreSQL ends the connection that marks the beginning of the commit, as when it is restarted
- * just then.
+ * PostgreSQL ends the connection that marks the start of the commit, like a restart at that moment.
  */
 const endingAtCommit = (run_id: string) => `
   CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM
@@ -165,7 +164,7 @@ const endingAtCommit = (run_id: string) => `
     WHEN (NEW.id = '${run_id}' AND OLD.committing_at IS NULL
       AND NEW.committing_at IS NOT NULL) EXECUTE FUNCTION end_session()`;
 
-/** The client with one method replaced. */
+/** Returns the client with one method replaced. */
 export function withMethod(client: ClickHouse, name: string, method: unknown): ClickHouse {
   return Object.assign(Object.create(client) as ClickHouse, { [name]: method });
 }

@@ -46,8 +46,7 @@ export function fileFaults(folder: string): FaultCase[] {
         lift: () => rm(path),
       })),
     },
-    // No user can create a folder there, root included, whether it is mounted for reading only or
-    // not.
+    // No user, not even root, can create a folder there, whether or not it is mounted read-only.
     {
       destination: 'File',
       fault: 'no right to write, or mounted for reading only',
@@ -65,7 +64,7 @@ export function fileFaults(folder: string): FaultCase[] {
   ];
 }
 
-/** Lines of the files that a reader sees in the folder. */
+/** Returns lines of the files that a reader sees in the folder. */
 export async function linesIn(path: string): Promise<number> {
   const names = await readdir(path).catch(() => []);
   const texts = await Promise.all(
@@ -77,8 +76,8 @@ export async function linesIn(path: string): Promise<number> {
 }
 
 /**
- * From now on the operating system refuses writes into files below the path, for lack of space.
- * Returns a function that ends that.
+ * Lets the operating system refuse writes into files below the path for lack of space. Returns a
+ * function that ends that.
  */
 function fillDisk(path: string): () => void {
   const { open } = promises;

@@ -65,7 +65,7 @@ async function allowChanges({ deps }: QueryHarness['harness'], table: string): P
   await deps.db.text(`DROP FUNCTION refuse_${table} CASCADE`);
 }
 
-/** A client of the catalog has created the table before the export. */
+/** A client of the catalog created the table before the export. */
 async function createOther(
   { deps }: QueryHarness['harness'],
   name: string,

@@ -11,40 +11,40 @@ import type { TestOrganization } from '../harness.ts';
 import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
 
 /**
- * The effect of a faulty attempt on its run: given up at once, waiting for another attempt, given
- * up after the last one, or cancelled.
+ * The effect of a faulty attempt on its run: final failure at once, waiting for another attempt,
+ * final failure after the last one, or cancelled.
  */
 export type Ending = 'Failed' | 'tried again' | 'FailedRetryable' | 'Cancelled';
 
 /** One fault at one destination. */
 export type FaultCase = {
   destination: string;
-  /** A few words for people. */
+  /** A few words for readers. */
   fault: string;
   code: string;
   ending: Ending;
   prepare(): Promise<Scene>;
 };
 
-/** A place of its own, and the fault in it. */
+/** A case's own place, and its fault. */
 export type Scene = {
   config: Record<string, unknown>;
-  /** Rows that a reader of the place sees now. */
+  /** Returns the number of visible rows at the place. */
   visible(): Promise<number>;
   /** Called when the run is planned, before the attempt. */
   strike?(run: { id: string; batch_export_id: string }): Promise<void>;
   /** Runs beside the attempt; its result stops the attempt. */
   meanwhile?(): Promise<StopReason | void>;
-  /** Ends the fault. Absent if the fault ends on its own, or nothing can mend it. */
+  /** Ends the fault. Undefined if the fault ends on its own, or is permanent. */
   lift?(run: { id: string; batch_export_id: string }): Promise<void>;
-  /** Is there a way to deliver afterwards? */
+  /** True if the rows can be delivered afterwards. */
   is_lasting?: true;
   /** The fields of the export besides its destination. */
   body?: Record<string, unknown>;
   engine?(engine: Engine): Engine;
 };
 
-/** Cases, and how to let go of what they work on. */
+/** Cases, and a function that closes their resources. */
 export type OpenFaults = { cases: FaultCase[]; close(): Promise<void> };
 
 /** Rows of the first run of each export. */
@@ -88,7 +88,7 @@ type RunRow = {
 const columns = sql`id, batch_export_id, status, error_code, latest_error, failures,
   records_completed`;
 
-/** The test bed of all cases: one project with three events, whose exports run when told to. */
+/** The test bed of all cases: a project with three events, whose exports run on demand. */
 export class Matrix {
   readonly exporting: QueryHarness;
   readonly home: TestOrganization;
@@ -118,7 +118,7 @@ export class Matrix {
   }
 
   /**
-   * Lets the fault happen to a fresh export. Checks that the run ends as the case says, and checks
+   * Lets the fault happen to a new export. Checks that the run ends as the case says, and checks
    * everything that must hold for any fault.
    */
   async happen({ destination, fault, code, ending, prepare }: FaultCase): Promise<void> {
@@ -128,7 +128,7 @@ export class Matrix {
       destination: { type: destination, config: scene.config },
       ...scene.body,
     });
-    // Only the first interval, so that nothing else is planned for each export.
+    // Only the first interval, so that no other run is planned for each export.
     await this.db.run(
       sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${created.id}`,
     );
@@ -162,7 +162,8 @@ export class Matrix {
   }
 
   /**
-   * Once the fault is gone every row arrives, once: by the next attempt, or by a retry of the run.
+   * After the end of the fault, every row arrives once: by the next attempt, or by a retry of the
+   * run.
    */
   private async deliverAfterwards(
     name: string,
@@ -223,7 +224,7 @@ function endingOf({ status, failures }: RunRow): string {
     : status;
 }
 
-/** The table of docs/fault_matrix.md. */
+/** Returns the table of docs/fault_matrix.md. */
 export function matrixMarkdown(cases: FaultCase[]): string {
   const lines = cases.map(
     ({ destination, fault, ending, code }) =>

@@ -7,7 +7,7 @@ import { azurePlaces, bucket_name, gcsPlaces, s3Places } from './object_places.t
 import { answering, awayWhenCancelled, configured, hanging, silent } from './object_ways.ts';
 import type { Store } from './object_ways.ts';
 
-/** Faults of stores of objects, on stand-ins that are closed with `close`. */
+/** Faults of object stores, on stand-ins that `close` closes. */
 export async function openObjectFaults(): Promise<OpenFaults> {
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   const [s3, azure, gcs] = await Promise.all([
@@ -68,7 +68,7 @@ function s3Faults(store: Store): FaultCase[] {
   ];
 }
 
-/** Returns the faults of S3 that pass by themselves, so that the run is retried. */
+/** Returns temporary faults of S3, after which the run is retried. */
 function s3Passing(store: Store): FaultCase[] {
   const writing = answering(store, /^(PUT|POST) /);
   return [

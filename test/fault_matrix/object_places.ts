@@ -9,7 +9,7 @@ import type { Scene } from './matrix.ts';
 
 /** The bucket of all stores. */
 export const bucket_name = 'exports';
-/** One file holds all rows of these exports, so it is seen whole or not at all. */
+/** One file contains all rows of these exports, so a reader sees all or nothing. */
 const rowsOf = (names: string[]) =>
   names.filter((name) => name.endsWith('.jsonl')).length * records;
 let places = 0;

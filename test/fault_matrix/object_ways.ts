@@ -14,10 +14,10 @@ export type Store = {
   place(): Scene & { config: Record<string, unknown> };
 };
 
-/** As often as a client sends a request within one attempt, where the store's fault may pass. */
+/** Number of times that a client sends a request within one attempt, for temporary faults. */
 const tries = 3;
 
-/** Nothing mends it but another config. */
+/** Only another config helps. */
 export function configured(
   { destination, place }: Store,
   fault: string,
@@ -32,8 +32,8 @@ export function configured(
 }
 
 /**
- * Faults in which the requests below the export's own prefix are answered so, as often as the
- * client tries.
+ * Faults in which the store answers the requests below the export's prefix like this, for all
+ * attempts of the client.
  */
 export function answering({ destination, server, place }: Store, request: RegExp) {
   return (fault: string, status: number, name: string, code: string, ending: Ending): FaultCase => {
@@ -78,7 +78,7 @@ export function hanging({ destination, server, place }: Store, request: RegExp):
   };
 }
 
-/** The store never answers, and the run grows impatient. */
+/** The store never answers, and the run reaches its time limit. */
 export function silent({ destination, server, place }: Store, request: RegExp): FaultCase {
   return impatient(destination, async () => {
     const scene = place();
@@ -87,8 +87,8 @@ export function silent({ destination, server, place }: Store, request: RegExp): 
 }
 
 /**
- * Creates a case in which the written parts are still removed, as soon as the store is back.
- * `visible` also counts uploads that nobody has ended.
+ * Creates a case in which the written parts are removed once the store is back. `visible` also
+ * counts open uploads.
  */
 export function awayWhenCancelled(
   { destination, server, place }: Store,
@@ -122,8 +122,8 @@ export function awayWhenCancelled(
 }
 
 /**
- * The pattern for the lines that name the scene's own prefix, so that no fault is left for another
- * scene.
+ * Returns the pattern for the lines that name the case's own prefix, so that no fault is left for
+ * another case.
  */
 function below(request: RegExp, { config }: Scene): RegExp {
   const { source } = request;

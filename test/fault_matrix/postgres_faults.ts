@@ -127,7 +127,7 @@ function configured(
   return { destination: 'Postgres', fault, code, ending: 'Failed', prepare };
 }
 
-/** `statements` gives what makes the fault, and what takes it away. */
+/** `statements` returns the statements that cause the fault, and those that end it. */
 function prepared(
   server: PostgresServer,
   fault: string,
@@ -160,7 +160,7 @@ function raised(
   );
 }
 
-/** The server runs the statement with the first row that comes. */
+/** The server runs the statement with the first row. */
 function triggered({ config, table }: Place, statement: string, result = 'NEW'): [string, string] {
   const name = `${config.schema}.strike`;
   return [
@@ -180,8 +180,8 @@ function dropping(place: Place): [string, string] {
 }
 
 /**
- * Creates a case in which a trigger sleeps for longer than anybody waits. The attempt leaves
- * nothing on the server: the next one does not meet its locks.
+ * Creates a case in which a trigger sleeps longer than any limit. The attempt leaves nothing on the
+ * server: the next one does not meet its locks.
  */
 function silent(server: PostgresServer): FaultCase {
   const sleeping = prepared(server, '', '', 'tried again', (place) =>
@@ -190,7 +190,7 @@ function silent(server: PostgresServer): FaultCase {
   return impatient('Postgres', sleeping.prepare);
 }
 
-/** COPY is stopped at its first row, then comes what happens. */
+/** COPY is stopped at its first row, then the fault happens. */
 function lost(
   server: PostgresServer,
   fault: string,
@@ -215,8 +215,8 @@ function lost(
         await eventually('it has never come to the fault', isCopying);
         return happens();
       },
-      // The server notices a client that is gone when it has the rows: until then its session holds
-      // the table.
+      // The server notices a lost client once it has the rows; until then the session holds the
+      // table.
       lift: async (run) => {
         await eventually('it has never come to the fault', async () => !(await isCopying()));
         await scene.lift?.(run);

@@ -14,7 +14,7 @@ import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
 import { withMethod } from './engine_faults.ts';
 import { records } from './matrix.ts';
 
-/** An export of the project's first hour to a destination; gives its id. */
+/** Creates an export of the project's first hour to a destination; returns its id. */
 async function firstHour(
   exporting: QueryHarness,
   home: TestOrganization,
@@ -41,8 +41,8 @@ async function newHome(exporting: QueryHarness): Promise<TestOrganization> {
 }
 
 /**
- * The destination lets us wait three times, together for longer than the limit and each time for
- * longer than the log is silent.
+ * The destination waits three times, together longer than the limit, and each time longer than the
+ * log's threshold.
  */
 export async function slowPeer(exporting: QueryHarness): Promise<void> {
   const { db } = exporting.harness.deps;
@@ -87,7 +87,7 @@ export async function slowPeer(exporting: QueryHarness): Promise<void> {
   }
 }
 
-/** The rows come later than the destination may be silent: that is not its fault. */
+/** The rows arrive later than the destination may be silent, which is not its fault. */
 export async function slowSource(exporting: QueryHarness): Promise<void> {
   const { db } = exporting.harness.deps;
   const id = await firstHour(exporting, await newHome(exporting), 'File', {
@@ -114,7 +114,8 @@ export async function slowSource(exporting: QueryHarness): Promise<void> {
       return { ...answer, stream: Readable.from(late(), { objectMode: false }) };
     },
   );
-  // Wide bounds: a disk that is slow for once is the destination's own silence, and no fault here.
+  // Wide bounds: a disk that is slow once counts as the destination's silence, and is no fault
+  // here.
   const engine = { ...given, clickhouse, destination_silence_seconds_max: 4 };
   await executeRun(engine, run!, new AbortController().signal, () => undefined);
   const ended = await db.row(
@@ -126,7 +127,7 @@ export async function slowSource(exporting: QueryHarness): Promise<void> {
   assert.deepEqual([ended, warnings], [{ status: 'Completed', failures: 0 }, []]);
 }
 
-/** Not even closing is waited for without end. */
+/** Even closing has a time limit. */
 export async function deafDestination(exporting: QueryHarness): Promise<void> {
   const id = await firstHour(exporting, await newHome(exporting), 'NoOp', {});
   const [planned] = await exporting.plan(id);
@@ -147,7 +148,7 @@ export async function deafDestination(exporting: QueryHarness): Promise<void> {
   await watch.close();
 }
 
-/** The worker has four places, and so has the project: the four that hang give theirs up. */
+/** The worker and the project have four places each, and the four hanging runs release theirs. */
 export async function hangingAndOthers(exporting: QueryHarness): Promise<void> {
   const { db } = exporting.harness.deps;
   const receiver = await openHttpReceiver({});

@@ -18,7 +18,9 @@ import { parseJson } from '../../server/platform/json/parse_json.ts';
  */
 export const era_requests = 500;
 
-/** The requests to send: `from` to `to` (from 0, half open) of the seed, several at a time. */
+/**
+ * The requests to send: numbers from `from` (at least 0) up to `to` of the seed, several at a time.
+ */
 export type Campaign = {
   seed: number;
   from: number;
@@ -26,7 +28,7 @@ export type Campaign = {
   at_once: number;
   /** Called after each era. */
   tell(progress: Progress): void;
-  /** Called when something failed that is no answer to a request. */
+  /** Called for a failure outside of a request. */
   warn(message: string, error: unknown): void;
 };
 
@@ -34,14 +36,14 @@ export type Campaign = {
 export type Progress = {
   requests: number;
   statuses: Map<number, number>;
-  /** The statuses that each operation of the document answered. */
+  /** The statuses of each operation of the document. */
   operations: Map<string, Set<number>>;
-  /** The same of each route that the document leaves out. */
+  /** The statuses of each route that the document leaves out. */
   hidden: Map<string, Set<number>>;
   faults: Fault[];
 };
 
-/** An answer that breaks a promise, with the request that had it. */
+/** An answer that breaks a promise, with its request. */
 export type Fault = { number: number; what: string[]; request: FuzzedRequest; answer: string };
 
 /**
@@ -76,7 +78,7 @@ export async function runCampaign(
   const first_era = Math.floor(campaign.from / era_requests);
   for (let start = first_era * era_requests; start < campaign.to; start += era_requests) {
     const era = await openEra(harness).catch((error: unknown) => {
-      // On a busy machine a plugin of the set-up can need more than its second.
+      // On a busy machine, a plugin of the set-up can need more than its second.
       campaign.warn(`the set-up before request ${start} is tried again`, error);
       return openEra(harness);
     });

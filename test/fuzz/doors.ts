@@ -28,7 +28,7 @@ const plain: Case = {
 /** A client's request to a path: its query, its headers, its body as JSON. */
 type Case = Pick<ProtocolCase, 'path' | 'query' | 'headers' | 'body'>;
 
-/** The cases of all protocols with the write key instead of theirs, also where it is in base64. */
+/** The cases of all protocols with this write key instead of theirs, also in base64. */
 export function casesWith(write_key: string): readonly Case[] {
   const keyed = (text: string) => text.replaceAll(case_key, write_key);
   return JSON.parse(
@@ -66,7 +66,7 @@ export function createSentToDoor(
   };
 }
 
-/** The value with the share of its parts exchanged. */
+/** Returns the value with this share of its parts replaced. */
 function spoiled(random: Random, share: number, value: unknown): unknown {
   if (random.next() < share) return hostileValue(random);
   if (Array.isArray(value)) return value.map((one) => spoiled(random, share, one));

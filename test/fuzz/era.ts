@@ -8,8 +8,8 @@ import { collection_names, setPluginsLevel, writtenPlugin } from '../factories/p
 const ids_max = 40;
 
 /**
- * The objects that requests of one era share: people with rights in an organization of their own,
- * and the ids of its objects.
+ * The objects that requests of one era share: people with rights in a separate organization, and
+ * the ids of its objects.
  */
 export type Era = {
   home: TestOrganization;
@@ -21,9 +21,9 @@ export type Era = {
   cases: ReturnType<typeof casesWith>;
   /** ETags that answers had. */
   tags: string[];
-  /** Remembers what an answer of the path showed. */
+  /** Records what an answer of the path contains. */
   learn(path: string, body: unknown, tag: string | undefined): void;
-  /** Something that is there, for the parameter behind the segment. */
+  /** Returns an existing object for the parameter after the segment. */
   idOf(segment: string, random: Random): string | undefined;
 };
 

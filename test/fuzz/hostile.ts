@@ -101,12 +101,12 @@ const numbers = [
   4294967296,
 ];
 
-/** A text that is likely to break something. */
+/** Returns a text that is likely to cause a fault. */
 export function hostileText(random: Random): string {
   return random.one(texts);
 }
 
-/** A value of any kind that nobody expects. */
+/** Returns a value of an unexpected kind. */
 export function hostileValue(random: Random): unknown {
   switch (random.between(0, 9)) {
     case 0:

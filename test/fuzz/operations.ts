@@ -1,7 +1,7 @@
 import { resolved } from '../watchers/document.ts';
 import type { Document } from '../watchers/document.ts';
 
-/** A JSON schema as the document has it. */
+/** A JSON schema of the document. */
 export type Schema = {
   type?: string | string[];
   $ref?: string;
@@ -46,7 +46,7 @@ export type Operation = {
   tags: string[];
 };
 
-/** The document as a fuzzer reads it. */
+/** The document in the form that a fuzzer needs. */
 export type FuzzedDocument = Document & {
   components: { schemas: Record<string, Schema> };
   paths: Record<
@@ -64,7 +64,7 @@ export type FuzzedDocument = Document & {
   >;
 };
 
-/** Every operation of a document, in its order. */
+/** Returns every operation of a document, in its order. */
 export function listOperations(document: FuzzedDocument): Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
@@ -93,7 +93,7 @@ export function openPathFinder(
       path,
       methods: new Set(Object.keys(methods).map((method) => method.toUpperCase())),
       form: formOf(path),
-      // The longest path that takes any rest is the most precise one.
+      // The longest path with a free rest is the most precise one.
       parameters: path.endsWith('*') ? 1_000 - path.length : path.split('{').length,
     }))
     .toSorted((one, other) => one.parameters - other.parameters);

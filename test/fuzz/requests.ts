@@ -7,7 +7,7 @@ import type { Operation, Parameter, Schema } from './operations.ts';
 import { createValue } from './values.ts';
 import type { Creating } from './values.ts';
 
-/** One request as it is sent. `template` is the path of the operation that it was made for. */
+/** A request to send. `template` is the path of its operation. */
 export type FuzzedRequest = {
   method: string;
   path: string;
@@ -59,7 +59,7 @@ const endings = /^\/api\/(organizations\/\{id\}|projects\/\{id\}|users\/@me|sess
 /** The share of requests to routes that the document leaves out. */
 const hidden_share = 0.1;
 
-/** The routes to ask: the operations of the document, and the routes that it leaves out. */
+/** The routes to test: the operations of the document, and the routes that it leaves out. */
 export type Asked = {
   operations: readonly Operation[];
   hidden: readonly Operation[];
@@ -99,7 +99,7 @@ export function createRequest(
   };
 }
 
-/** The request of a client to its door. */
+/** Creates the request of a client to its path. */
 function createDoorRequest(making: Creating, operation: Operation, era: Era): FuzzedRequest {
   const { random, wrong } = making;
   const { method, path } = operation;
@@ -127,10 +127,10 @@ function createDoorRequest(making: Creating, operation: Operation, era: Era): Fu
   };
 }
 
-/** The rest of a path that takes any. */
+/** Returns the rest of a path with a free rest. */
 const files = ['x', 'exports/1', 'index.html', 'recorder.js', 'array.js', '%00'];
 
-/** Names of fields that lead to an object of the era. */
+/** Names of fields that refer to an object of the era. */
 const fields: Record<string, string> = {
   plugin: 'pipeline_destinations',
   team_id: 'projects',
@@ -219,7 +219,7 @@ function createBody(making: Creating, operation: Operation, method: string): Sen
   return spoiledBody(making, createValue(making, operation.body ?? ({} satisfies Schema)), type);
 }
 
-/** The value as the body of a request of the type, which may be broken or packed. */
+/** Returns the value as the body of a request of the type, sometimes broken or compressed. */
 function spoiledBody({ random, wrong }: Creating, value: unknown, type: string): Sent {
   const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
   if (random.next() < wrong / 4) return { headers, body: random.one(broken_bodies) };

@@ -7,21 +7,21 @@ const text_length_max = 40;
 const letters = 'abcdefghij 0123456789_-';
 
 /**
- * The source of values: `wrong` is the share of parts that are made hostile. `resolve` follows
- * references of the document.
+ * The source of values: `wrong` is the share of hostile parts. `resolve` follows references of the
+ * document.
  */
 export type Creating = {
   random: Random;
   wrong: number;
   resolve(ref: string): Schema;
   /**
-   * A value of a field that leads to a real object, such as `plugin` or `email`; undefined when
-   * nothing is known.
+   * Returns a value for a field that refers to a real object, such as `plugin` or `email`;
+   * undefined if none is known.
    */
   known(name: string): unknown;
 };
 
-/** A value that fits the schema, but for the share of its parts that shall not. */
+/** Returns a value that fits the schema, except for the share of hostile parts. */
 export function createValue(making: Creating, schema: Schema, name = '', depth = 0): unknown {
   const { random, wrong } = making;
   if (random.next() < wrong) return hostileValue(random);

@@ -21,7 +21,7 @@ export type Checked = {
   versions: number;
   erased: number;
   retained: number;
-  /** Groups that would be wrong if a later call to arrive always won. */
+  /** Groups that would be wrong if the last call to arrive always won. */
   wrong_by_arrival: number;
 };
 
@@ -31,7 +31,7 @@ const removal_us = 1_000;
 /**
  * Plays the history of a project into both stores and compares the table of the destination with a
  * recomputation. After each delivery, every changed group equals the sum of its calls; at the end,
- * every group does. Retention removes calls by the condition of the product, and changes none.
+ * every group does. Retention removes calls by the product's condition, and changes no group.
  */
 export async function checkProject(
   place: Place,
@@ -97,14 +97,14 @@ function requireToldFault({ event, properties, group, set }: Call): void {
   }
 }
 
-/** A row with its properties as pairs of names and JSON texts, by name. */
+/** Returns a row with its properties as pairs of names and JSON texts, by name. */
 function inPairs(row: TextRow): TextRow {
   const properties = parseExact(row['properties']!) as Record<string, unknown>;
   const pairs = Object.entries(properties).map(([name, value]) => [name, JSON.stringify(value)]);
   return { ...row, properties: JSON.stringify(pairs.sort()) };
 }
 
-/** Removes the calls that retention removes of everything taken before an instant. */
+/** Applies retention to all calls that were ingested before an instant. */
 async function retain({ clickhouse }: Place, team_id: number, before: number): Promise<void> {
   const side = { event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity };
   const area = toStored([{ ...side, inserted_to: before / 1_000 }]);
@@ -122,7 +122,7 @@ async function retain({ clickhouse }: Place, team_id: number, before: number): P
   });
 }
 
-/** Every group of the project as it is made now. */
+/** Returns every group of the project in its current state. */
 async function wholeRows({ clickhouse }: Place, team_id: number): Promise<TextRow[]> {
   const everything = {
     event_from: -Infinity,
@@ -188,7 +188,7 @@ class PlainProject {
     return { calls: gone, ids, at: this.now };
   }
 
-  /** Removes what no group needs of the calls that were taken before an instant. */
+  /** Removes the calls that no group needs and that were ingested before an instant. */
   retain(before: number): number {
     let removed = 0;
     for (const [id, calls] of this.#calls) {
@@ -200,7 +200,7 @@ class PlainProject {
     return removed;
   }
 
-  /** The groups that changed since this was asked last, each made of all its calls. */
+  /** Returns the groups that changed since the last call, each computed from all its calls. */
   changed(): Map<string, TextRow> {
     const rows = new Map<string, TextRow>();
     for (const id of this.#changed)
@@ -210,7 +210,7 @@ class PlainProject {
     return rows;
   }
 
-  /** Every group as it was when it was last made. */
+  /** Returns every group in the state of its last computation. */
   all(): ReadonlyMap<string, TextRow> {
     return this.#rows;
   }

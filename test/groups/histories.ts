@@ -3,7 +3,7 @@ import type { Random } from '../chaos/random.ts';
 import type { StoredEvent } from '../made_of_events/stores.ts';
 import { uuidOf } from '../sessions/histories.ts';
 
-/** A `$groupidentify` event with the group that it is of, or with none. */
+/** A `$groupidentify` event with its group, or with none. */
 export type Call = StoredEvent & {
   group: { type: string; key: string } | undefined;
   /** The properties that it sets, as JSON texts. */
@@ -16,7 +16,7 @@ export type Moment =
   | { kind: 'erasure'; distinct_id: string }
   | { kind: 'retention'; before: number };
 
-/** A value that is sent as this JSON text. */
+/** Returns a value whose JSON is this text. */
 const asSent = (text: string) => (parseExact(`[${text}]`) as unknown[])[0];
 
 const second = 1_000_000;
@@ -45,7 +45,7 @@ const values = [
   '{"k":1.10,"l":{"m":null}}',
 ];
 
-/** The key of a group, as JSON text and as the text that it is. */
+/** Returns the key of a group, as JSON text and as plain text. */
 function keyOf(random: Random, number: number): [sent: string, key: string] {
   return random.one<[string, string]>([
     [`"acme-${number}"`, `acme-${number}`],
@@ -78,7 +78,7 @@ function groupCalls(random: Random, number: number): Call[] {
   const type = random.one(types);
   let at = start_at + random.between(0, 3 * 3_600) * second;
   return Array.from({ length: random.between(1, 9) }, () => {
-    // Ties of time, long breaks, and clocks that go wrong by days.
+    // Equal times, long breaks, and clocks that are wrong by days.
     at += random.one([0, 0, 1, 5 * second, 3 * 3_600 * second]);
     const skew = random.next() < 0.05 ? random.between(-40, 40) * 86_400 * second : 0;
     const set: Record<string, string> = {};
@@ -109,8 +109,9 @@ function groupCalls(random: Random, number: number): Call[] {
 }
 
 /**
- * A project's history: groups whose calls come in batches, late and out of order, with calls sent
- * twice, people erased and old events removed in between. `taken` grows from batch to batch.
+ * Returns a project's history: groups whose calls arrive in batches, late and out of order. Between
+ * them, calls are repeated, people erased and old events removed. `taken` grows from batch to
+ * batch.
  */
 export function projectHistory(random: Random, groups: number, batches: number): Moment[] {
   const all = Array.from({ length: groups }, (_, number) => groupCalls(random, number)).flat();
@@ -118,7 +119,7 @@ export function projectHistory(random: Random, groups: number, batches: number):
   for (const call of all) {
     const first = random.between(0, batches - 1);
     of[first]!.push(call);
-    // Programs that fill the table themselves may bring an event twice.
+    // Programs that fill the table themselves may insert an event twice.
     if (random.next() < 0.02) of[random.between(first, batches - 1)]!.push(call);
   }
   const moments: Moment[] = [];

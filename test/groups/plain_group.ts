@@ -1,12 +1,14 @@
 import type { TextRow } from '../made_of_events/deliveries.ts';
 import type { Call } from './histories.ts';
 
-/** Orders calls by time; of one instant the smaller uuid is earlier, whichever came first. */
+/**
+ * Orders calls by time; of equal times the smaller uuid is earlier, whatever the order of arrival.
+ */
 function inOrder(one: Call, other: Call): number {
   return one.at - other.at || (one.uuid < other.uuid ? -1 : one.uuid > other.uuid ? 1 : 0);
 }
 
-/** The call that set each property last. */
+/** The last call that set each property. */
 function setters(calls: Call[]): Map<string, Call> {
   const last = new Map<string, Call>();
   for (const call of calls.toSorted(inOrder))
@@ -15,9 +17,9 @@ function setters(calls: Call[]): Map<string, Call> {
 }
 
 /**
- * Makes the row of a group with these calls and removals (microseconds) by the rules of
- * docs/groups.md. It is plain code, independent of the statement of the store. `properties` are
- * pairs of names and JSON texts, by name.
+ * Computes the row of a group from these calls and removals (microseconds) by the rules of
+ * docs/groups.md. It is plain code, independent of the store's statement. `properties` are pairs of
+ * names and JSON texts, by name.
  */
 export function plainGroup(id: string, calls: Call[], removals: number[]): TextRow {
   const colon = id.indexOf(':');
@@ -35,7 +37,10 @@ export function plainGroup(id: string, calls: Call[], removals: number[]): TextR
   };
 }
 
-/** The calls that a group needs: its first one, the setters of its properties, the last to come. */
+/**
+ * Returns the calls that a group needs: its first one, the setters of its properties, the last to
+ * arrive.
+ */
 export function neededCalls(calls: Call[]): Set<string> {
   const [first] = calls.toSorted(inOrder);
   const [newest] = calls.toSorted(

@@ -4,10 +4,10 @@ import { newServiceKey } from '../factories/people/service_keys.ts';
 import type { Answer, Harness } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 
-/** Somebody who asks: no credentials, a key or a session's cookie. */
+/** A caller: no credentials, a key or a session's cookie. */
 type Asker = { key?: string; headers?: Record<string, string> };
 /**
- * One route with the status of each caller, and the answers to somebody of another organization
+ * A route with the status for each caller, and the answers to a caller of another organization
  * about this organization and about an unknown one.
  */
 export type AccessRow = {
@@ -34,9 +34,9 @@ const unknown = { organization: '01890000-0000-7000-8000-000000000000', project:
 const missing_id = unknown.organization;
 
 /**
- * Asks every route as everybody and gives the statuses. Changes are only validated, with an empty
- * body, so that no route affects the next one. Ids below the organization or project are unknown.
- * So an allowed request answers 404 there, 400 where a body is needed, and 2xx elsewhere.
+ * Calls every route as every caller and returns the statuses. Changes are only validated, with an
+ * empty body, so that no route affects the next one. Ids below the organization or project are
+ * unknown. So an allowed request gets 404 there, 400 where a body is needed, and 2xx elsewhere.
  */
 export async function accessTable(
   harness: Harness,
@@ -105,10 +105,10 @@ export function wantedStatus(
   if (route.path === '/api/service_keys/@current/' && /^(key|session),/.test(column)) return 404;
   if (route.path === '/api/personal_api_keys/@current/' && column === 'service key, level 8')
     return 404;
-  // The route describes the asking key, and a session has none.
+  // The route describes the calling key, and a session has none.
   if (route.path === '/api/personal_api_keys/@current/' && column === 'session, level 15')
     return 404;
-  // Agents come with a key.
+  // Agents use a key.
   if (route.path === '/mcp' && column === 'session, level 15') return 401;
   if (
     column === 'other organization' ||
@@ -130,7 +130,7 @@ function isForServiceKeys({ within, scope, service_keys }: RegisteredRoute): boo
   return is_grantable && (service_keys ?? within !== undefined);
 }
 
-/** The table as Markdown. */
+/** Returns the table as Markdown. */
 export function accessMarkdown(rows: AccessRow[]): string {
   const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
   const body = rows.map(({ route, cells }) =>

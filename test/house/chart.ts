@@ -11,7 +11,10 @@ export type Values = Record<string, unknown>;
 /** The folder of the chart. */
 export const chart = 'deploy/chart';
 
-/** The value at a path such as `.Values.api.replicas`. Throws for one that `values.yaml` lacks. */
+/**
+ * Returns the value at a path such as `.Values.api.replicas`. Throws for a path that `values.yaml`
+ * lacks.
+ */
 function valueAt(path: string, context: Values): unknown {
   let value: unknown = context;
   for (const name of path.split('.').filter((part) => part !== '')) {
@@ -84,7 +87,7 @@ function goText(value: unknown): string {
   return value.toExponential().replace(/e\+(\d)$/, 'e+0$1');
 }
 
-/** The objects that the chart creates with these values beside its own. */
+/** Returns the objects that the chart creates with these values besides its defaults. */
 export function renderChart(more: Values): any[] {
   const folder = `${chart}/templates`;
   const parts = new Map(

@@ -6,7 +6,7 @@ import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 let known: Promise<RegisteredRoute[]> | undefined;
 
 /**
- * The routes of the whole application, which are the same in each one of a process. They are
+ * The routes of the whole application, which are the same in every app of a process. They are
  * collected from an app beside the harness's own. If a test built its own app, that app would
  * create its OpenAPI document, and the checks of its answers, again for each file.
  */

@@ -34,15 +34,15 @@ function readSourceFiles(): SourceFile[] {
   return paths.sort().map(readSourceFile);
 }
 
-/** One of them, by its path from the root. */
+/** Returns one of them, by its path from the root. */
 export function readSourceFile(path: string): SourceFile {
   const text = readFileSync(join(root, path), 'utf8');
   return { path, text, code: blank(text) };
 }
 
 /**
- * The modules that a file names in `import`, `export from` and `import()`; `is_type` where only
- * types are taken, which no running code ever loads.
+ * Returns the modules that a file names in `import`, `export from` and `import()`; `is_type` if it
+ * only imports types, which no running code loads.
  */
 export function listImports(file: SourceFile): { module: string; is_type: boolean }[] {
   const found: { module: string; is_type: boolean }[] = [];

@@ -1,7 +1,7 @@
-/** The most words that a sentence may have; a code span is one word. */
+/** Most words of a sentence; a code span counts as one word. */
 const words_max = 30;
 
-/** Riddles and words of our own, each with the field's word in its place. */
+/** Riddles and words of our own, each with the field's word. */
 const banned: [pattern: RegExp, instead: string][] = [
   [/\bof it\b/i, 'name the thing'],
   [/\bthose of\b/i, 'repeat the noun'],
@@ -20,8 +20,8 @@ const banned: [pattern: RegExp, instead: string][] = [
 ];
 
 /**
- * The sentences of a page outside of headings, tables, comments and code blocks. Links give their
- * label, and a code span stays one word.
+ * Returns the sentences of a page outside of headings, tables, comments and code blocks. Links are
+ * reduced to their label, and a code span stays one word.
  */
 export function sentencesOf(markdown: string): string[] {
   return paragraphsOf(markdown).flatMap((paragraph) =>
@@ -49,7 +49,7 @@ export function faultsOfSentence(text: string): string[] {
   ];
 }
 
-/** The headings of a page, without their marks. */
+/** Returns the headings of a page, without their marks. */
 export function headingsOf(markdown: string): string[] {
   return [...withoutCode(markdown).matchAll(/^#+ (.+)$/gm)].map((match) => match[1]!);
 }
@@ -59,7 +59,7 @@ export function faultsOfHeading(text: string): string[] {
   return /^(?:What|Who|Whose|Of|That)\b/.test(text) ? ['begins with a clause: use a noun'] : [];
 }
 
-/** Joined lines of the paragraphs and list items, which are prose. */
+/** Returns the joined lines of the paragraphs and list items, which are prose. */
 function paragraphsOf(markdown: string): string[] {
   const paragraphs: string[][] = [[]];
   for (const line of withoutCode(markdown).split('\n')) {
@@ -76,7 +76,9 @@ function withoutCode(markdown: string): string {
   return markdown.replaceAll(/^ *```[\s\S]*?^ *```/gm, '').replaceAll(/<!--[\s\S]*?-->/g, '');
 }
 
-/** The comments of a source file, each with its line; lines of one comment belong together. */
+/**
+ * Returns the comments of a source file, each with its line; lines of one comment belong together.
+ */
 export function commentsOf(source: string): { line: number; text: string }[] {
   const found: { line: number; text: string }[] = [];
   let is_open = false;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { eventually } from '../eventually.ts';
 import { moto_server } from './run_client.ts';
 
-/** A server of moto, which plays S3, IAM and STS. */
+/** A server of moto, which imitates S3, IAM and STS. */
 export type Moto = {
   endpoint: string;
   access_key: string;
@@ -15,7 +15,7 @@ export type Moto = {
 
 const role_arn = 'arn:aws:iam::123456789012:role/lake';
 
-/** Starts moto with a bucket, and with a role that anybody may assume. */
+/** Starts moto with a bucket, and with a role that anyone may assume. */
 export async function openMoto(bucket: string): Promise<Moto> {
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
@@ -39,7 +39,7 @@ export async function openMoto(bucket: string): Promise<Moto> {
   };
 }
 
-/** A port of this machine on which nothing listens now. */
+/** Returns a free port of this machine. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -19,7 +19,7 @@ export function without(...modules: string[]): string | false {
   return missing === undefined ? false : `${missing} is not in peers/lake.`;
 }
 
-/** The jars of Java clients whose names begin so, with commas between them. */
+/** Returns the jars of Java clients with this prefix, separated by commas. */
 export function jarsOf(...names: string[]): string {
   const there = existsSync(jars) ? readdirSync(jars) : [];
   return there
@@ -28,14 +28,14 @@ export function jarsOf(...names: string[]): string {
     .join(',');
 }
 
-/** Why a test with Spark has to be skipped. */
+/** The reason to skip tests with Spark. */
 export function withoutSpark(...names: string[]): string | false {
   if (names.some((name) => jarsOf(name) === ''))
     return `${names.join(' or ')} is not in peers/lake.`;
   return without('pyspark');
 }
 
-/** Runs a script of this folder in Python; gives the object that it prints last. */
+/** Runs a script of this folder in Python; returns the object that it prints last. */
 export async function runClient(
   name: string,
   given: string[],
@@ -49,7 +49,7 @@ export async function runClient(
 /** The server of moto. */
 export const moto_server = join(peers, 'moto/bin/moto_server');
 
-/** Why a test with moto has to be skipped. */
+/** The reason to skip tests with moto. */
 export function withoutMoto(): string | false {
   return existsSync(moto_server) ? false : 'moto is not in peers/lake.';
 }

@@ -18,7 +18,7 @@ export const pyicebergSees = {
   left: ['events'],
 };
 
-/** The rows and names that `with_spark.py` sees, with namespaces of others beside its own. */
+/** The rows and names that `with_spark.py` sees, with namespaces besides its own. */
 export function sparkSees(others: string[]) {
   const evolved = [
     [1, 'merged', null],

@@ -19,8 +19,8 @@ export type Campaign = {
 };
 
 /**
- * Plays random sequences of events into stores of its own, project by project, with kills, and
- * compares every one with the model (`checkProject`). Throws the differences, after printing the
+ * Plays random sequences of events into separate stores, project by project, with kills, and
+ * compares each one with the model (`checkProject`). Throws the differences, after printing the
  * project and its seed.
  */
 export async function runIdentities(campaign: Campaign): Promise<Checked> {

@@ -12,19 +12,19 @@ import type { SentEvent } from './sequences.ts';
 import { Warehouse, warehouse_models } from './warehouse.ts';
 import type { DeliveredRow } from './warehouse.ts';
 
-/** The stores in which sequences are played. */
+/** The stores of the played sequences. */
 export type Place = { database_url: string; clickhouse_url: string; clickhouse: ClickHouse };
 
-/** At so many instants in the middle of a project the deliveries are compared. */
+/** Number of instants within a project at which deliveries are compared. */
 const watermarks = 3;
 
 /** The amount that was played and checked. */
 export type Checked = { events: number; batches: number; kills: number; watermarks: number };
 
 /**
- * Plays the sequences of one project into the store, with kills, and compares with the model. Every
- * event is there once and with the person that it had then. At several watermarks, the deliveries
- * of the three models up to there match too, joined in a warehouse. Throws with what differs.
+ * Plays the sequences of one project into the store, with kills, and compares it with the model.
+ * Every event is there once, with its person of that time. At several watermarks, the deliveries of
+ * the three models match too, joined in a warehouse. Throws with the differences.
  */
 export async function checkProject(
   place: Place,
@@ -62,7 +62,7 @@ export async function checkProject(
   };
 }
 
-/** The model of a project while its events come in. */
+/** The model of a project while its events arrive. */
 export class Model {
   readonly people = new People();
   /** The id of the person that each event was stored with, by its uuid. */
@@ -77,7 +77,7 @@ export class Model {
     this.#events = events;
   }
 
-  /** Takes events until so many different ones were taken. */
+  /** Takes events until they contain this many different ones. */
   takeUntil(count: number): void {
     for (; this.people_of_events.size < count; this.#next += 1) {
       const event = this.#events[this.#next];

@@ -6,14 +6,14 @@ export type PersonOfModel = {
   name: string;
   ids: Set<string>;
   is_identified: boolean;
-  /** True if anything is known of them, so that they have a row. */
+  /** True if anything is known about them, so that they have a row. */
   is_known: boolean;
   properties: Map<string, unknown>;
 };
 
 /**
- * The rules of docs/persons.md in plain code, one event after the other, written without a look at
- * the server's.
+ * The rules of docs/persons.md in plain code, one event after another, written independently of the
+ * server's code.
  */
 export class People {
   readonly #persons = new Map<string, PersonOfModel>();
@@ -54,7 +54,7 @@ export class People {
     return person;
   }
 
-  /** Everybody of whom anything was said, by their name. */
+  /** Everyone who is mentioned, by their name. */
   known(): Map<string, PersonOfModel> {
     const all = [...this.#persons.values()].filter(({ is_known }) => is_known);
     return new Map(all.map((person) => [person.name, person]));

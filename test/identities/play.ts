@@ -18,9 +18,9 @@ export type Play = {
 };
 
 /**
- * Sends the events of a project in order, through several processes. Each process but the last is
- * killed (kill -9) in the middle of a batch after some answers. Unanswered events are sent again,
- * and often the batch before as well. Returns how many processes were killed.
+ * Sends the events of a project in order, through several processes. Each process except the last
+ * one is killed (kill -9) in the middle of a batch after some answers. Unanswered events are sent
+ * again, and often the batch before as well. Returns the number of killed processes.
  */
 export async function play(wanted: Play, kills: number): Promise<number> {
   const random = openRandom(wanted.seed, 2_000_000 + wanted.project);
@@ -39,7 +39,7 @@ export async function play(wanted: Play, kills: number): Promise<number> {
   return killed;
 }
 
-/** Sends from a batch on until the end or the kill; gives the last batch that was answered. */
+/** Sends from a batch on until the end or the kill; returns the last answered batch. */
 async function sendFrom(
   { database_url, clickhouse_url, team_id, seed, project, sequences }: Play,
   first: number,
@@ -61,7 +61,7 @@ async function sendFrom(
   const closed = new Promise<void>((resolve) => told.once('close', resolve));
   told.on('line', (line) => {
     answered = Number(line);
-    // The instant is the point: in the middle of whatever it does then, by how long a batch takes.
+    // The kill must come at a random moment, so it waits for a part of a batch's usual time.
     const batch_ms = performance.now() - began;
     began = performance.now();
     if (answered === end?.at) setTimeout(() => child.kill('SIGKILL'), end.share * batch_ms);

@@ -9,11 +9,11 @@ export type SentEvent = {
   properties: Record<string, unknown>;
 };
 
-/** Ids that name nobody; everybody uses them, and nobody may be merged by them. */
+/** Ids that name nobody; everyone uses them, and no merge may use them. */
 export const nobody = ['null', 'Guest', '0', '"undefined"'];
 
 const events_per_sequence_max = 16;
-// A forced merge begins a batch of its own; with more of them, batches would be small.
+// A forced merge starts its own batch; with more of them, batches would be small.
 const kinds = [
   ...Array(15).fill('seen'),
   ...Array(9).fill('$set'),
@@ -26,13 +26,13 @@ const kinds = [
 ] as string[];
 
 /**
- * The events of so many sequences of a project, each about persons of its own and about unknown
- * ones. They are in order within a sequence, and the sequences are mixed. A few come twice, the
- * second time with another content. The same seed gives the same events.
+ * Returns the events of this many sequences of a project, each about its own persons and about
+ * unknown ones. They are in order within a sequence, and the sequences are mixed. A few are
+ * repeated with another content. The same seed gives the same events.
  */
 export function eventsOf(seed: number, project: number, sequences: number): SentEvent[] {
   const random = openRandom(seed, project);
-  // Few at a time share batches with themselves, many with others.
+  // With few at a time, batches mix events of few sequences; with many, of many.
   const open_max = random.one([1, 3, 30]);
   const open: { number: number; left: number }[] = [];
   const events: SentEvent[] = [];
@@ -79,10 +79,10 @@ function eventOf(random: Random, sequence: number): Omit<SentEvent, 'uuid'> {
   }
 }
 
-/** The events cut into the batches in which they are handed in, by the same seed. */
+/** Returns the events split into batches, by the same seed. */
 export function batchesOf(seed: number, project: number, events: SentEvent[]): SentEvent[][] {
   const random = openRandom(seed, 1_000_000 + project);
-  // Larger ones where there is much, so that it ends.
+  // Larger batches for many events, so that it ends in time.
   const largest = random.one([10, 40, 200]) * Math.max(1, Math.round(events.length / 2_000));
   const batches: SentEvent[][] = [];
   for (let from = 0; from < events.length; from += batches.at(-1)!.length)

@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** The models whose joins the page about persons tells. */
+/** The models whose joins the page about persons documents. */
 export const warehouse_models = ['events', 'persons', 'person_distinct_ids'] as const;
 
 /** A row of a model as an export delivers it, as JSON. */
 export type DeliveredRow = Record<string, unknown>;
 
-/** An event with its present person, as the joins of docs/persons.md tell it. */
+/** An event with its current person, by the joins of docs/persons.md. */
 export type JoinedEvent = { uuid: string; person_id: string; properties: string | null };
 
 /**
- * A warehouse in SQLite that keeps of each row the newest version, and the statements of
- * docs/persons.md, run as they stand there.
+ * A warehouse in SQLite that keeps the newest version of each row, and the statements of
+ * docs/persons.md, run unchanged.
  */
 export class Warehouse {
   readonly #database = new DatabaseSync(':memory:');
@@ -31,7 +31,7 @@ export class Warehouse {
       CREATE INDEX persons_by_id ON persons (person_id);`);
   }
 
-  /** Takes a delivery of a model; a newer version of a row takes the place of the older one. */
+  /** Adds a delivery of a model; a newer version of a row replaces the older one. */
   load(model: (typeof warehouse_models)[number], rows: DeliveredRow[]): void {
     const columns =
       model === 'events'
@@ -64,7 +64,7 @@ export class Warehouse {
     });
   }
 
-  /** The rows of a table. */
+  /** Returns the rows of a table. */
   rows(table: string): DeliveredRow[] {
     return this.#database.prepare(`SELECT * FROM ${table}`).all();
   }

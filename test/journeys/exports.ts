@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { until } from '../processes/server_process.ts';
 import type { Journey } from './journey.ts';
 
-/** From the link of the terminal to the first file, on a server that has just been installed. */
+/** From the link of the terminal to the first file, on a newly installed server. */
 export const first_day: Journey = {
   name: 'First day, from the link to the first file',
   walk: async (world, { page, press, see, shot }) => {
@@ -121,7 +121,7 @@ export const changed_table: Journey = {
   },
 };
 
-/** A backfill of two weeks that is aborted, and the rest of it. */
+/** A backfill of two weeks that is cancelled, and the rest of it. */
 export const backfill: Journey = {
   name: 'Backfill, abort, the rest',
   walk: async (world, { page, press, type, key, choose, see, shot }) => {
@@ -160,7 +160,7 @@ export const backfill: Journey = {
     await press(page.getByRole('dialog').getByRole('button', { name: 'Abort the backfill' }));
     await see(repair.getByText(/Cancelled/));
     const offered = repair.getByRole('button', { name: /^Deliver the remaining/ });
-    // All that was not delivered, once the cancelled runs have ended.
+    // All undelivered rows, after the end of the cancelled runs.
     await until('the offer of the rest', 60_000, 500, async () => {
       const numberIn = async (text: string, pattern: RegExp) =>
         Number(pattern.exec(text.replaceAll(',', ''))?.[1]);

@@ -5,7 +5,7 @@ import { modes } from './modes.ts';
 import { outages } from './outages.ts';
 import { big_instance, finder, notices, plugin } from './records.ts';
 
-/** The journeys in the order of a person's first weeks; the first needs a server without a past. */
+/** The journeys in the order of a person's first weeks; the first one needs a new server. */
 export const journeys: Journey[] = [
   first_day,
   postgres_export,

@@ -22,8 +22,8 @@ export const modes: Journey = {
 type Scene = { world: World; walker: Walker; project_id: number; exports: string };
 
 /**
- * Creates an export to a table with what `fill` chooses, and runs it. Gives its page. A run of its
- * own schedule would deliver rows in between, so the export is weekly.
+ * Creates an export to a table with the choices of `fill`, and runs it. Returns its page. A run of
+ * its own schedule would deliver rows in between, so the export is weekly.
  */
 async function create(
   { world: { warehouse }, walker: { page, press, type, key, choose, see }, exports }: Scene,
@@ -55,7 +55,7 @@ async function runNow({ press, see }: Pick<Walker, 'press' | 'see'>): Promise<vo
   await see(/^Run started: /);
 }
 
-/** Changes a field of the export, whose page is shown, and returns to it. */
+/** Changes a field of the export whose page is shown, and returns to that page. */
 async function change({ press }: Walker, fill: () => Promise<unknown>): Promise<void> {
   await press('Edit');
   await fill();
@@ -87,7 +87,7 @@ async function append(scene: Scene): Promise<void> {
   await shot('modes_append_broken');
   await press(/^Deliver them to /);
   await untilRows(world, 'appended', { rows: first, uuids: first });
-  // The run that found the table gone was cancelled with it.
+  // The run that missed the table was cancelled with it.
   await page.goto(url);
   await runNow(walker);
   const all = first + more;
@@ -98,7 +98,7 @@ async function append(scene: Scene): Promise<void> {
   note(`append: ${all} rows, ${all} different ones`);
 }
 
-/** A right is revoked; the incident names the cause, and one press delivers after the grant. */
+/** A right is revoked; the incident names the cause, and one click delivers after the grant. */
 async function merge(scene: Scene): Promise<void> {
   const { world, walker, project_id } = scene;
   const { page, press, choose, see, shot, note } = walker;

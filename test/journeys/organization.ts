@@ -6,7 +6,7 @@ import type { Journey } from './journey.ts';
 const guest = 'ada@example.com';
 const password_of_guest = 'four words nobody else knows';
 
-/** Invites two people, one with a typing mistake; the other joins, is promoted and removed. */
+/** Invites two people, one with a typing error; the other joins, is promoted and removed. */
 export const members: Journey = {
   name: 'Invitations and members',
   walk: async (world, { page, press, type, choose, see, shot }) => {
@@ -53,7 +53,9 @@ export const members: Journey = {
   },
 };
 
-/** A domain: the record, the look-up, the metadata of the provider, and a test sign-in offered. */
+/**
+ * A domain: the record, the look-up, the metadata of the provider, and the offer of a test sign-in.
+ */
 export const domain: Journey = {
   name: 'Domain and single sign-on',
   walk: async (world, { page, press, type, see, shot }) => {

@@ -2,27 +2,27 @@ import { openSmallDisk, openWarehouse } from './warehouse.ts';
 import type { Warehouse } from './warehouse.ts';
 import type { World } from './world.ts';
 
-/** One way in which a destination fails, and the way back. */
+/** A failure of a destination, and its repair. */
 export type Outage = {
   name: string;
   /** The table of its export, with its schema. */
   table: string;
   warehouse: Warehouse;
-  /** The cause that every page and the notice tell. */
+  /** The cause that every page and the notice name. */
   cause: RegExp;
   break(): Promise<unknown>;
   repair(): Promise<unknown>;
   export_id: string;
-  /** Sluice continues on its own, and only says so. */
+  /** Sluice continues on its own, and only reports it. */
   is_silent?: boolean;
 };
 
-/** An outage with the user whose export it meets; each has a schema of their own. */
+/** An outage with the user of its export; each user has their own schema. */
 type Planned = Omit<Outage, 'export_id' | 'table'> & { user: string };
 
 const password = 'first-password';
 
-/** The outages of the walk, each with an export of every five minutes; closes what it opened. */
+/** The outages of the journey, each with a five-minute export; it closes its resources. */
 export async function openOutages(world: World, project_id: number) {
   const { warehouse, folder } = world;
   const stopped = await openWarehouse(`${folder}/stopped`);

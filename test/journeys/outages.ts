@@ -6,7 +6,7 @@ import type { Outage } from './outage_world.ts';
 import { disagreements, lookAt } from './signs.ts';
 import type { Told } from './signs.ts';
 
-/** The first boundary of five minutes may be that far, and the second as far again. */
+/** Longest time to the first boundary of five minutes, and again to the second. */
 const boundary_ms_max = 330_000;
 const rows_before = 300;
 const rows_meanwhile = 200;
@@ -75,7 +75,7 @@ export const outages: Journey = {
   },
 };
 
-/** Counts the table itself: all rows once, and for the dropped table the rows since. */
+/** Counts the rows of the table itself: all rows once, and for the dropped table the rows since. */
 async function compareTable(
   { name, table, warehouse, is_silent }: Outage,
   note: (text: string) => void,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { until } from '../processes/server_process.ts';
 import type { Journey } from './journey.ts';
 
-/** The places of an event, and their state once its person was erased. */
+/** The places of an event, and their state after its person was erased. */
 export const finder: Journey = {
   name: 'Finder, also after an erasure',
   walk: async (world, { page, press, type, key, see, shot }) => {
@@ -47,7 +47,7 @@ export const finder: Journey = {
   },
 };
 
-/** A plugin of one's own: written, tried, switched on; it throws, and Sluice stops it. */
+/** An own plugin: written, tested, enabled; it throws, and Sluice disables it. */
 export const plugin: Journey = {
   name: 'Plugin: write code, try it, it throws, it stops',
   walk: async (world, { page, press, type, choose, see, shot }) => {
@@ -91,7 +91,7 @@ export const plugin: Journey = {
   },
 };
 
-/** A notice target, its test, and a notice of a failing export. */
+/** A notice target, its test, and a notice about a failing export. */
 export const notices: Journey = {
   name: 'Notices',
   walk: async (world, { page, press, type, see, shot }) => {
@@ -111,7 +111,7 @@ export const notices: Journey = {
   },
 };
 
-/** An instance with many projects and exports: one of each is found. */
+/** An instance with many projects and exports, in which the person finds one of each. */
 export const big_instance: Journey = {
   name: 'Big instance: 200 projects, 300 exports',
   walk: async (world, { page, press, typeOn, type, key, see, shot }) => {

@@ -1,7 +1,7 @@
 import type { HttpReceiver } from '../servers/http_receiver.ts';
 import type { Walker } from './walker.ts';
 
-/** The state of an export as the API tells it: the measure of all places. */
+/** The state of an export in the API, which all places must show. */
 export type Told = {
   code: string;
   detail: string;
@@ -10,24 +10,24 @@ export type Told = {
   cause: string | null;
 };
 
-/** The words of each place about one export at one moment. */
+/** The words of each place about an export at one moment. */
 export type Signs = {
   list: string;
   head: string;
   incident: string;
   run: string;
   map: string;
-  /** The sentence of the newest notice; empty where none is due. */
+  /** The sentence of the newest notice; empty if none is due. */
   notice: string;
 };
 
-/** The words that begin the text of a state, and the words of its slots on the map. */
+/** The first words of a state's text, and the words of its slots on the map. */
 const words: Record<string, { state: string; slot: string }> = {
   retrying: { state: 'Retrying', slot: 'Retrying' },
   failing: { state: 'Failing', slot: 'Failed' },
 };
 
-/** Looks at an export in the list, its head, incident, run in trouble, map and notice. */
+/** Reads an export in the list, its head, incident, runs, map and notice. */
 export async function lookAt(
   { page, shot }: Walker,
   receiver: HttpReceiver,
@@ -49,7 +49,7 @@ export async function lookAt(
   const incident = await textOf('.incident');
   await shot(`outage_${picture}_incident`);
   await page.locator('.run_rows [role=row] a').first().click();
-  // A worker may repeat the run in this very second. The page says so, and soon why it failed.
+  // A worker may retry the run at this moment. The page says so, and soon why it failed.
   await page.locator('.outcome').filter({ hasNotText: 'A worker delivers' }).first().waitFor();
   const run = await textOf('.outcome');
   await shot(`outage_${picture}_run`);
@@ -65,7 +65,7 @@ export async function lookAt(
   return { list, head, incident, run, map, notice: notices.at(-1)?.data.detail ?? '' };
 }
 
-/** A text without the marks that tell a label from the key of the API, and code from words. */
+/** Returns a text without the marks that separate labels from API keys, and code from words. */
 const plain = (text: string) => text.replaceAll(/[“”`]/g, '').toLowerCase();
 
 const said = (places: (keyof Signs)[], text: string) =>

@@ -5,11 +5,11 @@ import { clearBrowser } from '../console/visitor.ts';
 
 const wait_ms_max = 60_000;
 
-/** The cost of a journey, and the sentences of the screen when it mattered. */
+/** The cost of a journey, and the decisive sentences of the screen. */
 export type Walked = {
   name: string;
   clicks: number;
-  /** Fields that were typed or pasted into, and keys that were pressed, each group once. */
+  /** Fields with typed or pasted text, and pressed keys, each group counted once. */
   typed: number;
   seconds: number;
   /** The sentences of the decisive moments, in order. */
@@ -27,7 +27,7 @@ export type Walker = {
   press(what: string | RegExp | Locator): Promise<void>;
   /** Clicks into a field and types: one click and one group of keys. */
   type(label: string | RegExp | Locator, text: string): Promise<void>;
-  /** Types into the field that has the focus already. */
+  /** Types into the focused field. */
   typeOn(text: string): Promise<void>;
   /** Opens a select field and chooses: one click and one choice. */
   choose(label: string | RegExp | Locator, option: string): Promise<void>;
@@ -35,14 +35,14 @@ export type Walker = {
   /** Waits for the text, and records it as the text of the screen at this moment. */
   see(what: string | RegExp | Locator): Promise<string>;
   shot(name: string): Promise<void>;
-  /** Keeps the compared value beside the screen. */
+  /** Records the compared value beside the screen's text. */
   note(text: string): void;
 };
 
-/** A browser and a folder for its pictures. */
+/** A browser and a folder for its screenshots. */
 export type WalkerHome = { context: BrowserContext; address: string; shots: string | undefined };
 
-/** Walks a journey in a page of its own, and returns its number of steps. */
+/** Walks a journey in its own page, and returns its number of steps. */
 export async function walk(
   { context, address, shots }: WalkerHome,
   name: string,
@@ -65,7 +65,7 @@ export async function walk(
   return walked;
 }
 
-/** Keeps the errors of the browser; a refusal of the API is no fault of the page. */
+/** Records the errors of the browser; a refusal of the API is no fault of the page. */
 function hear(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {

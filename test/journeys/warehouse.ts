@@ -14,21 +14,21 @@ import { asOrdinaryUser } from '../../server/platform/embedded/postgres/ordinary
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { until } from '../processes/server_process.ts';
 
-/** A PostgreSQL of the person who walks: a server process over TCP, which they stop and break. */
+/** A PostgreSQL of the person: a server process over TCP, which they stop and break. */
 export type Warehouse = {
   port: number;
   database: string;
-  /** The user of the export, and the password that it has at first. */
+  /** The user of the export, and their initial password. */
   user: string;
   password: string;
-  /** One statement as the administrator. */
+  /** Runs a statement as the administrator. */
   ask<Row extends pg.QueryResultRow>(text: string): Promise<Row[]>;
   start(): Promise<void>;
   /** Stops it fast, as `pg_ctl stop` does. */
   close(): Promise<void>;
 };
 
-/** A small file system with a tablespace; `fill` takes its last byte, `empty` gives it back. */
+/** A small file system with a tablespace; `fill` uses its last byte, `empty` frees it. */
 export type SmallDisk = { path: string; fill(): void; empty(): void; close(): void };
 
 const mebibyte = 2 ** 20;
@@ -84,7 +84,7 @@ export async function openWarehouse(folder: string): Promise<Warehouse> {
   };
 }
 
-/** Mounts a file system of so many MiB (needs root). */
+/** Mounts a file system with this many MiB (needs root). */
 export function openSmallDisk(folder: string, mebibytes: number): SmallDisk {
   const path = join(folder, 'small_disk');
   mkdirSync(path, { recursive: true });

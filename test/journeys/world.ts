@@ -15,7 +15,7 @@ import type { Walked, Walker } from './walker.ts';
 import { openWarehouse } from './warehouse.ts';
 import type { Warehouse } from './warehouse.ts';
 
-/** The answer to a request of the owner's key; fails with another status than below 400. */
+/** Returns the answer to a request of the owner's key; fails for a status of 400 or more. */
 export type Ask = (method: string, path: string, body?: unknown) => Promise<Record<string, any>>;
 
 /** A server as users start it, and the servers around it. */
@@ -28,11 +28,11 @@ export type World = {
   mail: MailServer;
   dns: DnsServer;
   ask: Ask;
-  /** A project of its own for a journey. */
+  /** Creates a project for a journey. */
   newProject(name: string): Promise<number>;
-  /** Takes events into a project; they happened and came in now. */
+  /** Ingests events into a project; their time is now. */
   send(project_id: number, count: number, distinct_id?: string): Promise<string[]>;
-  /** Walks as somebody who is not signed in, or as the owner. */
+  /** Walks without a sign-in, or as the owner. */
   walk(name: string, journey: (walker: Walker) => Promise<void>): Promise<Walked>;
   signIn(page: Page): Promise<void>;
   close(): Promise<void>;

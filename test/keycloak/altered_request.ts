@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** The address of a sign-in as if another client had asked, because requests are not signed. */
+/**
+ * Returns the address of a sign-in as if another client had requested it, because requests are not
+ * signed.
+ */
 export function askedBy(url: string, entity_id: string): string {
   return altered(url, /(<saml:Issuer[^>]*>)[^<]*/, entity_id);
 }
 
-/** The address of a sign-in at another provider than the one that it is for. */
+/** Returns the address of a sign-in at another provider than the intended one. */
 export function askedOf(url: string, sso_url: string): string {
   return `${sso_url}${new URL(altered(url, /(Destination=")[^"]*/, sso_url)).search}`;
 }

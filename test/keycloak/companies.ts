@@ -4,7 +4,7 @@ import type { Realm } from './realm.ts';
 import { asker } from './world.ts';
 import type { Ask, World } from './world.ts';
 
-/** The password of everybody who has one here. */
+/** The password of everyone who has one here. */
 export const password = 'tidal lamp orchid crust';
 
 /** A person who is signed in here, with a password. */
@@ -18,10 +18,10 @@ export type Company = {
   owner: Person;
 };
 
-/** A company with a domain of its own, which is verified. */
+/** A company with its own verified domain. */
 export type DomainCompany = Company & { domain: string; domain_path: string };
 
-/** The owner creates their account by an invite and has an organization to themselves. */
+/** Creates the owner's account by an invite; they have an organization to themselves. */
 export async function foundCompany(
   world: World,
   { name, owner }: { name: string; owner: string },
@@ -34,7 +34,7 @@ export async function foundCompany(
   return { ...company, owner: person };
 }
 
-/** A person accepts an invite by its link and chooses the password. */
+/** Lets a person accept an invite by its link and choose the password. */
 export async function invite(
   world: World,
   { path, owner }: Company,
@@ -54,14 +54,14 @@ export async function invite(
   return { email, ask };
 }
 
-/** The person proves the address by the link that is mailed to it. */
+/** Lets the person prove the address by the mailed link. */
 export async function proveAddress(world: World, { email, ask }: Person): Promise<void> {
   await ask(202, 'POST', '/api/users/@me/verify_email/', {});
   const token = await linkIn(world, email, 'verify-email');
   await ask(200, 'POST', '/api/users/verify_email/', { token });
 }
 
-/** The token of the latest mail to the address that has a link of this kind. */
+/** Returns the token of the latest mail to the address with a link of this kind. */
 export async function linkIn(world: World, email: string, kind: string): Promise<string> {
   const pattern = new RegExp(`/${kind}/([\\w-]+)`);
   return eventually(`no mail with a link to ${kind} came to ${email}`, () =>
@@ -86,8 +86,8 @@ async function proveDomain(world: World, company: Company, domain: string): Prom
 }
 
 /**
- * A company whose people sign in by SAML through a realm: it has our metadata, and the domain its
- * fields. The owner's own address is elsewhere.
+ * A company whose people sign in by SAML through a realm: the realm has our metadata, and the
+ * domain the realm's fields. The owner's own address is elsewhere.
  */
 export async function foundSamlCompany(
   world: World,
@@ -104,7 +104,7 @@ export async function foundSamlCompany(
   return company;
 }
 
-/** A company whose people sign in by the server's OpenID Connect provider alone. */
+/** A company whose people sign in only by the server's OpenID Connect provider. */
 export async function foundOpenidCompany(
   world: World,
   name: string,

@@ -5,7 +5,7 @@ import type { Flow } from './flow.ts';
 import { openDirectory } from './scim_mirror.ts';
 import { addPerson, visitBySaml } from './visit.ts';
 
-/** People and groups of a realm, mirrored by a SCIM client. */
+/** People and groups of a realm, which a SCIM client mirrors. */
 export const directory_flows: Flow[] = [
   {
     name: 'SCIM: people of the realm become members, are closed, come back and are removed',

@@ -7,7 +7,9 @@ import { addPerson, visitBySaml } from './visit.ts';
 
 const keys = '/api/personal_api_keys/';
 
-/** Flows in which a directory does what its maker may not, and meets whom it has closed. */
+/**
+ * Flows in which a directory does what its creator may not, and meets people whom it deactivated.
+ */
 export const directory_review_flows: Flow[] = [
   {
     name: 'P-02: only an owner creates a token, and it ends with the right to have created it',
@@ -80,7 +82,7 @@ export const directory_review_flows: Flow[] = [
       const refused = await world.anybody(403, 'POST', '/api/sessions/', sign_in);
       assert.match(refused['detail'], /directory of your company has deactivated you/);
       await eve.ask(401, 'GET', '/api/users/@me/');
-      // The key of before is left to the person's own organization, and does nothing new.
+      // The earlier key is left to the person's own organization, and gains no rights.
       const with_key = world.asking({ authorization: `Bearer ${key['value']}` });
       await with_key(200, 'GET', `/api/organizations/${own['id']}/`);
       await with_key(404, 'GET', `${company.path}/`);
@@ -89,7 +91,7 @@ export const directory_review_flows: Flow[] = [
         target_email: 'colleague@elsewhere.example',
       });
 
-      // Keycloak lets them in again before the directory does.
+      // Keycloak signs them in again before the directory reactivates them.
       await world.realm.changePerson(id, { enabled: true });
       world.reasons();
       await assertRefused(world, await visitBySaml(world, email), 'deactivated');

@@ -9,10 +9,10 @@ const run = promisify(execFile);
 
 /** The Keycloak of the campaign. */
 export const keycloak_version = '26.7.3';
-/** Foreign servers and clients that campaigns download; git leaves it alone. */
+/** Foreign servers and clients that campaigns download; git ignores it. */
 const peers = join(root, 'peers');
 
-/** Why there is no Keycloak on this machine, as a sentence; undefined where there can be one. */
+/** The reason why this machine has no Keycloak, as a sentence; undefined if it can have one. */
 export async function whyNoKeycloak(): Promise<string | undefined> {
   for (const [program, packages] of [
     ['java', 'openjdk-17-jre-headless'],
@@ -26,8 +26,8 @@ export async function whyNoKeycloak(): Promise<string | undefined> {
 }
 
 /**
- * The folder of the unpacked distribution. Maven brings it the first time, from wherever it is set
- * up to; processes that do so at once do not disturb each other.
+ * The folder of the unpacked distribution. Maven fetches it the first time, from its configured
+ * source; concurrent processes do not disturb each other.
  */
 export async function findKeycloak(say: (line: string) => void): Promise<string> {
   const home = join(peers, `keycloak-${keycloak_version}`);

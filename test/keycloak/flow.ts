@@ -3,10 +3,10 @@ import { eventually } from '../eventually.ts';
 import type { Visit } from './visit.ts';
 import type { World } from './world.ts';
 
-/** One thing that is walked from its beginning to its end, in companies of its own. */
+/** A flow from start to end, in its own companies. */
 export type Flow = { name: string; walk(world: World): Promise<void> };
 
-/** The person who is signed in at the end of a visit; fails if there is none. */
+/** Returns the person who is signed in at the end of a visit; fails if there is none. */
 export async function signedIn({ end, text, ask }: Visit): Promise<Record<string, any>> {
   assert.equal(end, 'account', text);
   return ask(200, 'GET', '/api/users/@me/');

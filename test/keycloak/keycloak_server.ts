@@ -10,21 +10,21 @@ import { until } from '../processes/server_process.ts';
 /** A Keycloak on 127.0.0.1 with a store in its own memory. */
 export type Keycloak = {
   url: string;
-  /** Asks its admin API (`/realms/...`) with JSON, or XML as text; fails unless that succeeded. */
+  /** Sends its admin API (`/realms/...`) JSON, or XML as text; fails unless that succeeded. */
   admin(method: string, path: string, body?: unknown): Promise<any>;
-  /** A token of its administrator, good for a minute. */
+  /** Returns a token of its administrator, valid for a minute. */
   newToken(): Promise<string>;
-  /** Ends it with all processes that it started. */
+  /** Ends it with all its child processes. */
   close(): Promise<void>;
 };
 
 const administrator = { username: 'admin', password: 'the password of a test' };
 /** It takes a minute on a busy machine, and longer the first time, when it builds itself. */
 const start_wait_ms = 300_000;
-/** Its access tokens are good for a minute. */
+/** Its access tokens are valid for a minute. */
 const token_kept_ms = 30_000;
 
-/** Starts the distribution and waits until it answers; rejects with its output when it ends. */
+/** Starts the distribution and waits until it answers; rejects with its output if it ends. */
 export async function startKeycloak(home: string, port: number): Promise<Keycloak> {
   const url = `http://127.0.0.1:${port}`;
   const options = ['--http-host=127.0.0.1', `--http-port=${port}`, '--db=dev-mem'];

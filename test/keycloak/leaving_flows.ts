@@ -8,7 +8,7 @@ import type { Ask, World } from './world.ts';
 
 const keys = '/api/personal_api_keys/';
 
-/** Somebody gives the account that a provider opens another address. */
+/** A person gives the account that a provider opens another address. */
 export const leaving_flows: Flow[] = [
   {
     name: 'P-03: an address outside of an enforced domain ends the membership (SAML)',
@@ -24,7 +24,7 @@ export const leaving_flows: Flow[] = [
       const { ask, ...visited } = await visitBySaml(world, email);
       const { uuid } = await signedIn({ ask, ...visited });
       await ask(403, 'POST', '/api/users/@me/email/', { email: elsewhere });
-      // A password of their own, and with it the right to change the account.
+      // Their own password, with which they may change the account.
       await ask(202, 'POST', '/api/users/@me/reset_password/', {});
       await choosePassword(world, email);
       const again = await visitBySaml(world, email);
@@ -72,7 +72,7 @@ async function leaveTheDomain(
   await assertTold(world, company.owner.email, /^A member left /);
 }
 
-/** The account is there, with its password and key, and has nothing of the company. */
+/** The account still exists, with its password and key, and without anything of the company. */
 async function assertOutside(
   world: World,
   { path }: DomainCompany,

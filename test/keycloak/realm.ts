@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Keycloak } from './keycloak_server.ts';
 
-/** The password of everybody in a realm. */
+/** The password of everyone in a realm. */
 export const realm_password = 'the same for all in a realm';
 
-/** Somebody whom a realm knows, as its admin API describes them. */
+/** A person of a realm, as its admin API describes them. */
 export type RealmPerson = {
   username: string;
   email: string;
@@ -19,21 +19,27 @@ export type Realm = {
   name: string;
   /** Its issuer in OpenID Connect, and its entity id in SAML. */
   issuer: string;
-  /** Adds a person whom it signs in with `realm_password`; gives their id. */
+  /** Adds a person who signs in with `realm_password`; returns their id. */
   addPerson(person: RealmPerson): Promise<string>;
   changePerson(id: string, change: Partial<RealmPerson>): Promise<void>;
   removePerson(id: string): Promise<void>;
-  /** Adds a group with these people; gives its id. */
+  /** Adds a group with these people; returns its id. */
   addGroup(name: string, people: string[]): Promise<string>;
-  /** Makes a SAML client of our metadata (XML), as "Import client" does; it sends the names too. */
+  /**
+   * Creates a SAML client from our metadata (XML), as "Import client" does; it also sends the
+   * names.
+   */
   importClient(metadata: string): Promise<void>;
-  /** The address of a sign-in at this client that Keycloak starts. */
+  /** Returns the address of a sign-in at this client that Keycloak starts. */
   startAtKeycloak(entity_id: string): Promise<string>;
-  /** Makes or changes an OpenID Connect client. */
+  /** Creates or changes an OpenID Connect client. */
   setOpenidClient(client: { id: string; secret: string; redirect_uri: string }): Promise<void>;
-  /** The three fields of a domain, from the metadata that it publishes: all of its certificates. */
+  /**
+   * Returns the three fields of a domain, from the metadata that it publishes, with all of its
+   * certificates.
+   */
   samlFields(): Promise<Record<'saml_entity_id' | 'saml_acs_url' | 'saml_x509_cert', string>>;
-  /** Adds a key, which signs from then on or once it is activated; gives its id. */
+  /** Adds a key, which signs at once or after its activation; returns its id. */
   addKey(key: { is_active: boolean }): Promise<string>;
   activateKey(id: string): Promise<void>;
 };
@@ -41,7 +47,7 @@ export type Realm = {
 /** The mapper that Keycloak's console offers as "Add predefined mapper". */
 const mappers = ['X500 email', 'X500 givenName', 'X500 surname'];
 
-/** Creates a realm without anybody in it. */
+/** Creates a realm without people. */
 export async function createRealm(keycloak: Keycloak, name: string): Promise<Realm> {
   const admin = (method: string, path: string, body?: unknown) =>
     keycloak.admin(method, `/realms/${name}${path}`, body);
@@ -129,7 +135,8 @@ function clientsOf(
       assert.equal(protocolMappers.length, mappers.length);
       await admin('POST', '/clients', {
         ...client,
-        // Keycloak asks new clients for signed requests, whatever their metadata says.
+        // By default, Keycloak requires signed requests of new clients, whatever their metadata
+        // says.
         attributes: { ...client.attributes, 'saml.client.signature': 'false' },
         protocolMappers,
       });

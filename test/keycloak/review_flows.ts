@@ -18,7 +18,7 @@ import type { World } from './world.ts';
 const confirm_session = '/api/sessions/@current/confirm/';
 const keys = '/api/personal_api_keys/';
 
-/** Gives the account a second factor; the recovery codes are as good as its codes. */
+/** Adds a second factor to the account; the recovery codes work like its codes. */
 async function setUpSecondFactor({ ask }: Person): Promise<string[]> {
   const { secret } = await ask(200, 'POST', '/api/users/@me/totp/', { current_password: password });
   const code = codeOf(secret, Date.now());
@@ -37,7 +37,7 @@ async function assertClosed(ask: Person['ask'], path: string): Promise<void> {
     assert.equal((await ask(403, method, url, body))['code'], 'own_factor_required', url);
 }
 
-/** A stranger, or an administrator, with a realm of Keycloak of their own. */
+/** A stranger, or an administrator, with their own realm of Keycloak. */
 export const review_flows: Flow[] = [
   {
     name: "P-00: a stranger's Keycloak opens no organization but the stranger's",
@@ -71,7 +71,7 @@ export const review_flows: Flow[] = [
       await with_key(404, 'GET', `${neighbour.path}/`);
       await assertTold(world, walt, /new way to sign in/);
 
-      // The person whose account it is shows what is their own, and reaches the rest.
+      // The account's owner proves their own factor, and reaches everything.
       await as_vera.ask(200, 'POST', confirm_session, { password, code });
       await as_vera.ask(200, 'GET', `${victim.path}/members/`);
     },
@@ -104,7 +104,7 @@ export const review_flows: Flow[] = [
       await assertTold(world, company.owner.email, /waits for you/);
       await assertTold(world, email, /waits for you/);
 
-      // Neither does the owner's own session by the provider, without their factor.
+      // The owner's own session by the provider does not suffice either, without their factor.
       const by_provider = await visitBySaml(world, email);
       const confirm = `${company.domain_path}/pending_changes/confirm/`;
       const refused = await by_provider.ask(403, 'POST', confirm, {});
@@ -116,7 +116,7 @@ export const review_flows: Flow[] = [
   },
 ];
 
-/** The provider of before signs in, and what the other realm answers does not. */
+/** The former provider signs in, and the other realm's answer does not. */
 async function assertStandsAsBefore(
   world: World,
   { owner, domain_path }: DomainCompany,

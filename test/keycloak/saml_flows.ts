@@ -4,7 +4,7 @@ import { signedIn } from './flow.ts';
 import type { Flow } from './flow.ts';
 import { addPerson, usernameOf, visit, visitBySaml } from './visit.ts';
 
-/** Sign-ins by SAML as they are meant. */
+/** Sign-ins by SAML that succeed. */
 export const saml_flows: Flow[] = [
   {
     name: 'SAML: Keycloak imports our metadata, and a test shows whom it would sign in',

@@ -14,8 +14,8 @@ const packages = ['scim2-client[httpx2]==0.13.2', 'scim2-models==0.12.3'];
 export type Mirrored = Record<'created' | 'changed' | 'removed', string[]>;
 
 /**
- * Creates a token of the directory, by its owner unless another maker is given. Each call of what
- * it gives mirrors the company's realm into it.
+ * Creates a token of the directory, by its owner unless another creator is given. Each call of the
+ * returned function mirrors the company's realm into it.
  */
 export async function openDirectory(
   { keycloak, realm }: World,
@@ -57,7 +57,7 @@ async function mirror(asked: {
 
 let installed: Promise<string> | undefined;
 
-/** A Python that has the library; pip brings it the first time. */
+/** Returns a Python with the library; pip installs it the first time. */
 function findClient(): Promise<string> {
   installed ??= installPython('scim2-client-0.13.2', packages);
   return installed;

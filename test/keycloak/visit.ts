@@ -4,25 +4,26 @@ import type { Realm, RealmPerson } from './realm.ts';
 import { asker } from './world.ts';
 import type { Ask, World } from './world.ts';
 
-/** The place that a browser has come to. */
+/** The place that a browser reached. */
 export type Visit = {
   /** `account`: signed in here. `refused`: our page refuses. `keycloak`: Keycloak refuses. */
   end: 'account' | 'refused' | 'page' | 'keycloak';
   /** The last page. */
   text: string;
-  /** Asks with the cookies of the browser. */
+  /** Sends a request with the cookies of the browser. */
   ask: Ask;
 };
 
 /** The end of a sign-in; its answer names the signed-in person. */
 const account = '/api/users/@me/';
 const refused_title = 'You are not signed in';
-/** The page of Keycloak for a person or request that it does not let in. */
+/** Keycloak's page for a person or request that it refuses. */
 const refusal_of_keycloak = '.pf-m-danger, #input-error, #kc-error-message';
 
 /**
- * Goes the whole way of a sign-in with a fresh Chromium: to `path` here, through the login page of
- * Keycloak, and back. `alter` changes where the browser is sent to, as whoever holds it can.
+ * Does all steps of a sign-in with a new Chromium: to `path` here, through the login page of
+ * Keycloak, and back. `alter` changes the address that the browser is sent to, as the browser's
+ * user could.
  */
 export async function visit(
   world: World,
@@ -77,18 +78,18 @@ export function visitBySaml(
   return visit(world, `/login/saml/?${query}`, usernameOf(email), alter);
 }
 
-/** A whole OpenID Connect sign-in of the person. */
+/** Does a whole OpenID Connect sign-in of the person. */
 export function visitByOpenid(world: World, email: string): Promise<Visit> {
   const query = new URLSearchParams({ email, next: account }).toString();
   return visit(world, `/login/openid/?${query}`, usernameOf(email));
 }
 
-/** Keycloak's id of the person with this address. */
+/** Returns Keycloak's id of the person with this address. */
 export function usernameOf(email: string): string {
   return email.replace('@', '.');
 }
 
-/** Adds somebody with this address to a realm; gives their id there. */
+/** Adds a person with this address to a realm; returns their id there. */
 export function addPerson(
   { realm }: { realm: Realm },
   email: string,

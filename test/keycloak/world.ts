@@ -13,7 +13,7 @@ import type { Keycloak } from './keycloak_server.ts';
 import { createRealm } from './realm.ts';
 import type { Realm } from './realm.ts';
 
-/** The answer to a request of a person or key; fails with another status than expected. */
+/** Returns the answer to a request of a person or key; fails for another status than expected. */
 export type Ask = (
   expected: number,
   method: string,
@@ -28,18 +28,18 @@ export type World = {
   keycloak: Keycloak;
   /** The realm that the operator has set as the server's OpenID Connect provider. */
   realm: Realm;
-  /** A realm that nobody here knows. */
+  /** A realm that is unknown here. */
   stranger: Realm;
   dns: DnsServer;
   mail: MailServer;
   browser: Browser;
-  /** Asks with the key of the server's first owner. */
+  /** Sends a request with the key of the server's first owner. */
   operator: Ask;
-  /** Asks without a key or session. */
+  /** Sends a request without a key or session. */
   anybody: Ask;
-  /** Asks with these headers; see `asker`. */
+  /** Sends a request with these headers; see `asker`. */
   asking(headers: Record<string, string>): Ask;
-  /** The reasons for which sign-ins were refused since it was last asked. */
+  /** The reasons of refused sign-ins since the last call. */
   reasons(): string[];
   close(): Promise<void>;
 };
@@ -100,7 +100,7 @@ export async function openWorld(home: string, folder: string): Promise<World> {
   }
 }
 
-/** Asks with these headers, and keeps the cookie of its session as it is replaced. */
+/** Sends requests with these headers, and keeps the replaced cookie of the session. */
 export function asker(address: string, { cookie = '', ...headers }: Record<string, string>): Ask {
   let kept = cookie;
   return async (expected, method, path, body) => {

@@ -15,7 +15,7 @@ export type Campaign = {
   say: (line: string) => void;
 };
 
-/** Plays the history of a project and gives its counts. Throws with what differs. */
+/** Plays the history of a project and returns its counts. Throws with the differences. */
 type CheckProject<Checked> = (
   place: Place,
   team_id: number,
@@ -24,9 +24,8 @@ type CheckProject<Checked> = (
 ) => Promise<Checked>;
 
 /**
- * Plays random histories, project by project, into an analytics store and a PostgreSQL of its own,
- * and adds up the counts. Throws with what differs, after having said which project of which seed
- * it was.
+ * Plays random histories, project by project, into a separate analytics store and PostgreSQL, and
+ * adds up the counts. Throws with the differences, after printing the project and its seed.
  */
 export async function runProjects<Checked extends Record<string, number>>(
   { rows, rows_per_project, seed, first_project = 0, say }: Campaign,

@@ -6,9 +6,7 @@ import type { TestOrganization } from '../harness.ts';
 
 const hour_ms = 3_600_000;
 
-/**
- * Lets the export deliver the rows that it has not delivered yet, and waits until they are there.
- */
+/** Lets the export deliver all undelivered rows, and waits until they are there. */
 export async function deliverNow(home: TestOrganization, id: string): Promise<void> {
   const url = `${projectBase(home)}${id}/`;
   const hour = Math.floor(systemClock.now() / hour_ms) * hour_ms;

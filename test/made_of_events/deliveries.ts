@@ -7,7 +7,7 @@ import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { Random } from '../chaos/random.ts';
 import { instantOf } from './stores.ts';
 
-/** A row as text, null where there is nothing; instants are microseconds. */
+/** A row as text, with null for missing values; instants are microseconds. */
 export type TextRow = Record<string, string | null>;
 
 /** The stores of a campaign. */
@@ -15,15 +15,15 @@ export type Place = { clickhouse: ClickHouse; postgres: pg.Client };
 
 /** Deliveries of a project's rows of a model into a table of a PostgreSQL. */
 export type Deliveries = {
-  /** Selects the rows inserted since the last time and up to an instant (microseconds). */
+  /** Selects the rows inserted since the last call and up to an instant (microseconds). */
   select(to: number): Promise<TextRow[]>;
-  /** Merges rows into the table: late, out of turn, sometimes twice. */
+  /** Merges rows into the table: late, out of order, sometimes twice. */
   merge(rows: TextRow[]): Promise<void>;
-  /** Merges what waits, gives the rows of the table and drops it. */
+  /** Merges the remaining rows, returns the rows of the table and drops it. */
   end(): Promise<TextRow[]>;
 };
 
-/** Opens deliveries; `constants` are columns whose values are the same everywhere. */
+/** Opens deliveries; `constants` are columns with the same value in all rows. */
 export async function openDeliveries(
   model: Model,
   { clickhouse, postgres }: Place,
@@ -31,7 +31,7 @@ export async function openDeliveries(
   random: Random,
   constants: Record<string, number>,
 ): Promise<Deliveries> {
-  // JSON stays as it is delivered.
+  // JSON is delivered unchanged.
   const columns = model.columns.tables.map((column) =>
     column.type === 'json' ? { ...column, type: 'text' as const } : column,
   );
@@ -64,7 +64,7 @@ export async function openDeliveries(
     },
     async merge(rows) {
       waiting.push(rows);
-      // Out of turn, and sometimes once more, as after a lost answer.
+      // Out of order, and sometimes again, as after a lost answer.
       if (random.next() < 0.4) return;
       for (const one of waiting.splice(0).toSorted(() => random.next() - 0.5))
         for (let times = random.between(1, 2); times > 0; times -= 1) await mergeOne(one);
@@ -83,7 +83,7 @@ export async function openDeliveries(
   };
 }
 
-/** The rows that an export delivers for a range of insertions (microseconds). */
+/** Returns the rows that an export delivers for a range of insertion times (microseconds). */
 async function selectRows(
   clickhouse: ClickHouse,
   model: Model,

@@ -1,7 +1,7 @@
 import { insertRows } from '../factories/events/insert_rows.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 
-/** An event as the store has it; `at` and `taken` are microseconds. */
+/** An event in the store; `at` and `taken` are microseconds. */
 export type StoredEvent = {
   uuid: string;
   event: string;
@@ -12,14 +12,14 @@ export type StoredEvent = {
   taken: number;
 };
 
-/** Microseconds as both stores read them. */
+/** Returns microseconds in a form that both stores read. */
 export function instantOf(at: number | string): string {
   const whole = Math.floor(Number(at) / 1_000);
   const rest = String(Number(at) - whole * 1_000).padStart(3, '0');
   return `${new Date(whole).toISOString().replace('T', ' ').replace('Z', '')}${rest}+00`;
 }
 
-/** Inserts events as one batch that was taken at their instant. */
+/** Inserts events as one batch that was ingested at their instant. */
 export async function insert(
   clickhouse: ClickHouse,
   team_id: number,
@@ -32,7 +32,7 @@ export async function insert(
     events.map(({ properties, at, taken, ...event }) => ({
       ...event,
       team_id,
-      // A number that ClickHouse's reader of JSON does not take.
+      // A number that ClickHouse's JSON reader refuses.
       properties: JSON.stringify(properties).replace('"BIG"', '12345678901234567890123'),
       timestamp: instant(at),
       created_at: instant(taken),
@@ -58,7 +58,7 @@ export async function remove(
   });
 }
 
-/** Notes that rows made of events lost some, as an erasure does. */
+/** Records that rows made of events lost some, as an erasure does. */
 export async function noteRemovals(
   clickhouse: ClickHouse,
   team_id: number,

@@ -30,9 +30,9 @@ export type Campaign = {
 type Scene = { store: MergeStore; round: Round; random: Random; where: string; played: Played };
 
 /**
- * Plays histories into tables of a store, each round into two tables in two orders and with
- * different accidents, and some once more by another key. Each table must equal the model, and both
- * must be the same. Returns the played history.
+ * Plays histories into tables of a store: each round into two tables in two orders and with
+ * different accidents, and some again by another key. Each table must equal the model, and both
+ * must be equal. Returns the played history.
  */
 export async function playHistories(
   store: MergeStore,
@@ -70,12 +70,12 @@ async function playRound({ where, ...rest }: Scene): Promise<void> {
   const tables = [await inOrder(0), await inOrder(1)];
   assert.deepEqual(tables[0], tables[1], `${where}: the order`);
   if (round.changed === undefined) return;
-  // A new key begins with another table and a backfill of everything.
+  // A new key starts with another table and a backfill of everything.
   await playTable({ ...rest, where: `${where}, another key` }, round.changed, 2);
   played.key_changes += 1;
 }
 
-/** Delivers all rows of the round to a new table, and gives the table's rows by key. */
+/** Delivers all rows of the round to a new table, and returns the table's rows by key. */
 async function playTable(
   scene: Scene,
   table: MergedTable,
@@ -108,7 +108,7 @@ async function playAll(
   const left = shuffled(random, sendings);
   while (left.length > 0) {
     const together = left.splice(0, random.between(1, 2));
-    // One process starts all the processes to kill, when the first of them is due.
+    // One process starts all the processes to kill, once the first of them is needed.
     const begun = [...together, ...left].filter(
       ({ accident, known }) => accident === 'killed' && known === undefined,
     );

@@ -20,17 +20,17 @@ export type Played = {
   key_changes: number;
   deliveries: number;
   rows: number;
-  /** Worker processes that were killed, and the deliveries that they had begun. */
+  /** Killed worker processes, and the deliveries that they had begun. */
   kills: number;
   killed: number;
   broken: number;
-  /** Commits that were made without an answer, and commits that never arrived. */
+  /** Commits that succeeded without an answer, and commits that never arrived. */
   unheard: number;
   unsent: number;
   repeated: number;
 };
 
-/** A delivery to a table; `known` are the slices that a killed worker has noted. */
+/** A delivery to a table; `known` are the slices that a killed worker has recorded. */
 export type Sending = {
   delivery: Delivery;
   slices: ValueRow[][];
@@ -46,7 +46,7 @@ export function manifestOf({ delivery_id }: Delivery): string {
   return `{"id":"${delivery_id}"}`;
 }
 
-/** Begins deliveries in a process that is killed when each is somewhere in its middle. */
+/** Starts deliveries in a process that is killed somewhere in the middle of each. */
 export async function killSome(
   place: MergePlace,
   random: Random,
@@ -80,7 +80,7 @@ function killPlace(random: Random, slices: number, isLast: boolean): KillPlace {
   return slices === 1 ? 'committed' : random.one(['writing', 'written', 'committed'] as const);
 }
 
-/** Delivers as the engine does: again until it is there, whatever happens on the way. */
+/** Delivers like the engine: retries until the delivery is there, whatever happens meanwhile. */
 export async function deliver(
   store: MergeStore,
   place: MergePlace,

@@ -6,12 +6,12 @@ import type { MergedTable } from './model.ts';
 import { personHistory } from './persons.ts';
 
 /**
- * The fate of an attempt: it ends early, its worker is killed, nobody hears of its end, its commit
- * never arrives, or it is made once more.
+ * The fate of an attempt: it ends early, its worker is killed, its end stays unknown, its commit
+ * never arrives, or it is repeated.
  */
 export type Accident = 'none' | 'broken' | 'killed' | 'unheard' | 'unsent' | 'repeated';
 
-/** A delivery with the rows of its slices, and what happens to it in each of the tables. */
+/** A delivery with the rows of its slices, and its fate in each of the tables. */
 export type PlannedDelivery = {
   batch_export_id: string;
   slices: ValueRow[][];
@@ -21,17 +21,17 @@ export type PlannedDelivery = {
 /** Histories that share a table, in deliveries of two exports. */
 export type Round = {
   table: MergedTable;
-  /** The table once its key was changed and everything was delivered again. */
+  /** The table after a change of its key and another delivery of everything. */
   changed: MergedTable | undefined;
   deliveries: PlannedDelivery[];
-  /** The row that each key must have in the end, where a history knows it. */
+  /** The row that each key must have at the end, if a history knows it. */
   last: Map<string, ValueRow>;
 };
 
 /** The tables of a round: two in two orders, and one after a change of the key. */
 const tables = 3;
 
-/** Keys that some collation, or a careless comparison, takes for one. */
+/** Keys that some collation, or a careless comparison, treats as equal. */
 const shops = ['a', 'A', 'a ', 'ä', '', 'a\\'];
 const instants = [
   null,
@@ -44,13 +44,13 @@ const names = [null, '', 'a', 'A', 'a ', 'NULL', '\\N', 'tab\there', '🙂'];
 const totals = [null, '0', '0.5', '-1', '100'];
 const properties = ['{}', '{"a":1}', '{"a":"1"}', '{"b":[1,2]}'];
 
-/** Keys of rows that were moved begin here. */
+/** Keys of moved rows start here. */
 const moved_from = 1_000_000_000;
 
 /**
- * Plans so many histories in one table. Rows come late, twice, deleted, with equal versions and
- * without versions, and a key more than once in one delivery. Every third round is of persons, who
- * are merged.
+ * Plans this many histories in one table. Rows come late, twice, deleted, with equal versions and
+ * without versions, and a key more than once in one delivery. Every third round is about persons,
+ * who are merged.
  */
 export function planRound(random: Random, round: number, histories: number): Round {
   const of = Array.from({ length: random.between(3, 7) }, (): ValueRow[] => []);
@@ -116,7 +116,7 @@ function accident(random: Random): Accident {
   return random.one(['broken', 'killed', 'unheard', 'unsent', 'repeated'] as const);
 }
 
-/** The same items in another order. */
+/** Returns the same items in another order. */
 export function shuffled<Item>(random: Random, items: readonly Item[]): Item[] {
   const left = [...items];
   return items.map(() => left.splice(random.between(0, left.length - 1), 1)[0]!);

@@ -12,7 +12,7 @@ const column = (name: string, type: Column['type'], nullable = false): Column =>
   is_calculated: true,
 });
 
-/** The columns of the rows, which a query has made. */
+/** The columns of the rows, which a query computes. */
 export const columns: Column[] = [
   column('name', 'text', true),
   column('shop', 'text'),
@@ -24,7 +24,7 @@ export const columns: Column[] = [
   column('is_deleted', 'boolean'),
 ];
 
-/** A table that rows are merged into: how deliveries describe it, and the rule that they follow. */
+/** A table into which rows are merged: its description in deliveries, and its rule. */
 export type MergedTable = {
   layout: Pick<Delivery, 'model' | 'columns' | 'merge'>;
   rule: MergeKeys;
@@ -40,7 +40,7 @@ const versions = ['changed', 'revision'];
 /** A query's rows, by two columns and two versions. */
 export const orders = queried({ key: ['shop', 'number'], versions });
 
-/** The same rows after a change of the key: several of the former keys are one. */
+/** The same rows after a change of the key, which makes several former keys one. */
 export const orders_by_number = queried({ key: ['number'], versions });
 
 /** The model of persons, whose rule follows from its columns. */
@@ -52,17 +52,20 @@ export const persons: MergedTable = {
   },
 };
 
-/** Gives the value of a column in the rows of a table. */
+/** Returns the value of a column in the rows of a table. */
 function valueIn({ layout }: MergedTable, row: ValueRow, name: string): string | null {
   return row[layout.columns.findIndex((one) => one.name === name)] ?? null;
 }
 
-/** The key of a row as one text. */
+/** Returns the key of a row as one text. */
 export function keyOf(table: MergedTable, row: ValueRow): string {
   return JSON.stringify(table.rule.key.map((name) => valueIn(table, row, name)));
 }
 
-/** Is the version of the first row greater? The first one that differs decides; null is least. */
+/**
+ * Returns true if the first row's version is greater. The first differing one decides; null is
+ * least.
+ */
 function isGreater(table: MergedTable, one: ValueRow, other: ValueRow): boolean {
   for (const name of table.rule.versions) {
     const [first, second] = [valueIn(table, one, name), valueIn(table, other, name)];
@@ -74,7 +77,9 @@ function isGreater(table: MergedTable, one: ValueRow, other: ValueRow): boolean 
   return false;
 }
 
-/** The rows of the greatest version of each key, whatever the order of their deliveries. */
+/**
+ * Returns the rows with the greatest version of each key, whatever the order of their deliveries.
+ */
 export function greatest(table: MergedTable, rows: ValueRow[]): Map<string, ValueRow[]> {
   const left = new Map<string, ValueRow[]>();
   for (const row of rows) {

@@ -12,8 +12,9 @@ type Person = {
 };
 
 /**
- * The history of a few people who set properties, are merged into each other, are deleted and come
- * back. It has a row of the model of persons for each change, and the last row of each person.
+ * Returns the history of a few people who set properties, are merged into each other, are deleted
+ * and come back. It has a row of the model of persons for each change, and the last row of each
+ * person.
  */
 export function personHistory(
   random: Random,

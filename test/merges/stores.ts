@@ -26,7 +26,7 @@ import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { Random } from '../chaos/random.ts';
 import type { MergedTable } from './model.ts';
 
-/** A table of its own. Deliveries go there by the product, or by `deliver` where there is one. */
+/** A new table. Deliveries use the product, or `deliver` if there is one. */
 export type MergePlace = {
   definition: DestinationDefinition;
   config: Record<string, unknown>;
@@ -38,14 +38,14 @@ export type MergePlace = {
   close(): Promise<void>;
 };
 
-/** A database that histories are played into. */
+/** A database for the histories. */
 export type MergeStore = {
   name: string;
   open(): Promise<MergePlace>;
-  /** The connection is cut at the next commit, before or after the server has done it. */
+  /** Cuts the connection at the next commit, before or after the server has done it. */
   loseCommit(random: Random, reaches: boolean): void;
   loseNothing(): void;
-  /** Runs a statement with all rights, where deliveries have fewer. */
+  /** Runs a statement with all rights, if deliveries have fewer. */
   asAdmin?(statement: string): Promise<unknown>;
   close(): Promise<void>;
 };
@@ -56,7 +56,7 @@ const fieldOf = (value: string | null) =>
 const linesOf = (rows: ValueRow[]) =>
   rows.map((row) => `${row.map(fieldOf).join('\t')}\n`).join('');
 
-/** Opens an embedded PostgreSQL. With `naive`, a merge such as one writes it in a hurry. */
+/** Opens an embedded PostgreSQL. With `naive`, it merges as a hasty engineer would. */
 export async function openPostgresStore({ naive = false } = {}): Promise<MergeStore> {
   const stores = await openTestStores({ clickhouse: false });
   const pool = poolOf(stores.database_url);
@@ -90,7 +90,7 @@ export async function openPostgresStore({ naive = false } = {}): Promise<MergeSt
   };
 }
 
-/** Any greater version wins, NULL is greater than nothing, and what is equal stays. */
+/** Any greater version wins, NULL is greater than nothing, and an equal row stays. */
 function mergingNaively(pool: pg.Pool, name: string): NonNullable<MergePlace['deliver']> {
   let created: Promise<unknown> | undefined;
   return async ({ layout, rule }, rows) => {

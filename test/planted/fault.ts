@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 /**
- * A fault that a tired engineer could really make. In `path`, the text `was`, which occurs exactly
- * once, becomes `is`. The test file `killed_by` fails then.
+ * A fault that a tired engineer could make. In `path`, the text `was`, which occurs exactly once,
+ * becomes `is`. The test file `killed_by` then fails.
  */
 export type Fault = PlantedFault & { name: string; killed_by: string };
 
-/** The part of a fault that `plant.ts` needs; `path`: a file, from the repository's folder. */
+/** The parts of a fault that `plant.ts` needs; `path`: a file, from the repository's folder. */
 export type PlantedFault = { path: string; was: string; is: string };
 
 /**
- * The environment in which Node loads the file of the fault with it; processes and threads that
- * inherit it do so too. No file on disk changes.
+ * Returns the environment in which Node loads the file with the fault; child processes and threads
+ * inherit it. No file on disk changes.
  */
 export function plantedEnvironment(fault: PlantedFault): {
   NODE_OPTIONS: string;
@@ -28,7 +28,7 @@ export function plantedEnvironment(fault: PlantedFault): {
   };
 }
 
-/** Returns the source with the fault in it; throws unless it has `was` exactly once. */
+/** Returns the source with the fault; throws unless it has `was` exactly once. */
 export function plantIn(source: string, { path, was, is }: PlantedFault): string {
   const [before, after, ...others] = source.split(was);
   if (after === undefined || others.length > 0)

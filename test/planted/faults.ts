@@ -7,7 +7,7 @@ import { ingestion_faults } from './ingestion.ts';
 import { privacy_faults } from './privacy.ts';
 import { access_faults } from './access.ts';
 
-/** All faults that are planted, by what they are about. */
+/** All planted faults, by their subject. */
 export const faults: Fault[] = [
   ...ledger_faults,
   ...planning_faults,

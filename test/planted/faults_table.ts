@@ -2,7 +2,7 @@ import { faults } from './faults.ts';
 
 const head = '| fault | found by |\n| --- | --- |\n';
 
-/** The page of docs/planted_faults.md with the table of the faults as they are listed now. */
+/** Returns the page docs/planted_faults.md with the table of the current faults. */
 export function withFaultsTable(page: string): string {
   const [before = '', after = ''] = page.split(head);
   const rest = after.slice(after.search(/^(?!\|)/m));

@@ -1,6 +1,6 @@
 /**
- * Loaded before everything else (`node --import`), plants the fault of `PLANTED_FAULT` in this
- * process: the one file that has it is loaded with the fault in its source.
+ * Loaded first (`node --import`), it plants the fault of `PLANTED_FAULT` in this process: the
+ * faulty file is loaded with the fault in its source.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';

@@ -6,12 +6,12 @@ import { brotliDecompressSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 
-/** The browser of this process, as one of its test files has it. */
+/** The browser of this process, for one of its test files. */
 export type SharedChromium = {
-  /** The reason why tests with a browser are skipped here, as a sentence; false: they run. */
+  /** The reason why tests with a browser are skipped here, as a sentence; false if they run. */
   skip: string | false;
   open(): Promise<Browser>;
-  /** Once for each file; the browser ends with the last. */
+  /** Called once by each file; the browser ends with the last one. */
   close(): Promise<void>;
 };
 
@@ -20,8 +20,8 @@ let users = 0;
 let reason: string | false | undefined;
 
 /**
- * The Chromium that the test files of this process share. Requested while the files are loaded, so
- * that the files to come are known. The first file that opens it starts it.
+ * Returns the Chromium that the test files of this process share. Files request it while they are
+ * loaded, so that the remaining files are known. The first file that opens it starts it.
  */
 export function shareChromium(): SharedChromium {
   users += 1;
@@ -50,7 +50,7 @@ function whyNot(): string | false {
 export function startChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: unpackChromium(),
-    // A page in a process that has compiled the console, and none that waits for a page to come.
+    // One page, in a process that has compiled the console, and no page in reserve.
     args: ['--disable-gpu', '--disable-dev-shm-usage', '--renderer-process-limit=1'],
   });
 }

@@ -1,4 +1,4 @@
-// Runs command lines of `sluice` for a test, one after the other in one process, which loads them
+// Runs command lines of `sluice` for a test, one after another in one process, which loads them
 // once. Each message is a `CommandLine`; the answer is the output of the command. Ends with its
 // parent.
 import process from 'node:process';

@@ -21,7 +21,7 @@ const input = createInterface(process.stdin).on('close', () => process.exit());
 const [line] = (await once(input, 'line')) as [string];
 const all = JSON.parse(line) as DeliveryOrders[];
 
-// Loads its module only: all modules together take half as long again to load.
+// Loads only its own module: loading all modules takes half as long again.
 const { type } = all[0]!;
 const name = type.toLowerCase();
 const { [name]: definition } = (await import(
@@ -31,7 +31,7 @@ if (definition?.type !== type) throw new Error(`There is no destination ${type}.
 const deps = destinationDeps();
 tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
 
-/** Delivers, and `isThere` reports that it is in its place. */
+/** Delivers; `isThere` reports that it has reached its place. */
 async function deliver(orders: DeliveryOrders, isThere: () => void): Promise<void> {
   const reached = async (place: DeliveryOrders['place']): Promise<void> => {
     if (place !== orders.place) return;

@@ -1,6 +1,5 @@
 /**
- * A program that opens both stores and says so, for the tests that kill it:
- * `node embedded_parent.ts <folder>`.
+ * Opens both stores and reports it, for the tests that kill it: `node embedded_parent.ts <folder>`.
  */
 import { join } from 'node:path';
 import { silentLog } from '../../server/platform/log.ts';

@@ -33,7 +33,7 @@ for (let number = first; number < batches.length;) {
     return read.event;
   });
   const result = await (await ingestion.add(team_id, events)).stored;
-  // A process behind a killed one waits for its leftovers.
+  // A process after a killed one waits for its leftovers.
   if (result.failure !== undefined && (failures += 1) < 1_000) continue;
   if (result.failure !== undefined) throw new Error(`Batch ${number} is not stored.`);
   writeSync(1, `${number}\n`);

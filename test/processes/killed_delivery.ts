@@ -15,7 +15,7 @@ import type {
 
 /**
  * The place where a delivery is killed. It is in the middle of the second slice or another one,
- * before the commit, somewhere in it, or after it and before anybody knows.
+ * before the commit, somewhere in it, or after it while its result is unknown.
  */
 export type KillPlace = 'writing' | 'written' | 'committing' | 'committed';
 
@@ -29,16 +29,15 @@ export type DeliveryOrders = {
   delivery: Delivery;
   slices: { base64: string; records: number }[];
   place: KillPlace;
-  /** The slice in the middle of which the place `writing` is; default 1. */
+  /** The slice in which the place `writing` is; default 1. */
   writing?: number;
   /** The text of the receipt; default: one that names the killed attempt. */
   manifest?: string;
 };
 
 /**
- * Delivers in a process of its own and ends it by SIGKILL at the place; `after_milliseconds` later
- * where the place is `committing`. Gives the slices that it had finished when it was there, as the
- * engine notes them.
+ * Delivers in a separate process and ends it by SIGKILL at the place; for `committing`,
+ * `after_milliseconds` later. Returns the finished slices, as the engine records them.
  */
 export async function killDelivery(
   orders: DeliveryOrders,
@@ -48,8 +47,8 @@ export async function killDelivery(
 }
 
 /**
- * Delivers all in one process, which is ended by SIGKILL when each is at its place. All have the
- * same type; only the last one's place may be `committing`.
+ * Delivers all in one process, which is ended by SIGKILL when each has reached its place. All have
+ * the same type; only the last one's place may be `committing`.
  */
 export async function killDeliveries(
   all: DeliveryOrders[],
@@ -58,7 +57,7 @@ export async function killDeliveries(
   const program = fileURLToPath(new URL('./delivery_process.ts', import.meta.url));
   const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
-  // One that ends too early is told below.
+  // One that ends too early is reported below.
   child.stdin.on('error', () => undefined).write(`${JSON.stringify(all)}\n`);
   const outcomes: SliceOutcome[][] = all.map(() => []);
   let reached = 0;
@@ -75,7 +74,7 @@ export async function killDeliveries(
 }
 
 /**
- * Writes lines of tab-separated text as one of several slices, and returns the note of the engine
+ * Writes lines of tab-separated text as one of several slices, and returns the engine's record
  * about it.
  */
 export async function writeSlice(sink: Sink, number: number, text: string): Promise<SliceOutcome> {
@@ -85,8 +84,8 @@ export async function writeSlice(sink: Sink, number: number, text: string): Prom
 }
 
 /**
- * Works like the engine's next attempt: continues unless the delivery is there, and commits. Gives
- * whether it was there, and the numbers of the slices that it wrote.
+ * Works like the engine's next attempt: continues unless the delivery is there, and commits.
+ * Returns whether it was there, and the numbers of the slices that it wrote.
  */
 async function goOn(
   definition: DestinationDefinition,
@@ -126,7 +125,7 @@ async function goOn(
   }
 }
 
-/** Continues without knowledge of any slice. Gives whether the delivery was there. */
+/** Continues without knowledge of any slice. Returns whether the delivery was there. */
 export async function deliverAgain(
   definition: DestinationDefinition,
   orders: DeliveryOrders,

@@ -6,7 +6,7 @@ import { eventually } from '../eventually.ts';
 import type { Harness } from '../harness.ts';
 import type { FaultyServer } from '../servers/faulty_server.ts';
 
-/** The orders for test/processes/run_process.ts; `google` takes the place of Google's tokens. */
+/** The orders for test/processes/run_process.ts; `google` replaces Google's token service. */
 export type RunOrders = {
   database_url: string;
   clickhouse_url: string;
@@ -15,8 +15,8 @@ export type RunOrders = {
 };
 
 /**
- * Carries a run out in a process of its own, and ends that by SIGKILL while the server holds the
- * next request that matches. The run then waits for another worker.
+ * Delivers a run in a separate process, and ends that by SIGKILL while the server holds the next
+ * matching request. The run then waits for another worker.
  */
 export async function killRun(
   { stores, deps }: Pick<Harness, 'stores' | 'deps'>,
@@ -42,6 +42,6 @@ export async function killRun(
     child.kill('SIGKILL');
     await ended;
   }
-  // The silence after which a worker is believed dead is over.
+  // The silence after which a worker counts as dead is over.
   await deps.db.run(sql`UPDATE batch_export_runs SET worker_id = NULL WHERE id = ${orders.run_id}`);
 }

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** The processes below one, each before its children. */
+/** Returns the processes below one, each before its children. */
 export function descendantsOf(pid: number): number[] {
   const parents = new Map<number, number[]>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -23,7 +23,7 @@ export function tell(pids: number[], signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch {
-      // A process of PostgreSQL that ended before its turn came.
+      // A process of PostgreSQL that ended before its turn.
     }
   }
 }

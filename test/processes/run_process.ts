@@ -1,4 +1,4 @@
-// A process that carries out one run as a worker does, on the stores of a test, to be killed in the
+// A process that delivers one run like a worker, on the stores of a test, which kills it in the
 // middle. Argument: JSON of `RunOrders`. It ends with its parent.
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../server/config/config.ts';

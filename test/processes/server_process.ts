@@ -10,21 +10,20 @@ import { dieWithParent } from '../../server/platform/embedded/programs.ts';
 /** The server of this checkout. */
 export const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
 
-/** A server that runs as users run it: a process of its own, reached over HTTP. */
+/** A server as users run it: its own process, reached over HTTP. */
 export type ServerProcess = {
   child: ChildProcess;
   address: string;
-  /** Everything it wrote so far. */
+  /** Its whole output so far. */
   output(): string;
-  /** Ends it in order and gives its exit code. */
+  /** Stops it, and returns its exit code. */
   stop(): Promise<number | null>;
-  /** kill -9 of the process itself. */
+  /** Kills the process itself with -9. */
   kill(): Promise<void>;
 };
 
 /**
- * The environment of a server process on a folder of its own; the key is fixed so that a test knows
- * it.
+ * The environment of a server process on its own folder; the key is fixed so that a test knows it.
  */
 export function serverEnvironment(
   folder: string,
@@ -43,7 +42,7 @@ export function serverEnvironment(
     // V8 only accepts compiled code if its options are the same as at compilation, and a server
     // sets some. It would overwrite all entries of the tests, and the tests its own.
     ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: join(cache, 'servers') }),
-    // As `npm start` has it.
+    // As in `npm start`.
     MALLOC_ARENA_MAX: '1',
     SLUICE_PORT: '0',
     SLUICE_DATA_DIR: `${folder}/data`,
@@ -62,7 +61,8 @@ export function serverEnvironment(
 /**
  * Starts a command of the server (`start`, `api`, `worker`) and waits until it reports that it is
  * ready. Fails with its output if it ends before. `program` is another checkout's main file, and
- * `before` are words before it. A test process that is ended at its time limit takes it along.
+ * `before` are words before the command. A test process that is ended at its time limit ends it
+ * too.
  */
 export async function startServer(
   command: string[],
@@ -104,7 +104,7 @@ export async function startServer(
   };
 }
 
-/** A JSON call with a key; gives status and parsed body. */
+/** Sends a JSON request with a key; returns status and parsed body. */
 export async function call(
   address: string,
   key: string,
@@ -132,8 +132,8 @@ export async function call(
 }
 
 /**
- * Asks again every `pauseMs` until the answer is an expected one. Fails after `timeout_ms` with the
- * name of the expected answer.
+ * Repeats a request every `pauseMs` until the answer is an expected one. Fails after `timeout_ms`
+ * with the name of the expected answer.
  */
 export async function until<Result>(
   what: string,
@@ -152,8 +152,8 @@ export async function until<Result>(
 }
 
 /**
- * The processes of a kind that work on a folder: found by their command line and working folder, as
- * an operator would with ps.
+ * Returns the processes of a kind on a folder, found by their command line and working folder, as
+ * an operator would find them with ps.
  */
 export function findProcesses(folder: string, kind: 'postgres' | 'clickhouse'): number[] {
   const pattern = kind === 'postgres' ? /\bpostgres\b/ : /embedded\/clickhouse\/server\.ts/;

@@ -23,8 +23,8 @@ const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts');
 const program = fileURLToPath(new URL('./command_process.ts', import.meta.url));
 
 /**
- * Runs `sluice` with these words, in an environment that has `environment` and nothing of ours, but
- * for where compiled modules are kept. `meanwhile` is given what ends it with a signal.
+ * Runs `sluice` with these words, in an environment that only has `environment` and the cache of
+ * compiled modules. `meanwhile` gets a function that ends it with a signal.
  */
 export function runSluice(
   words: string[],
@@ -45,7 +45,7 @@ export function runSluice(
   });
 }
 
-/** Runs command lines in a process of their own; `close` ends it. */
+/** Runs command lines in a separate process; `close` ends it. */
 export type Sluice = {
   run(words: string[], environment: Record<string, string>): Promise<Said>;
   close(): Promise<void>;
@@ -53,8 +53,8 @@ export type Sluice = {
 
 /**
  * One process that runs command lines in the order of the requests. It is for tests of the output
- * and the exit of commands, and not of how a process starts, reads its input or ends. It loads them
- * once, at the first.
+ * and the exit code of commands, not of how a process starts, reads its input or ends. It loads the
+ * commands once, at the first request.
  */
 export function openSluice(): Sluice {
   let child: ChildProcess | undefined;

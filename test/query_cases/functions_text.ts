@@ -1,11 +1,12 @@
 import { functionTopics } from '../../server/engine/query/functions/index.ts';
 
-/** The heading behind which docs/query_language.md is written by `npm run docs:query`. */
+/** The heading after which `npm run docs:query` writes docs/query_language.md. */
 export const functions_heading = '## Functions';
 
 /**
- * Every function of the language as Markdown, from the heading on. There is a table for each topic,
- * and one row for each function with its signature, its meaning and an example that runs.
+ * Returns every function of the language as Markdown, from the heading on. There is a table for
+ * each topic, and one row for each function with its signature, its meaning and an example that
+ * runs.
  */
 export function functionTable(): string {
   const sections = functionTopics.map(({ title, note, functions }) => {
@@ -39,7 +40,7 @@ export function functionTable(): string {
   return `${functions_heading}\n\n${head}\n\n${sections.join('\n\n')}\n`;
 }
 
-/** The text in lines of at most 100 columns, broken at its spaces. */
+/** Returns the text in lines of at most 100 columns, broken at spaces. */
 function wrapped(text: string): string {
   return text
     .split(/\s+/)

@@ -1,8 +1,8 @@
 import { columns, entries, list } from './query_lists.ts';
 
 /**
- * Texts that are in the language, or may be, and try to see another project's rows. They may be
- * refused; where they run, they give the project's own rows.
+ * Valid or almost valid texts that try to see another project's rows. They may be refused; if they
+ * run, they return the project's own rows.
  */
 export const hostile_meanings: string[] = [
   // The project's number under other meanings.
@@ -103,7 +103,7 @@ export const hostile_meanings: string[] = [
   "SELECT decodeURLComponent('%zz%') AS x, extractURLParameter('?a=%', 'a') AS y FROM events",
 ];
 
-/** Returns this many letters a and b in an order that no short rule makes. */
+/** Returns this many letters a and b in an order without a short rule. */
 function lettersWithoutOrder(count: number): string {
   let state = 7;
   const letters = Array.from({ length: count }, () => {
@@ -114,8 +114,8 @@ function lettersWithoutOrder(count: number): string {
 }
 
 /**
- * Texts that try to take work without end, memory without bound, or the store itself down. They may
- * be refused or ended by a limit.
+ * Texts that try to cause endless work, use unlimited memory, or stop the store. They may be
+ * refused or ended by a limit.
  */
 export const hostile_loads: string[] = [
   "SELECT replaceRegexpAll(properties, 'a*b|a', 'x') AS x FROM events",
@@ -202,16 +202,16 @@ export const hostile_loads: string[] = [
 ];
 
 /**
- * The same, as large as the test wants them: `inDepth` gives the usual number or one that takes the
- * store seconds.
+ * The same, in the size that the test wants: `inDepth` returns the usual number, or one that takes
+ * the store seconds.
  */
 export function largeLoads(inDepth: (usual: number, deep: number) => number): string[] {
-  // A text without order, over which an expression has as many states as it can.
+  // A text without order, over which an expression has the most states.
   const orderless = lettersWithoutOrder(inDepth(1_500, 20_000));
-  // Numbers of an array that is gone through inside of itself, twice.
+  // Numbers of an array that is iterated inside its own iteration.
   const numbers = list(inDepth(50, 300), String);
   const comparisons = Array(inDepth(100, 300)).keys();
-  // The number of entries that each double the one before, or read it twice.
+  // The number of entries that each double the previous one, or read it twice.
   const doublings = inDepth(6, 9);
   const unions = inDepth(4, 6);
   return [

@@ -155,7 +155,7 @@ export const refused_tricks: string[] = [
 const nested = (open: string, close: string, times: number) =>
   `${open.repeat(times)}1${close.repeat(times)}`;
 
-/** Deep and huge texts. Each must be refused with a QueryError, in a moment. */
+/** Deep and huge texts. Each must be refused quickly with a QueryError. */
 export const refused_sizes: string[] = [
   `SELECT ${nested('(', ')', 200)} AS x FROM events`,
   `SELECT ${nested('[', ']', 200)} AS x FROM events`,

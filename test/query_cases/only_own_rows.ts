@@ -23,8 +23,8 @@ async function outcomeOf(
 }
 
 /**
- * Fails if the query returns anything that it would not return if the other project had no rows (a
- * row, count, order or error).
+ * Fails if the query returns anything that depends on the other project's rows (a row, count, order
+ * or error).
  */
 export async function assertOnlyOwnRows(
   { both, alone }: TwoProjects,
@@ -41,7 +41,7 @@ export async function assertOnlyOwnRows(
     );
 }
 
-/** Fails when the store does not answer. */
+/** Fails if the store does not answer. */
 export async function assertAnswers({ both }: TwoProjects): Promise<void> {
   assert.deepEqual(await readSql(both, 'SELECT 1'), [[1]]);
 }

@@ -141,8 +141,8 @@ const nested = fc.tuple(plain, alias).map(
 const united = fc.tuple(plain, plain).map(([one, other]) => `${one} UNION ALL ${other}`);
 
 /**
- * Queries of many forms that mean something over events and persons, with names and values that try
- * to be another project. A few are refused for their types.
+ * Valid queries of many forms over events and persons, with names and values that imitate another
+ * project. A few are refused for their types.
  */
 export const random_query: fc.Arbitrary<string> = fc.oneof(
   plain,

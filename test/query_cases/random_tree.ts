@@ -43,7 +43,8 @@ const digits = fc.oneof(
   fc.nat().map(String),
   fc.constantFrom('1.5', '.5', '2.', '1e10', '1.5e-3', '00', '18446744073709551615'),
 );
-// Any but surrogates. The unit `grapheme` of fast-check fills a table of most of a million first.
+// Any character except surrogates. The unit `grapheme` of fast-check first fills a table of almost
+// a million.
 const character = fc
   .nat({ max: 0x10ffff - 0x800 })
   .map((number) => String.fromCodePoint(number < 0xd800 ? number : number + 0x800));
@@ -57,7 +58,7 @@ const optional = <Value>(arbitrary: fc.Arbitrary<Value>) =>
   fc.option(arbitrary, { nil: undefined, freq: 2 });
 const few = <Value>(arbitrary: fc.Arbitrary<Value>, least = 1) =>
   fc.array(arbitrary, { minLength: least, maxLength: 3 });
-/** Without the entries that are undefined: the parser leaves them out. */
+/** Removes the undefined entries, because the parser omits them. */
 const dense = <Value extends object>(value: Value): Value =>
   Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as Value;
 
@@ -282,7 +283,7 @@ const { expression, select } = fc.letrec<Parts>((tie) => ({
   ),
 }));
 
-/** Trees of any form, with names and texts that are hard to print; most of them have no meaning. */
+/** Trees of any form, with names and texts that are hard to print; most of them make no sense. */
 export const random_select = select;
 /** The same for expressions. */
 export const random_expression = expression;

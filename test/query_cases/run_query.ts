@@ -6,7 +6,7 @@ import type { QueryRelation, QueryRun, ResolvedQuery } from '../../server/engine
 import { querySettings } from '../../server/engine/query/settings.ts';
 import type { ModelName } from '../../server/engine/model/models/model.ts';
 
-/** Bounds that no query of these tests meets, on a busy machine either. */
+/** Limits that no query of these tests reaches, even on a busy machine. */
 export const settings = querySettings({
   execution_seconds: 30,
   memory_bytes: 500_000_000,
@@ -17,13 +17,13 @@ export const settings = querySettings({
 /** A query, with its form for one run. */
 export type CheckedQuery = { query: ResolvedQuery; relation: QueryRelation };
 
-/** Reads and prints a query for a run. Throws a `QueryError`. */
+/** Parses and prints a query for a run. Throws a `QueryError`. */
 export function printQuery(text: string, model: ModelName, run: QueryRun): CheckedQuery {
   const query = resolveQuery(text, { model });
   return { query, relation: queryRelation(query, run) };
 }
 
-/** Reads, prints and checks a query as it is when it is stored and run. Throws what these throw. */
+/** Parses, prints and checks a query like one that is stored and run. Throws their errors. */
 export async function checkQuery(
   clickhouse: ClickHouse,
   text: string,
@@ -36,7 +36,7 @@ export async function checkQuery(
   return printed;
 }
 
-/** True once in so many calls. At which it begins differs from run to run. */
+/** Returns true once in this many calls; the first one differs from run to run. */
 export function inTurn(turns: number): () => boolean {
   let turn = randomInt(turns);
   return () => {
@@ -46,8 +46,8 @@ export function inTurn(turns: number): () => boolean {
 }
 
 /**
- * Checks one of so many queries, in turn, and prints the others alone: a check is six questions to
- * the store.
+ * Checks one of this many queries, in turn, and only prints the others: a check sends the store six
+ * queries.
  */
 export function checkInTurn(turns: number): typeof checkQuery {
   const isChecked = inTurn(turns);
@@ -58,7 +58,7 @@ export function checkInTurn(turns: number): typeof checkQuery {
   };
 }
 
-/** The rows of a checked query in its own order, as arrays of JSON values. */
+/** Returns the rows of a checked query in its own order, as arrays of JSON values. */
 export async function readRows(
   clickhouse: ClickHouse,
   { query, relation }: CheckedQuery,
@@ -71,7 +71,7 @@ export async function readRows(
   );
 }
 
-/** The rows of ClickHouse text under the settings of queries. */
+/** Returns the rows of ClickHouse text under the settings of queries. */
 export async function readSql(
   clickhouse: ClickHouse,
   text: string,
@@ -88,7 +88,7 @@ export async function readSql(
 }
 
 /**
- * Does the same for every item, a few at a time, because a short query mostly waits for its
+ * Calls the function for every item, a few at a time, because a short query mostly waits for its
  * transport.
  */
 export async function forEachOf<Item>(

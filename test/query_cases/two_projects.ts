@@ -5,17 +5,17 @@ import { migrateClickHouse } from '../../server/platform/clickhouse/migrate.ts';
 import { calls_of_group } from './works_groups.ts';
 import type { QueryRun } from '../../server/engine/query/query.ts';
 
-// The project whose queries are tested, and the one whose rows no query may ever see.
+// The project under test, and the one whose rows no query may see.
 const own_project = 11;
 const other_project = 22;
 
 /**
- * The mark in every value of the other project, which betrays one in a result. No value of ours has
- * it, forwards or backwards.
+ * The mark in every value of the other project, which reveals it in a result. No value of ours
+ * contains it, forwards or backwards.
  */
 export const foreign_mark = /foreign|FOREIGN|864209|ffffffff|2031-/;
 
-/** The run of the tests: January 2024 of insertion time. */
+/** The run of the tests: insertion times in January 2024. */
 export const january: QueryRun = {
   team_id: own_project,
   selection: [
@@ -171,7 +171,7 @@ const persons: PersonRow[] = [
 ];
 
 /**
- * Two stores. `both` has the rows of two projects, `alone` only the rows of the own project. If a
+ * Two stores. `both` has the rows of two projects, `alone` only those of the own project. If a
  * query gives different results over the two, it has read another project. In `alone`, the views
  * `mine`, `people` and `people_changed` show the rows of the run and of its look-ups.
  */
@@ -260,8 +260,8 @@ function personRow({ n, is_deleted = 0, ...row }: PersonRow) {
 }
 
 /**
- * The same times of insertion, so that only the project keeps the row out; everything else tells
- * where it is from.
+ * The same insertion times, so that only the project excludes the row; everything else shows its
+ * origin.
  */
 function foreignEvent({ n, inserted_at }: EventRow) {
   const id = `ffffffff-0000-7000-8000-${digits(n)}`;

@@ -1,7 +1,7 @@
 import { list } from './query_lists.ts';
 import type { WorkingQuery } from './works_values.ts';
 
-/** More literals than the client sends in a URL, where it has 4,096 characters for them. */
+/** More literals than the client sends in a URL, which has 4,096 characters for them. */
 const many = 400;
 
 /** CASE, conditional functions, NULL, conversions and long lists of literals. */

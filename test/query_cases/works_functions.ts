@@ -1,6 +1,6 @@
 import type { WorkingQuery } from './works_values.ts';
 
-// One day in the forms that programs write.
+// One day in the formats of programs.
 const dated = [
   '2024-01-31',
   '2024-01-31T00:00:00Z',
@@ -236,7 +236,7 @@ export const working_functions: WorkingQuery[] = [
       'g, intDiv(7, 2) AS i FROM events',
     'SELECT uuid, 1.26, -2., 3, 2.5, 3 FROM mine',
   ],
-  // As many tools write SQL.
+  // The SQL of many tools.
   [
     "SELECT COUNT(*) AS n, COUNTIF(event = 'purchase') AS p, SUM(length(event)) AS s, " +
       "MAX(COALESCE(NULLIF(LOWER(event), ''), 'x')) AS m, MAX(DATE_TRUNC('day', timestamp)) AS " +
@@ -267,7 +267,7 @@ export const working_functions: WorkingQuery[] = [
     'SELECT uuid, greatest(NULL, 1, 3) AS g, least(properties.nothing, 2) AS l FROM events',
     'SELECT uuid, 3, 2. FROM mine',
   ],
-  // The engine would read a date without a year as one of today's year.
+  // The engine would read a date without a year as one of this year.
   [
     "SELECT uuid, parseDateTimeBestEffortOrNull('Jan 5') AS a, " +
       "parseDateTimeBestEffortOrZero('10:20') AS b, parseDateTimeBestEffortOrNull('5 Jan 10:00 " +
@@ -281,7 +281,7 @@ export const working_functions: WorkingQuery[] = [
       FROM events LIMIT 1`,
     `SELECT ${dated.map(() => 'true').join(', ')}`,
   ],
-  // A part that is not searched is neither replaced nor lost.
+  // A part outside of the search is neither replaced nor lost.
   [
     `SELECT length(replaceRegexpAll(concat(event, '${'ab'.repeat(4_000)}'), 'a|[^ab]', '')) AS n
       FROM events WHERE event = 'sign up'`,

@@ -1,5 +1,6 @@
 /**
- * A query that must work, and SQL for the same rows by hand over the views of `openTwoProjects`.
+ * A query that must work, and hand-written SQL for the same rows over the views of
+ * `openTwoProjects`.
  */
 export type WorkingQuery = [query: string, sql: string];
 

@@ -1,4 +1,4 @@
-/** As many pieces as fit into so many characters. */
+/** Repeats a piece as often as fits into this many characters. */
 function fill(create: (index: number) => string, characters: number, between = ', '): string {
   const pieces: string[] = [];
   for (let length = 0, index = 0; ; index += 1) {
@@ -9,7 +9,7 @@ function fill(create: (index: number) => string, characters: number, between = '
   }
 }
 
-/** The subquery inside itself, so many times. */
+/** Nests a subquery this many times. */
 function nest(times: number, wrap: (inner: string) => string, innermost: string): string {
   return Array.from({ length: times }).reduce<string>(wrap, innermost);
 }
@@ -17,8 +17,8 @@ function nest(times: number, wrap: (inner: string) => string, innermost: string)
 const documents = 'toJSONString(toJSONString(toJSONString(properties.a).a).a)';
 
 /**
- * Texts of at most 65,536 characters that would take a parser, resolver or printer the most work,
- * by what they repeat.
+ * Texts of at most 65,536 characters that cost a parser, resolver or printer the most work, by what
+ * they repeat.
  */
 export const worst_texts: Record<string, string> = {
   'near misses of long names': `SELECT

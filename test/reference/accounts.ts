@@ -12,10 +12,10 @@ import { nameUser, owner_address, public_url, succeeded } from './world.ts';
 import type { StoryWorld } from './world.ts';
 
 type Browser = Awaited<ReturnType<typeof signedInAt>>;
-/** As `ask` of the world, in a browser that is signed in. */
+/** Like `ask` of the world, in a signed-in browser. */
 type Ask = (method: string, path: string, body?: unknown) => Promise<any>;
 
-/** Keys, sessions and the account of a person who is signed in, up to its end. */
+/** Keys, sessions and the account of a signed-in person, up to its deletion. */
 export async function tellAccounts(world: StoryWorld): Promise<void> {
   const { harness, ask, organization } = world;
   await ask('GET', '/api/instance/', undefined, {});
@@ -56,7 +56,7 @@ async function keys(act: Ask): Promise<void> {
   await act('DELETE', one);
 }
 
-/** Lets an assistant in; an administrator sees it and ends that. */
+/** Gives an assistant access; an administrator sees it and revokes it. */
 async function assistants({ harness, home, ask, organization }: StoryWorld): Promise<void> {
   const base = '/api/personal_api_keys/agents/';
   const act = askIn(await signedInAt(harness, { ...home.user, email: owner_address }));

@@ -1,6 +1,6 @@
 import type { StoryWorld } from './world.ts';
 
-/** A configuration that is planned, applied and read back, and the log of all changes. */
+/** A configuration that is planned, applied and read again, and the log of all changes. */
 export async function tellConfiguration({ ask, organization }: StoryWorld): Promise<void> {
   const base = `${organization}configuration/`;
   await ask('GET', '/api/configuration/schema/', undefined, {});

@@ -26,9 +26,9 @@ const contract = JSON.parse(
 ) as { endpoints: Endpoint[] };
 
 /**
- * The calls of all endpoints of the contract in an organization of their own, in which everything
- * that they name is there: none needs what another one answered. Bodies are the ones of the
- * examples, unless an organization needs names of its own.
+ * Returns the calls of all endpoints of the contract in a separate organization that has everything
+ * that they name: no call needs another's answer. Bodies are those of the examples, except for
+ * names of the organization.
  */
 export async function contractCalls(
   world: StoryWorld,

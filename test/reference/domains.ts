@@ -53,7 +53,7 @@ async function pending({ ask, harness, home }: StoryWorld, one: string): Promise
   await ask('POST', `${one}pending_changes/confirm/`, undefined, { cookie: browser.cookie()! });
 }
 
-/** Somebody without an account sets single sign-on up with a link. */
+/** A person without an account sets up single sign-on with a link. */
 async function setup(
   { ask }: StoryWorld,
   one: string,

@@ -118,7 +118,7 @@ async function plannedEvents({ ask, project }: StoryWorld): Promise<void> {
 }
 
 async function warnings({ ask, harness, home, project }: StoryWorld): Promise<void> {
-  // An id that means nobody is refused, and counted.
+  // An id that names nobody is refused, and counted.
   const body = { api_key: home.project.api_token, event: 'viewed', distinct_id: 'undefined' };
   await harness.request('POST', '/e/', { body });
   await sharedWarnings(harness.deps).store();

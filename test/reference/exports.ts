@@ -151,7 +151,7 @@ async function runsOf({ ask, harness, home, delivering }: StoryWorld, one: strin
   await ask('POST', `${one}backfills/${other.backfill?.id ?? other.id}/cancel/`);
 }
 
-/** Looks whether everything is there, where somebody has removed files, and repairs a delivery. */
+/** Verifies a delivery from which a person removed files, and repairs it. */
 async function proofOf(world: StoryWorld, one: string): Promise<void> {
   const { ask, harness, home, delivering } = world;
   await ask('GET', `${one}proof/?${window}`);
@@ -182,7 +182,7 @@ async function proofOf(world: StoryWorld, one: string): Promise<void> {
   await ask('POST', `${one}verifications/${other.id}/cancel/`);
 }
 
-/** Lets an attempt at the run fail, so that it waits for the next one. */
+/** Makes an attempt at the run fail, so that it waits for the next one. */
 async function waitForAttempt({ deps }: StoryWorld['harness'], id: string): Promise<void> {
   const run = (await claimRun(deps.db, id, randomUUID()))!;
   await retryLater(deps.engine, run, { code: failed.code, message: failed.message });

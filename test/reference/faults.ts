@@ -7,7 +7,7 @@ import { openAnswerCheck } from '../watchers/answers.ts';
 
 const rejecting = 'it needs a database that refuses a row';
 
-/** Operations that no story can ask, and why. */
+/** Operations that no story can call, and why. */
 export const without_example: Record<string, string> = {
   organizations_batch_exports_runs_redeliver_rejected_create: rejecting,
   projects_batch_exports_runs_redeliver_rejected_create: rejecting,
@@ -17,7 +17,7 @@ export const without_example: Record<string, string> = {
   single_sign_on_link_create: 'its token comes from a provider, in a browser that was sent there',
 };
 
-/** The operations that have an example: the ones of the API, not the ones that speak to SDKs. */
+/** The operations with an example: those of the API, without those for SDKs. */
 export function listExampled(document: object): (Operation & { tag: string })[] {
   return listOperations(document as FuzzedDocument)
     .map((operation) => ({ ...operation, tag: operation.tags[0] ?? '' }))
@@ -25,7 +25,7 @@ export function listExampled(document: object): (Operation & { tag: string })[] 
 }
 
 /**
- * Finds faults of examples, with a sentence each by operation. An example is missing, does not fit
+ * Finds faults of examples, with a sentence each by operation: an example is missing, does not fit
  * its schemas, or belongs to no operation.
  */
 export function findFaults(

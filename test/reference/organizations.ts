@@ -1,7 +1,7 @@
 import { nameUser } from './world.ts';
 import type { StoryWorld } from './world.ts';
 
-/** An organization, its projects, its people and what they are invited by. */
+/** An organization, its projects, its people and their invites. */
 export async function tellOrganizations(world: StoryWorld): Promise<void> {
   await organizations(world);
   await projects(world);

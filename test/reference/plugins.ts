@@ -113,7 +113,7 @@ async function choicesOfTool({ ask, organization, project }: StoryWorld): Promis
   });
 }
 
-/** A tool that did not take an event, which is sent again. */
+/** A tool that refuses an event, which is sent again. */
 async function deliveriesOfTool({ ask, harness, project }: StoryWorld, plugin: number) {
   const config = await ask('POST', `${project}plugin_configs/`, { plugin });
   const one = `${project}plugin_configs/${config.id}/`;
@@ -155,7 +155,7 @@ async function oauthOfTool({ ask, organization, project }: StoryWorld): Promise<
   await ask('DELETE', `${applications}${id}/`);
 }
 
-/** New code of another organization's plugin waits until somebody of this one accepts it. */
+/** New code of another organization's plugin waits until a person of this one accepts it. */
 async function versionOfOthers({ ask, harness, project }: StoryWorld): Promise<void> {
   const other = await harness.newOrganization({ name: 'Beta' });
   const collection = 'pipeline_destinations';

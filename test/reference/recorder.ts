@@ -9,12 +9,12 @@ type Sent = { method: string; url: string; payload?: string | Buffer };
 type Injected = { statusCode: number; body: string; headers: Record<string, unknown> };
 type Inject = (sent: Sent) => Promise<Injected>;
 
-/** Examples by the operation that they are of. */
+/** Examples by operation. */
 export type Recorded = Map<string, Example>;
 
 /**
- * Records the first successful request of each operation that is sent to the app from now on, with
- * its answer. An example with few fields is only used until a better one comes.
+ * Records the first successful request of each operation to the app from now on, with its answer.
+ * An example with few fields is replaced by a better one.
  */
 export function recordRequests(app: FastifyInstance): Recorded {
   const document = app.swagger() as unknown as FuzzedDocument;
@@ -39,7 +39,7 @@ export function recordRequests(app: FastifyInstance): Recorded {
   return recorded;
 }
 
-/** Shows little: a request that changed nothing, or a list without a record. */
+/** Returns true for a poor example: a request that changed nothing, or a list without records. */
 function isPoor({ query, answer }: Example): boolean {
   const results = isObject(answer) ? answer['results'] : undefined;
   return query?.['validate_only'] !== undefined || (Array.isArray(results) && results.length === 0);

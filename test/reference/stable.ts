@@ -3,10 +3,10 @@ import type { Json, JsonObject } from '../../server/platform/http/openapi/json.t
 import type { Example } from '../../server/platform/http/openapi/reference.ts';
 import type { Recorded } from './recorder.ts';
 
-/** The instant at which everything in a story happens. */
+/** The instant of all events in a story. */
 const told_ms = Date.parse('2026-03-02T09:00:00Z');
 const day_ms = 86_400_000;
-/** Most objects, and most other values, that a list of an answer shows. */
+/** Most objects, and most other values, in a list of an answer. */
 const objects_max = 1;
 const values_max = 12;
 const characters_max = 200;
@@ -14,8 +14,7 @@ const characters_max = 200;
 const answer_characters_max = 12_000;
 
 /**
- * Texts by the name of their field. Each is what a stranger would look for if they took the
- * examples for real.
+ * Texts by the name of their field, which a stranger might use if they took the examples for real.
  */
 const shown_instead: Record<string, string> = {
   password: 'correct horse battery staple',
@@ -28,8 +27,8 @@ const shown_instead: Record<string, string> = {
 };
 
 /**
- * The examples as they are stored: with ids and instants that are the same each time, without
- * anything that lets somebody in, and with long lists and texts shortened.
+ * Returns the examples in their stored form: with ids and instants that are the same each time,
+ * without credentials, and with long lists and texts shortened.
  */
 export function stableExamples(recorded: Recorded, began_ms: number): Record<string, Example> {
   const sorted = [...recorded].toSorted(([one], [other]) => (one < other ? -1 : 1));
@@ -60,7 +59,7 @@ function shortened(value: Json, is_answer: boolean, name = ''): Json {
   );
 }
 
-/** The answer, without what lies deep in it where it is long. */
+/** Returns the answer without its deep parts if it is long. */
 function withoutDepths(answer: Json, depth = 0): Json {
   if (depth === 0 && JSON.stringify(answer).length <= answer_characters_max) return answer;
   if (!isObject(answer)) return answer;
@@ -101,8 +100,8 @@ function withStableTexts(text: string, began_ms: number): string {
 }
 
 /**
- * Instants of the story itself follow each other by a second in the order in which they came;
- * others near it keep their distance from it in whole days.
+ * Instants of the story follow each other by a second in the order of their occurrence; others near
+ * it keep their distance in whole days.
  */
 function withStableInstants(text: string, began_ms: number): string {
   const form = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;

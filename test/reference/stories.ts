@@ -7,7 +7,7 @@ import { tellNotices } from './notices.ts';
 import { tellOrganizations } from './organizations.ts';
 import { tellPlugins } from './plugins.ts';
 
-/** All stories, in the order in which they can be told in one world. */
+/** All stories, in an order in which they can run in one world. */
 export const stories = {
   tellOrganizations,
   tellExports,

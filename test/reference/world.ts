@@ -36,7 +36,7 @@ export type StoryWorld = {
   project: string;
   /** Sends a request with the owner's key, or these headers; fails unless it succeeds. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<any>;
-  /** Does the work while a worker carries out the planned runs. */
+  /** Does the work while a worker delivers the planned runs. */
   delivering(work: () => Promise<void>): Promise<void>;
   resolver: DnsServer;
   mail: MailServer;
@@ -45,7 +45,7 @@ export type StoryWorld = {
   close(): Promise<void>;
 };
 
-/** Opens the world of the stories, in which nothing has happened yet. */
+/** Opens the world of the stories, which is empty at first. */
 export async function openStoryWorld(): Promise<StoryWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-reference-'));
   const [resolver, mail, registry, receiver] = await Promise.all([
@@ -99,13 +99,13 @@ export async function openStoryWorld(): Promise<StoryWorld> {
   };
 }
 
-/** The body of an answer; fails where the request did not succeed. */
+/** Returns the body of an answer; fails unless the request succeeded. */
 export function succeeded(answer: Answer, what: string): any {
   assert.ok(answer.status < 300, `${what} answered ${answer.status}: ${answer.text}`);
   return answer.body;
 }
 
-/** Gives a person a name, an address that reads well, and `password`. */
+/** Gives a person a name, a readable address, and `password`. */
 export async function nameUser(
   harness: Harness,
   id: number,

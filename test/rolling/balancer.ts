@@ -5,26 +5,24 @@ import { Agent, request } from 'undici';
 export type Answered = { status: number; body: Record<string, unknown> };
 
 /**
- * A balancer in front of several API processes. It asks each twice a second whether it is ready,
- * and sends requests to the ready ones in turn.
+ * A balancer in front of several API processes. Twice a second it checks which ones are ready, and
+ * sends requests to these in turn.
  */
 export type Balancer = {
   /**
-   * Asks for half a minute at most, until an answer is neither 5xx nor 429. It counts every other
-   * try by its result. Rejects with the last fault.
+   * Retries for at most half a minute, until an answer is neither 5xx nor 429. It counts every
+   * other attempt by its result. Rejects with the last fault.
    */
   ask(method: string, path: string, body?: unknown): Promise<Answered>;
-  /**
-   * The same with a body that is text already, for the status only; it does not read the answer.
-   */
+  /** The same with a body of text, for the status only; it does not read the answer. */
   send(method: string, path: string, text?: string): Promise<number>;
-  /** Tries that failed, by what they met: the code of an error, or a status. */
+  /** Failed attempts, by their fault: the code of an error, or a status. */
   faults: Map<string, number>;
-  /** The message of the first failed try, by its fault. */
+  /** The message of the first failed attempt, by its fault. */
   first_words: Map<string, string>;
-  /** Answers, and the longest that one took with all its tries, in milliseconds. */
+  /** The number of answers, and the longest time of one with all its attempts, in milliseconds. */
   counts: { answers: number; mended: number; longest_ms: number };
-  /** Tells whether the process was ready when it was last asked. */
+  /** Returns true if the process was ready at the last check. */
   isReady(address: string): boolean;
   close(): Promise<void>;
 };
@@ -33,7 +31,7 @@ const look_ms = 500;
 const tries_ms_max = 30_000;
 const retry_pause_ms = 100;
 
-/** Opens a balancer before the addresses; connections to them are kept. */
+/** Opens a balancer in front of the addresses; connections to them are kept. */
 export async function openBalancer(addresses: string[], key: string): Promise<Balancer> {
   const agent = new Agent({ connections: 64, keepAliveTimeout: 60_000 });
   const watch = watchReady(addresses, agent);
@@ -92,7 +90,7 @@ export async function openBalancer(addresses: string[], key: string): Promise<Ba
   };
 }
 
-/** Asks each address whether it is ready, and returns the ready ones in turn. */
+/** Checks whether each address is ready, and returns the ready ones in turn. */
 function watchReady(addresses: string[], dispatcher: Agent) {
   const ready = new Set<string>();
   let turn = 0;
@@ -125,7 +123,7 @@ function watchReady(addresses: string[], dispatcher: Agent) {
   };
 }
 
-/** One try. Rejects for 5xx and 429, with the status as its code. */
+/** Sends one attempt. Rejects for 5xx and 429, with the status as its code. */
 async function tryOnce(
   dispatcher: Agent,
   key: string,

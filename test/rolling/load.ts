@@ -4,25 +4,22 @@ import type { Balancer } from './balancer.ts';
 
 /** Requests at a fixed rate, whatever their outcome. */
 export type Load = {
-  /** The digest of each event that was answered for, by uuid. */
+  /** The digest of each acknowledged event, by uuid. */
   digests(): Map<string, string>;
-  /**
-   * `skipped` requests were not sent, because too many were in progress and the machine had no room
-   * for more.
-   */
+  /** `skipped` requests were not sent, because too many were in progress for the machine. */
   counts: { asked: number; skipped: number; wrong: number };
   /** Requests for which no retry helped. */
   failed: string[];
-  /** Ends when all were answered. */
+  /** Ends after the last answer. */
   stop(): Promise<void>;
 };
 
 const tick_ms = 20;
-// A few seconds of the rate: the client is one process beside all that it asks, on the same cores.
+// A few seconds of the rate: the client shares the cores with all that it calls.
 const under_way_max = 1_024;
 
 /**
- * Begins to send so many requests a second: of ten, seven read (the organization, exports, runs)
+ * Starts to send this many requests a second: of ten, seven read (the organization, exports, runs)
  * and three send an event.
  */
 export function startLoad(balancer: Balancer, perSecond: number, exportIds: string[]): Load {

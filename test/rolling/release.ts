@@ -9,8 +9,8 @@ const root = join(import.meta.dirname, '..', '..');
 export type Release = { program: string; commit: string };
 
 /**
- * Lays the checkout of a commit into a folder, on the packages of this one, and gives its program.
- * The packages must be the ones that it needs, so their current versions are used.
+ * Puts the checkout of a commit into a folder, with the packages of this one, and returns its
+ * program. It must need the current versions of the packages.
  */
 export async function layOutRelease(folder: string, commit: string): Promise<Release> {
   mkdirSync(folder, { recursive: true });

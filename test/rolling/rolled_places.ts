@@ -16,7 +16,7 @@ export type RolledPlace = {
 
 type Row = EventRow & { uuid: string };
 
-/** One of each kind of destination that runs on this machine as it does elsewhere. */
+/** One of each kind of destination that runs on this machine as elsewhere. */
 export async function openRolledPlaces(site: Site, keep: Keep): Promise<RolledPlace[]> {
   return [
     ...['File', 'S3', 'Postgres'].map((type) => ({
@@ -52,7 +52,7 @@ async function openMySql(keep: Keep): Promise<RolledPlace> {
 
 async function openClickHouse({ clickhouse, environment }: Site, keep: Keep): Promise<RolledPlace> {
   const address = new URL(environment['SLUICE_CLICKHOUSE_URL']!);
-  // It takes compressed bodies, as a real server does.
+  // It accepts compressed bodies, as a real server does.
   const door = keep(await openClickHouseProxy(address.origin, { tls: false }), (open) =>
     open.close(),
   );

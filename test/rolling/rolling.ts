@@ -22,7 +22,7 @@ import { layOutRelease } from './release.ts';
 import { openRolledPlaces } from './rolled_places.ts';
 import type { RolledPlace } from './rolled_places.ts';
 
-/** The update: from which commit, at how many requests a second, how long side by side. */
+/** The update: the old commit, the rate of requests, and the time side by side. */
 export type Rolling = {
   folder: string;
   from: string;
@@ -37,9 +37,9 @@ export type RollingOutcome = {
   skipped: number;
   wrong: number;
   failed: string[];
-  /** Tries that another one mended, by what they met. */
+  /** Attempts that a later one made up for, by their fault. */
   mended: Record<string, number>;
-  /** The message of the first failed try, by its fault. */
+  /** The message of the first failed attempt, by its fault. */
   first_words: Record<string, string>;
   longest_ms: number;
   events: number;
@@ -48,9 +48,9 @@ export type RollingOutcome = {
   destinations: Record<string, Comparison>;
   /** Completed runs by the release that worked on them last. */
   runs: Record<string, number>;
-  /** The milliseconds that each process took to stop. */
+  /** The milliseconds in which each process stopped. */
   stops: Record<string, number>;
-  /** The message of the old release when the schema asks for a newer one. */
+  /** The message of the old release when the schema requires a newer one. */
   refusal: string;
 };
 
@@ -151,7 +151,7 @@ async function replaceEach(
     say(`${name} is of this release; it took ${stops[name]} ms to stop; ${told(balancer)}`);
     await pause((side_by_side_seconds * 1000) / names.length);
   }
-  // Once more, now from this release to itself: it tests a stop on request.
+  // Again, now from this release to itself: it tests a stop on request.
   for (const name of names) {
     stops[`${name} again`] = await crew.stopOne(name);
     await crew.start(name, main, environment);
@@ -165,7 +165,7 @@ const told = ({ counts, faults }: Balancer) =>
 
 type Crew = Awaited<ReturnType<typeof openCrew>>;
 
-/** The four processes; each API process has a port of its own, which stays. */
+/** The four processes; each API process keeps its own port. */
 async function openCrew(environment: Record<string, string>, say: (line: string) => void) {
   const running = new Map<Name, ServerProcess>();
   const ports = new Map<Name, number>();
@@ -204,7 +204,7 @@ async function createExports(site: Site, places: RolledPlace[]): Promise<Record<
   return exports;
 }
 
-/** Lets what came in so far be due, about once a second. */
+/** Makes the rows ingested so far due, about once a second. */
 function startDue(site: Site, ids: string[]) {
   let isStopping = false;
   const done = (async () => {
@@ -238,7 +238,7 @@ async function compareAll(
   return compared;
 }
 
-/** A release before this one does not note the steps of its attempts. */
+/** A release before this one does not record the steps of its attempts. */
 async function countRuns({ db }: Site): Promise<Record<string, number>> {
   const rows = await db.rows<{ by: string; runs: number }>(sql`
     SELECT CASE WHEN attempt = 0 THEN 'without rows' WHEN steps = '[]' THEN 'old release'

@@ -4,7 +4,7 @@ import type { Forgery } from './forgery.ts';
 const soap = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress';
 const email = (value: string) => claiming({ attributes: { email: value } });
 
-/** Forgeries from the right provider with no address, several, or one that it may not name. */
+/** Forgeries from the right provider with no address, several, or one that it may not use. */
 export const forged_addresses: Forgery[] = [
   {
     name: 'no e-mail address',

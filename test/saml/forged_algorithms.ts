@@ -7,8 +7,8 @@ const more = 'http://www.w3.org/2001/04/xmldsig-more#';
 const inclusive = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315';
 
 /**
- * The genuine response whose SignedInfo names an algorithm a second time, before the one that is
- * listed, and is signed with it.
+ * The genuine response whose SignedInfo names an algorithm a second time, before the allowed one,
+ * and is signed with it.
  */
 function signedByNested(
   world: SignInUnderWay,
@@ -31,7 +31,7 @@ function signedByNested(
   return change(xml, /<ds:SignatureValue>[^<]*/, `<ds:SignatureValue>${sign(canonical)}`);
 }
 
-/** Signed with another algorithm, canonicalisation or transform than the one that is listed. */
+/** Signed with an algorithm, canonicalisation or transform that is not allowed. */
 export const forged_algorithms: Forgery[] = [
   {
     name: 'RSA with SHA-1',

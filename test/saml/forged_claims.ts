@@ -175,8 +175,8 @@ const instants: Forgery[] = [
 ];
 
 /**
- * Responses with a claim that must not be believed here. The right key signed them, or nobody
- * checks the key.
+ * Responses with a claim that must be refused here. The right key signed them, or nobody checks the
+ * key.
  */
 export const forged_claims: Forgery[] = [
   ...forged_parties,

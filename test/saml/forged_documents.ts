@@ -6,7 +6,7 @@ import { xml_names } from './identity_provider.ts';
 
 const before = (text: string) => (world: SignInUnderWay) => text + world.response;
 
-/** Responses that play with XML itself: comments, entities, characters, sizes, identifiers. */
+/** Responses that abuse XML itself: comments, entities, characters, sizes, identifiers. */
 export const forged_documents: Forgery[] = [
   {
     name: 'a comment that cuts the NameID',

@@ -2,7 +2,7 @@ import { change, writing } from './forgery.ts';
 import type { Forgery } from './forgery.ts';
 import { xml_names } from './identity_provider.ts';
 
-/** Attributes that break a rule of namespaces, and that a lenient parser takes. */
+/** Attributes that break a rule of namespaces, and that a lenient parser accepts. */
 const lenient: Record<string, string> = {
   'xml bound to another namespace': 'xmlns:xml="urn:other"',
   'xmlns bound': 'xmlns:xmlns="urn:other"',
@@ -54,12 +54,12 @@ const unsigned = Object.entries(attributes).flatMap(([name, text]) =>
   })),
 );
 
-/** Signed so by the provider's own key. */
+/** Signed in this form by the provider's own key. */
 const signed = Object.entries(lenient).map(([name, text]): Forgery => ({
   name: `${name}, inside of what is signed`,
   refused: 'not_xml',
   create: writing('<saml:Subject>', `<saml:Subject ${text}>`),
 }));
 
-/** Responses that are XML and not namespace-well-formed: two parsers may see two documents. */
+/** Responses that are XML but not namespace-well-formed: two parsers may see two documents. */
 export const forged_namespaces: Forgery[] = [...inStatus, ...unsigned, ...signed];

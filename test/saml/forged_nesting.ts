@@ -9,7 +9,7 @@ import {
 import type { Forgery } from './forgery.ts';
 import { xml_names } from './identity_provider.ts';
 
-/** Wrappings that came after the eight classes: the genuine assertion in other elements. */
+/** Wrappings that are newer than the eight classes: the genuine assertion in other elements. */
 export const forged_nesting: Forgery[] = [
   {
     name: 'the genuine assertion in the KeyInfo of the signature that stands in an evil one',

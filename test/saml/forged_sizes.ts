@@ -7,7 +7,7 @@ const nested = (depth: number) =>
 const namespaces = (count: number) =>
   Array.from({ length: count }, (_, index) => `<a xmlns:p${index}="u"/>`).join('');
 
-/** Responses that are too deep, too long or too many of something. */
+/** Responses that are too deep, too long or have too many of something. */
 export const forged_sizes: Forgery[] = [
   {
     name: 'elements 40 deep',

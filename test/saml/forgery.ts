@@ -35,8 +35,8 @@ export type Forgery = {
 };
 
 /**
- * A sign-in of ada@acme.example in progress, with ids of its own, or the one that the provider got
- * with this request. The forger wants to be root@acme.example.
+ * A sign-in of ada@acme.example in progress, with new ids, or the one of this request to the
+ * provider. The forger wants to be root@acme.example.
  */
 export function beginSignIn(
   now_ms: number,
@@ -50,7 +50,7 @@ export function beginSignIn(
   };
   const service = { entity_id: request.issuer, acs_url: request.acs_url };
   const facts = responseFacts(acme, request, { email: 'ada@acme.example' }, now_ms);
-  // A signature takes ten milliseconds, and most forgers want one of the three texts.
+  // A signature takes ten milliseconds, and most forgers need one of the three texts.
   let assertion: string | undefined;
   let signed_response: string | undefined;
   const signed = () => (assertion ??= signXml(assertionXml(facts), facts.assertion_id, acme));
@@ -84,8 +84,8 @@ export function beginSignIn(
 }
 
 /**
- * The text with the first occurrence of the searched part replaced. Throws when there is none, so
- * that a forgery never is the genuine response by mistake.
+ * Replaces the first occurrence of the searched part. Throws without one, so that a forgery is
+ * never the genuine response by mistake.
  */
 export function change(text: string, wanted: string | RegExp, replacement: string): string {
   const changed = text.replace(wanted, () => replacement);
@@ -105,16 +105,16 @@ export function withoutSignature(text: string): string {
   return change(text, signature, '');
 }
 
-/** The assertion with the XML put in behind its Issuer, where its signature belongs. */
+/** Returns the assertion with the XML inserted after its Issuer, where its signature belongs. */
 export function behindIssuer(assertion: string, xml: string): string {
   return change(assertion, '</saml:Issuer>', `</saml:Issuer>${xml}`);
 }
 
-/** The genuine response with this changed in it. */
+/** Returns the genuine response with this change. */
 export const changed = (wanted: string | RegExp, replacement: string) => (world: SignInUnderWay) =>
   change(world.response, wanted, replacement);
 
-/** Signed by the right key, but with these facts in place of the genuine ones. */
+/** Signed by the right key, but with these facts instead of the genuine ones. */
 export const claiming =
   (facts: Partial<ResponseFacts> | ((world: SignInUnderWay) => Partial<ResponseFacts>)) =>
   (world: SignInUnderWay) =>
@@ -123,7 +123,7 @@ export const claiming =
       ...(typeof facts === 'function' ? facts(world) : facts),
     });
 
-/** Signed by the right key, after this was changed in the assertion. */
+/** Signed by the right key, after this change of the assertion. */
 export const writing = (wanted: string | RegExp, replacement: string) => (world: SignInUnderWay) =>
   responseXml(
     world.facts,
@@ -134,18 +134,18 @@ export const writing = (wanted: string | RegExp, replacement: string) => (world:
     ),
   );
 
-/** The assertion that the attacker would like to be believed, not signed. */
+/** The attacker's assertion, unsigned. */
 export const evilAssertion = (world: SignInUnderWay) => assertionXml(world.evil);
 
 /** The genuine response around these assertions instead of its own. */
 export const around = (world: SignInUnderWay, assertions: string) =>
   responseXml(world.facts, assertions);
 
-/** The evil assertion in a response of its own. */
+/** The attacker's assertion in its own response. */
 export const evilResponse = (world: SignInUnderWay) =>
   responseXml(world.evil, evilAssertion(world));
 
-/** The evil assertion with the genuine signature in it, changed. */
+/** The attacker's assertion with the genuine signature in it, changed. */
 export const withGenuine = (
   world: SignInUnderWay,
   edit: (signature: string) => string,

@@ -5,8 +5,8 @@ import { SignedXml } from 'xml-crypto';
 import { root } from '../house/source_files.ts';
 
 /**
- * An identity provider of the tests: its entity id, where it would answer, and the key pair that it
- * signs with.
+ * An identity provider of the tests: its entity id, its address for answers, and the key pair with
+ * which it signs.
  */
 export type IdentityProvider = {
   entity_id: string;
@@ -73,12 +73,12 @@ export const xml_names = {
 
 const minute_ms = 60_000;
 
-/** The text of a file in test/certificates. */
+/** Returns the text of a file in test/certificates. */
 export function readTestCertificate(name: string): string {
   return readFileSync(`${root}/test/certificates/${name}`, 'utf8');
 }
 
-/** An identity provider with a key of its own. */
+/** An identity provider with its own key. */
 export function testIdentityProvider(name: 'acme' | 'other'): IdentityProvider {
   return {
     entity_id: `https://idp.${name}.example/metadata`,
@@ -104,8 +104,8 @@ export function readLoginUrl(url: string) {
 }
 
 /**
- * The facts of a response that is in order: for this person, in answer to this request, five
- * minutes valid.
+ * Returns the facts of a valid response: for this person, in answer to this request, valid for five
+ * minutes.
  */
 export function responseFacts(
   provider: IdentityProvider,
@@ -142,7 +142,7 @@ export function responseFacts(
   };
 }
 
-/** The assertion, not signed. */
+/** Returns the assertion, unsigned. */
 export function assertionXml(facts: ResponseFacts): string {
   const issuer =
     facts.issuer === undefined ? '' : `<saml:Issuer>${escapeXml(facts.issuer)}</saml:Issuer>`;
@@ -158,7 +158,7 @@ export function assertionXml(facts: ResponseFacts): string {
   );
 }
 
-/** The response around the XML of an assertion, not signed. */
+/** Returns the response around the XML of an assertion, unsigned. */
 export function responseXml(facts: ResponseFacts, assertion: string): string {
   const issuer =
     facts.response_issuer === undefined
@@ -175,7 +175,7 @@ export function responseXml(facts: ResponseFacts, assertion: string): string {
   );
 }
 
-/** A response with a signed assertion, and signed itself if asked. */
+/** Returns a response with a signed assertion, itself signed on request. */
 export function signedResponse(
   provider: IdentityProvider,
   facts: ResponseFacts,
@@ -190,7 +190,9 @@ export function signedResponse(
     : xml;
 }
 
-/** The XML with a signature of the element with this ID, enveloped in it behind its Issuer. */
+/**
+ * Returns the XML with a signature of the element with this ID, enveloped in it after its Issuer.
+ */
 export function signXml(
   xml: string,
   id: string,
@@ -222,7 +224,7 @@ export function signXml(
   return signer.getSignedXml();
 }
 
-/** The text as it goes into a form. */
+/** Returns the text in the form's encoding. */
 export function encodeResponse(xml: string): string {
   return Buffer.from(xml).toString('base64');
 }

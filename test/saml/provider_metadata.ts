@@ -1,4 +1,4 @@
-/** The metadata of an identity provider as it publishes it, with one signing certificate. */
+/** Returns the metadata that an identity provider publishes, with one signing certificate. */
 export function providerMetadata({
   entity_id,
   url,

@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline';
 import { root } from '../house/source_files.ts';
 import { testIdentityProvider } from './identity_provider.ts';
 
-// Debian installs pysaml2 for its own Python, which need not be the first one on the path.
+// Debian installs pysaml2 for its own Python, which may not be the first one on the path.
 const python = ['/usr/bin/python3', 'python3'].find(
   (program) =>
-    // To import it takes more than a second.
+    // Its import takes more than a second.
     spawnSync(program, [
       '-c',
       'import importlib.util, shutil, sys\n' +
@@ -17,7 +17,7 @@ const python = ['/usr/bin/python3', 'python3'].find(
     ]).status === 0,
 );
 
-/** Why tests with pysaml2 are skipped on this machine; false where it is installed. */
+/** The reason why tests with pysaml2 are skipped on this machine; false if it is installed. */
 export const skip_pysaml2 =
   python === undefined
     ? 'pysaml2 or xmlsec1 is missing; on Debian: apt-get install python3-pysaml2 xmlsec1'
@@ -30,7 +30,7 @@ export type Pysaml2Signing = {
   digest_algorithm: string;
 };
 
-/** An identity provider of pysaml2: a process that answers one sign-in after the other. */
+/** An identity provider of pysaml2: a process that answers one sign-in after another. */
 export type Pysaml2 = {
   /**
    * Returns its answer for Ada to the browser that was sent to `url`, from our metadata (XML) and
@@ -44,7 +44,7 @@ export type Pysaml2 = {
   close(): Promise<void>;
 };
 
-/** Begins to answer; to load pysaml2 takes more than a second. */
+/** Starts to answer; loading pysaml2 takes more than a second. */
 export function openPysaml2(): Pysaml2 {
   const acme = testIdentityProvider('acme');
   const file = (name: string) => join(root, 'test/certificates', name);

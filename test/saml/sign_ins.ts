@@ -9,7 +9,7 @@ import type { ResponseFacts } from './identity_provider.ts';
 /** The instant of the tests' sign-ins. */
 export const now_ms = Date.parse('2026-11-21T10:00:00Z');
 
-/** Reads the text that a form brings. */
+/** Reads the text from a form. */
 export const readEncoded = (world: SignInUnderWay, encoded: string) =>
   readResponse({ SAMLResponse: encoded }, world.provider, world.service, world.expectations);
 

@@ -2,18 +2,18 @@ import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 import type { Fault } from './fault_proxy.ts';
 
-/** A client of a package as it is, and what the program of its page believes to have sent. */
+/** A client of an unchanged package, and the events that its page's program believes it sent. */
 export type BrowserClient = {
-  /** The package, under the name that it is installed by. */
+  /** The package, under its installed name. */
   name: string;
   /** The program, in `pages/`, and the name by which it imports the package. */
   program: string;
   imports?: string;
-  /** Each event by its name and a property `sent` of its own; after `identify` it is `ada`. */
+  /** Sends each event with its name and its own property `sent`; after `identify` as `ada`. */
   wanted: readonly (readonly [event: string, who: 'visitor' | 'ada', sent?: unknown])[];
   /** The faults after which it does not retry the request; it reports them in the console. */
   gives_up_after?: readonly Fault[];
-  /** Its events carry no uuid: what comes twice is stored twice. */
+  /** Its events have no uuid: a repeated event is stored twice. */
   names_no_events?: boolean;
 };
 
@@ -40,7 +40,7 @@ export const browser_clients: readonly BrowserClient[] = [
     name: '@snowplow/browser-tracker',
     program: 'snowplow',
     wanted: [['$pageview', 'visitor'], ['bought', 'ada', 'Zürich 😀'], left],
-    // It keeps what was cut or refused for the next event.
+    // It keeps cut or refused events for the next event.
     gives_up_after: ['cut before', 'cut within', 'cut after', '503'],
   },
   {

@@ -26,7 +26,7 @@ export type FaultProxy = {
   address: string;
   /** The fault of each request with events, in their order. */
   happened: Fault[];
-  /** The status of each answer to one that was passed on, and what its client had sent. */
+  /** The status of each answer to a request that was passed on, and what its client had sent. */
   answered: number[];
   sent: string[];
   /** Waits for requests in transit to the server, and ends. */
@@ -34,13 +34,13 @@ export type FaultProxy = {
 };
 
 const delay_ms = 300;
-/** Posts of browsers besides events: questions for flags, and metrics of themselves. */
+/** Posts of browsers besides events: requests for flags, and metrics of the SDKs. */
 const without_events = /^\/(flags|decide|s|v1\/m)\b/;
 
 /**
- * Opens a proxy on the server. `next` is the fault of the next request with events, which is nearly
- * every POST. Other requests have no fault. A request that nobody waits for (a beacon) is delayed.
- * `instead` is passed on in the place of every body with events.
+ * Opens a proxy of the server. `next` returns the fault of the next request with events, which is
+ * nearly every POST. Other requests have no fault. A beacon, whose answer nobody awaits, is
+ * delayed. `instead` replaces every body with events.
  */
 export async function openFaultProxy(
   address: string,
@@ -111,7 +111,7 @@ async function answer(address: string, exchange: Exchange, fault: Fault): Promis
 
 type Passed = { status: number; headers: http.OutgoingHttpHeaders; bytes: Buffer };
 
-/** Sends the request on; with `cut` the connection breaks after so many bytes of its body. */
+/** Sends the request on; with `cut` the connection breaks after this many bytes of its body. */
 async function passOn(address: string, { request, body }: Exchange, cut?: number): Promise<Passed> {
   const { 'transfer-encoding': _chunked, ...headers } = request.headers;
   const passed = http.request(`${address}${request.url}`, {

@@ -14,12 +14,15 @@ import type { WantedEvent } from './language_events.ts';
 /** The result of a client's work, through a proxy that counts its requests. */
 type Sent = { told: string[]; answered: number[]; requests: number; stored: StoredEvent[] };
 
-/** Packed: the server answers a longer body before it has read it, and cuts the connection. */
+/**
+ * Compressed, because the server answers a longer body before it has read it, and cuts the
+ * connection.
+ */
 const too_large = gzipSync(Buffer.alloc(capture_size_bytes_max + 1, ' '));
 
 /**
- * Lets a client send every kind of event, meet a revoked key, a body that is too large and a busy
- * server. Returns the differences from docs/sdks.md; none if all is right.
+ * Makes a client send every kind of event, and meet a revoked key, a body that is too large and a
+ * busy server. Returns the differences from docs/sdks.md; none if all is right.
  */
 export async function judgeLanguage(
   harness: Harness,
@@ -54,7 +57,7 @@ export async function judgeLanguage(
   ];
 }
 
-/** The program gets a refusal once, and the client does not repeat the request for minutes. */
+/** The program gets a refusal once, and the client does not retry for minutes. */
 function refusedWrongly(
   { protocol, requests_refused }: LanguageClient,
   status: number,
@@ -71,7 +74,7 @@ function refusedWrongly(
   return right ? [] : [`${status}: told ${JSON.stringify(told)}, answered ${answered.join(' ')}`];
 }
 
-/** The events that are not stored once with all their fields. */
+/** Returns the events that are not stored exactly once with all their fields. */
 function missing(
   what: string,
   stored: readonly StoredEvent[],

@@ -29,7 +29,7 @@ export type Campaign = {
   folder: string;
   kills: number;
   seed: number;
-  /** Ends it early; it compares the events sent by then. */
+  /** Ends it early; it then compares the events sent so far. */
   signal?: AbortSignal;
   say: (line: string) => void;
 };
@@ -41,8 +41,8 @@ const senders_each = 4;
 
 /**
  * Kills server, PostgreSQL and ClickHouse with -9, one at a time and at random, while several
- * instances of each client send one event after the other. Then it compares what the clients
- * believe with what is stored.
+ * instances of each client send one event after another. Then it compares what the clients believe
+ * with what is stored.
  */
 export async function runKills(campaign: Campaign): Promise<Record<string, ClientOutcome>> {
   const closing: (() => Promise<unknown>)[] = [];
@@ -117,7 +117,7 @@ type Deployment = {
   up(): Promise<void>;
 };
 
-/** The server and both of its stores, each a process of its own that is started again. */
+/** The server and both of its stores, each a process that restarts. */
 async function openDeployment(
   folder: string,
   closing: (() => Promise<unknown>)[],

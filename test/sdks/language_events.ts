@@ -1,12 +1,12 @@
-/** An event that the programs of scripts/campaigns/sdks send, as it is stored. */
+/** An event of the programs of scripts/campaigns/sdks, in its stored form. */
 export type WantedEvent = {
   event: string;
-  /** Undefined where the client creates it. */
+  /** Undefined if the client creates it. */
   distinct_id?: string;
   timestamp?: string;
-  /** These and others. */
+  /** These properties and others. */
   properties: Record<string, unknown>;
-  /** Parts of the JSON that JavaScript would read as something else. */
+  /** Parts of the JSON that JavaScript would read differently. */
   as_written?: readonly string[];
 };
 

@@ -6,21 +6,21 @@ import { installPython } from '../../scripts/peer.ts';
 
 /** The amount that a client's program sends: an event of each kind, or a single one. */
 export type Amount = 'all' | 'one';
-/** A client of another language, installed as it is from its registry. */
+/** A client in another language, installed unchanged from its registry. */
 export type LanguageClient = {
   name: string;
   version: string;
   protocol: 'posthog' | 'segment' | 'snowplow';
   /**
    * Sends to the server with the key, and waits until the client has delivered or given up. Returns
-   * the report of the client to its program. Rejects when the client does not end.
+   * the client's report to its program. Rejects if the client does not end.
    */
   send(address: string, key: string, amount: Amount): Promise<string[]>;
-  /** Requests for an event that is refused for good; clients of Go repeat whatever fails. */
+  /** Requests for an event that is finally refused; clients of Go retry after any failure. */
   requests_refused: number;
 };
 
-/** The clients that cannot be installed where this was written, and why. */
+/** The clients that could not be installed where this was written, and why. */
 export const skipped_clients: readonly string[] = [
   'Go, github.com/rudderlabs/analytics-go: proxy.golang.org answers 403',
   'Go, github.com/snowplow/snowplow-golang-tracker/v3: proxy.golang.org answers 403',
@@ -42,7 +42,7 @@ const go = [
 
 const run = promisify(execFile);
 const programs = join(import.meta.dirname, '../../scripts/campaigns/sdks');
-/** A client of Go repeats for 43 seconds; a client that repeats for minutes fails the campaign. */
+/** A client of Go retries for 43 seconds; a client that retries for minutes fails the campaign. */
 const wait_ms_max = 120_000;
 
 /** Installs the clients of Python (PyPI) and Go (its proxy) below the folder, once. */

@@ -15,15 +15,15 @@ import type { Fault } from './fault_proxy.ts';
 import { PostHog as PostHog3 } from 'posthog-node-3';
 import { PostHog as PostHog4 } from 'posthog-node-4';
 
-/** A client of a package as it is, and what its program believes to have sent. */
+/** A client of an unchanged package, and the events that its program believes it sent. */
 export type NodeClient = {
   name: string;
   path: string;
-  /** Sends everything to the server under the key and comes back when the client has. */
+  /** Sends all events to the server under the key, and returns once the client has. */
   send(address: string, key: string): Promise<void>;
-  /** Each event by its name, who, and a property `sent` of its own. */
+  /** Sends each event with its name, its person, and its own property `sent`. */
   wanted: readonly (readonly [event: string, distinct_id: string, sent: unknown])[];
-  /** The faults after which it does not send the request again, and tells its program so. */
+  /** The faults after which it does not retry the request, which it reports to its program. */
   gives_up_after?: readonly Fault[];
 };
 
@@ -167,7 +167,7 @@ const segment: NodeClient[] = [
 
 const snowplow: NodeClient = {
   name: '@snowplow/node-tracker',
-  // It keeps what failed for the next event.
+  // It keeps failed events for the next event.
   gives_up_after: ['cut before', 'cut within', '503'],
   path: '/com.snowplowanalytics.snowplow/tp2',
   send: async (endpoint, appId) => {
@@ -202,7 +202,7 @@ const snowplow: NodeClient = {
   ],
 };
 
-/** Returns the person, and the id by which a record is stored once however often it is sent. */
+/** Returns the person, and the id by which a record is stored once, however often it is sent. */
 const named = () => ({ 'user.id': 'ada', 'log.record.uid': randomUUID() });
 
 const opentelemetry: NodeClient[] = [

@@ -11,11 +11,11 @@ import { PostHog } from 'posthog-node';
 import { PostHog as PostHog4 } from 'posthog-node-4';
 
 /**
- * A client that sends events one by one, each with a text `sent` of its own. It resolves with true
- * when the client reports that the event was delivered, with false when it gave up.
+ * A client that sends events one by one, each with its own text `sent`. It resolves with true when
+ * the client reports that the event was delivered, with false when it gave up.
  */
 export type SendOne = (sent: string) => Promise<boolean>;
-/** A client of a package as it is, opened on a server. */
+/** A client of an unchanged package, opened on a server. */
 export type SendingClient = { name: string; open(address: string, key: string): SendOne };
 
 /** Clients retry after this time, if they let a program set it. */
@@ -47,7 +47,7 @@ function toldOf(open: (tell: Tell) => Sender): SendOne {
   };
 }
 type Sender = (sent: string, done: Callback) => void;
-/** Tells of one text, or without one of all that are waited for. */
+/** Reports one text, or without one all awaited texts. */
 type Tell = (sent: string | undefined, error?: unknown) => void;
 
 const calledBack = (send: Sender): SendOne => toldOf(() => send);
@@ -76,7 +76,7 @@ const track = (sent: string) => ({
   properties: { sent },
 });
 
-/** Six kinds of clients, the first in both of its wire versions. */
+/** Six kinds of clients, the first one in both of its wire versions. */
 export const sending_clients: readonly SendingClient[] = [
   {
     name: 'posthog-node 5',

@@ -7,13 +7,13 @@ import { listen, urlOf } from '../servers/loopback.ts';
 
 /** A visit of a page whose program sends events. */
 export type Visit = {
-  /** Whatever the console of the page shows, and every request that fails or goes elsewhere. */
+  /** All messages of the page's console, and every request that fails or goes elsewhere. */
   complaints: string[];
-  /** Comes to the page again, as the same visitor, without sending anything new. */
+  /** Opens the page again, as the same visitor, without sending new events. */
   comeAgain(): Promise<void>;
   leave(): Promise<void>;
 };
-/** A shop whose pages send: another site than the server that takes the events. */
+/** A shop whose pages send events, on another site than the server that ingests them. */
 export type Shop = {
   /** Opens the page of a client as a new visitor and lets its program send to the server. */
   visit(client: BrowserClient, address: string, key: string): Promise<Visit>;
@@ -57,7 +57,7 @@ export async function openShop(browser: Browser): Promise<Shop> {
   return {
     visit: async (client, address, key) => {
       if (!scripts.has(client.name)) scripts.set(client.name, await bundled(client));
-      // Visitors who come one after the other have the same browser, cleared in between.
+      // Visitors use the same browser one after another, cleared in between.
       const context = left.pop() ?? (await browser.newContext());
       const { page, complaints } = await enter(context, client.name, address);
       await call(page, 'send', address, key);
@@ -104,8 +104,8 @@ const of_the_way =
   /^Failed to load resource|^503 of |Failed to fetch|failed with error: 503|Request timed out|^Bad HTTP status|for retry in/;
 
 /**
- * Returns the clients of browsers, to be sent through faults. Messages of the page that the faults
- * do not explain go to `complain`. A visitor whose events did not arrive comes again, as people do.
+ * Returns the clients of browsers for the tests with faults. Messages of the page that the faults
+ * do not explain go to `complain`. A visitor whose events did not arrive returns, as people do.
  */
 export function faultClients(shop: Shop, complain: (client: string, text: string) => void) {
   return browser_clients.map((client) => ({

@@ -13,21 +13,21 @@ import type { Fault } from './fault_proxy.ts';
 const day_ms = 86_400_000;
 const wait_ms_max = 60_000;
 
-/** An event as the program of a client sent it, as it is stored, and as an export delivers it. */
+/** An event as a client's program sent it, as it is stored, and as an export delivers it. */
 export type SeenEvent = readonly [event: string, distinct_id: string, sent: unknown];
-/** A client with its program, of Node or of a page. */
+/** A client with its program, in Node or in a page. */
 export type FaultedClient = {
   name: string;
-  /** `arrived` waits until as many events are stored as are wanted, or for a while. */
+  /** `arrived` waits until this many events are stored, or for a while. */
   send(address: string, key: string, arrived: () => Promise<boolean>): Promise<void>;
   wanted: readonly SeenEvent[];
   gives_up_after?: readonly Fault[];
-  /** Its events carry no uuid: what comes twice is stored twice. */
+  /** Its events have no uuid: a repeated event is stored twice. */
   names_no_events?: boolean;
-  /** Stands for a distinct id that the client creates itself. */
+  /** Stands for a distinct id that the client creates. */
   who?(distinct_id: string): string;
 };
-/** The events of one client on their way, each list sorted. */
+/** The events of one client at each stage, each list sorted. */
 export type Passage = {
   happened: Fault[];
   wanted: string[];
@@ -39,8 +39,8 @@ const sorted = (events: readonly SeenEvent[]) =>
   events.map((event) => JSON.stringify(event)).toSorted();
 
 /**
- * Lets the client send through a proxy on which these faults happen, one a request, and exports
- * what came to a file.
+ * Makes the client send through a proxy with these faults, one for each request, and exports the
+ * stored events to a file.
  */
 export async function sendThroughFaults(
   { harness, folder, startOnce }: DeliveringHarness,
@@ -64,7 +64,7 @@ export async function sendThroughFaults(
     );
   const arrived = async () => {
     const deadline = performance.now() + 60_000;
-    // Clients wait for seconds. If each of them asked the store, the store would do little else.
+    // Clients wait for seconds. If each of them queried the store, the store would do little else.
     while ((await stored()).length < wanted.length) {
       if (performance.now() > deadline) return false;
       await pause(200);
@@ -85,7 +85,7 @@ export async function sendThroughFaults(
   return passage;
 }
 
-/** A client that never comes back has sent what it will. */
+/** A client that never returns has sent all that it will. */
 async function withinTime(sending: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resume) => {
@@ -100,8 +100,8 @@ function seen(event: { event: string; distinct_id: string }, properties: unknown
 }
 
 /**
- * Is each event stored once and delivered once? A client that gives up after the fault, and reports
- * that, may lose the event.
+ * Returns true if each event is stored once and delivered once. A client that gives up after the
+ * fault, and reports it, may lose the event.
  */
 export function isEachOnce({ wanted, stored, delivered }: Passage, gives_up: boolean): boolean {
   if (!isDeepStrictEqual(stored, delivered)) return false;
@@ -109,7 +109,7 @@ export function isEachOnce({ wanted, stored, delivered }: Passage, gives_up: boo
   return new Set(stored).size === stored.length && stored.every((event) => wanted.includes(event));
 }
 
-/** The events of today and yesterday, as an export of them delivers them. */
+/** Returns the events of today and yesterday, as an export delivers them. */
 async function delivered(
   harness: DeliveringHarness['harness'],
   folder: string,

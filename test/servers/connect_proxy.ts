@@ -6,17 +6,17 @@ import { certificate, certificate_key } from './certificate.ts';
 import { endTogether, listenLocally } from './loopback.ts';
 import type { LocalServer } from './loopback.ts';
 
-/** A proxy of a test: it does CONNECT, and joins every target to a port of 127.0.0.1. */
+/** A proxy for tests: it accepts CONNECT, and connects every target to a port of 127.0.0.1. */
 export type ConnectProxy = LocalServer & {
-  /** The targets that it was asked for, with the credentials, in order. */
+  /** The requested targets, with the credentials, in order. */
   asked: { target: string; authorization: string | undefined }[];
-  /** The ports that targets lead to; others are answered 502. */
+  /** The ports of the targets; others are answered 502. */
   targets: Record<string, number>;
   /** The behaviour instead of a tunnel: a status, the end of the connection, silence, nonsense. */
   instead: number | 'end' | 'silence' | 'nonsense' | undefined;
 };
 
-/** Starts one, which wants these credentials where they are given; `is_tls` as `https://`. */
+/** Starts a proxy, which requires these credentials if they are given; `is_tls` for `https://`. */
 export async function startConnectProxy(
   options: { credentials?: string; is_tls?: boolean } = {},
 ): Promise<ConnectProxy> {

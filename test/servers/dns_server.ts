@@ -12,21 +12,21 @@ export type DnsRecord = { name?: string } & (
 );
 
 /**
- * The server's behaviour to a question. Without any field it answers that the name exists and has
+ * The server's behaviour for a question. Without any field it answers that the name exists and has
  * no record.
  */
 export type DnsBehaviour = {
   records?: DnsRecord[];
   rcode?: 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'NOTIMP' | 'REFUSED';
-  /** The answer comes so much later. */
+  /** Delays the answer by this time. */
   delay_ms?: number;
   /** No answer at all, or only over TCP. */
   silent?: 'always' | 'udp';
   /** Over UDP the answer is truncated and marked so, whatever its size. */
   truncated?: boolean;
-  /** A connection over which this is asked is closed instead. */
+  /** Closes a connection with this question. */
   tcp_closed?: boolean;
-  /** Has the last word on the bytes of the answer. */
+  /** Changes the bytes of the answer at the end. */
   edit?: (message: Buffer) => Buffer;
 };
 
@@ -37,11 +37,11 @@ export type DnsServer = {
   /** `ip:port`, as resolvers are configured. */
   address: string;
   /**
-   * From now on questions about the name, of any type, are met like this. A name that was never set
-   * does not exist (NXDOMAIN).
+   * Sets the behaviour for questions about the name, of any type. A name that was never set does
+   * not exist (NXDOMAIN).
    */
   set(name: string, behaviour: DnsBehaviour): void;
-  /** Questions that arrived, in order; names in lower case. */
+  /** Received questions, in order; names in lower case. */
   queries: { name: string; type: string; transport: 'udp' | 'tcp' }[];
   close(): Promise<void>;
 };
@@ -50,7 +50,7 @@ export type DnsServer = {
 const udp_bytes_max = 1_232;
 const port_attempts_max = 10;
 
-/** Answers one message, or does what its name was set to do instead. */
+/** Answers one message, or does what its name was set to do. */
 type Meet = (
   message: Buffer,
   transport: 'udp' | 'tcp',
@@ -129,10 +129,7 @@ function openTcp(connections: Set<net.Socket>, meet: Meet): net.Server {
   });
 }
 
-/**
- * Takes a UDP port whose TCP twin is free as well; the system hands out the two without regard to
- * each other.
- */
+/** Returns a UDP port whose TCP port is free as well; the system assigns the two independently. */
 async function bind(tcp: net.Server, withTcp: boolean): Promise<Socket> {
   for (let attempt = 1; ; attempt += 1) {
     const udp = createSocket('udp4');

@@ -6,18 +6,18 @@ import { eventually } from '../eventually.ts';
 /** A server on 127.0.0.1 whose answers can be taken over, one request at a time. */
 export type FaultyServer = {
   endpoint: string;
-  /** Requests that it has seen, as `PUT /path?query`. */
+  /** Received requests, as `PUT /path?query`. */
   requests: string[];
   /**
-   * Answers the next request that matches with this status and code, in the server's own form of an
+   * Answers the next matching request with this status and code, in the server's own form of an
    * error.
    */
   failNext(pattern: RegExp, status: number, code: string): void;
-  /** Answers the next request that matches when `meanwhile` has ended; never without it. */
+  /** Answers the next matching request when `meanwhile` has ended; never without it. */
   holdNext(pattern: RegExp, meanwhile?: () => Promise<unknown>): void;
-  /** Breaks the connection of the next request that matches, after the first of its bytes. */
+  /** Breaks the connection of the next matching request, after its first bytes. */
   dropNext(pattern: RegExp): void;
-  /** Carries out the next request that matches, and breaks its connection as an answer. */
+  /** Does the next matching request, and breaks its connection instead of an answer. */
   loseNext(pattern: RegExp): void;
   close(): Promise<void>;
 };
@@ -32,7 +32,7 @@ export type Refusal = (
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void;
 type Fault = { pattern: RegExp; handle: Handler };
 
-/** Starts one that answers with `handle` unless a fault was asked for; `refuse` writes an error. */
+/** Starts one that answers with `handle` unless a fault was requested; `refuse` writes an error. */
 export async function openFaultyServer(handle: Handler, refuse: Refusal): Promise<FaultyServer> {
   const faults: Fault[] = [];
   const requests: string[] = [];

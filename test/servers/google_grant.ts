@@ -1,10 +1,10 @@
 import { verify } from 'node:crypto';
 import type { KeyLike } from 'node:crypto';
 
-/** A service account of Google, and where it asks for tokens. */
+/** A Google service account, and its address for tokens. */
 type Account = { public_key: KeyLike; client_email: string; token_url: string };
 
-/** Does the form ask for a token for such scopes as the account does: with a JWT of its key? */
+/** Returns true if the form requests a token for the account's scopes, with a JWT of its key. */
 export function isGrant(form: URLSearchParams, account: Account, scopes: RegExp): boolean {
   const [header = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
   const isSigned = verify(

@@ -7,22 +7,22 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { certificate, certificate_key } from './certificate.ts';
 import { listenLocally } from './loopback.ts';
 
-/** A request that came in whole; `body` is unpacked. */
+/** A complete request; `body` is decompressed. */
 export type Received = { path: string; headers: IncomingHttpHeaders; body: string };
 
 /**
- * An endpoint that takes rows as JSON. A request whose `Idempotency-Key` it has acknowledged is
- * acknowledged again, and its rows are not taken again.
+ * An endpoint for rows as JSON. It acknowledges a repeated `Idempotency-Key` again, without
+ * accepting the rows a second time.
  */
 export type HttpReceiver = {
   url: string;
-  /** Every request, also those that were refused. */
+  /** Every request, also the refused ones. */
   requests: Received[];
-  /** The rows that were taken at the path, as lines of JSON, in order. */
+  /** The accepted rows of the path, as lines of JSON, in order. */
   taken(path: string): string[];
   /**
-   * Plans the answers to the next requests, one each; later ones are all taken. `cut` ends the
-   * connection, `take and cut` does so after it has taken the rows.
+   * Plans the answers to the next requests, one each; later ones are all accepted. `cut` ends the
+   * connection, `take and cut` does so after it has accepted the rows.
    */
   plan(...answers: Answer[]): void;
   /** Called after a request has arrived completely, before it is handled. */
@@ -114,7 +114,7 @@ async function receive(request: IncomingMessage): Promise<Received> {
   };
 }
 
-/** The rows of a body, each as it was written, because numbers must not pass through JavaScript. */
+/** Returns the rows of a body, each unchanged, because numbers must not pass through JavaScript. */
 function linesOf(headers: IncomingHttpHeaders, body: string): string[] {
   if (headers['content-type'] === 'application/x-ndjson') return body.split('\n').slice(0, -1);
   JSON.parse(body);
@@ -124,7 +124,7 @@ function linesOf(headers: IncomingHttpHeaders, body: string): string[] {
   return splitList(list.slice(1, -1));
 }
 
-/** Parts `{...},{...}` at the commas between the objects. */
+/** Splits `{...},{...}` at the commas between the objects. */
 function splitList(text: string): string[] {
   const parts: string[] = [];
   let depth = 0;

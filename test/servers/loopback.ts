@@ -4,23 +4,23 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 /** A server of a test that listens on a free port of 127.0.0.1. */
 export type LocalServer = {
   port: number;
-  /** Ends all connections at once, as a broken network does. */
+  /** Ends all connections at once, like a broken network. */
   cut(): void;
   close(): Promise<void>;
 };
 
-/** The address of a server that listens on 127.0.0.1. */
+/** Returns the address of a server that listens on 127.0.0.1. */
 export function urlOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Has the server listen on a free port of 127.0.0.1. */
+/** Lets the server listen on a free port of 127.0.0.1. */
 export async function listen<Listening extends Server>(server: Listening): Promise<Listening> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return server;
 }
 
-/** Makes it listen there, and tracks its connections, so that it can close them all. */
+/** Lets it listen there, and tracks its connections, so that it can close them all. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {

@@ -36,16 +36,16 @@ export type MailFault =
 
 /** A relay on 127.0.0.1 that keeps every mail. */
 export type MailServer = {
-  /** For `SLUICE_SMTP_URL`, with user and password where the relay wants them. */
+  /** For `SLUICE_SMTP_URL`, with user and password if the relay requires them. */
   url: string;
-  /** In the order in which they were taken. */
+  /** The mails in the order of their arrival. */
   mails: ReceivedMail[];
   /** Users that anyone tried to log in as. */
   logins: string[];
   /** Returns how many connections are open. */
   connections(): number;
   /**
-   * Fault from the next connection or mail on, until it is set to undefined. `reply` is the answer
+   * Sets the fault from the next connection or mail on; undefined clears it. `reply` is the answer
    * of the relay.
    */
   setFault(fault: MailFault | undefined, reply?: string): void;
@@ -96,7 +96,7 @@ export async function openMailServer({
       server.emit('mail');
     }),
   });
-  // A client that is cut off, or that refuses the certificate, is what some tests want.
+  // Some tests need a client that is cut off, or that refuses the certificate.
   server.on('error', () => undefined);
   server.server.on('connection', (socket: Socket) => {
     const remotePort = socket.remotePort ?? 0;
@@ -134,7 +134,7 @@ function userinfoOf(login: MailServerOptions['login']): string {
 type Take = (stream: NodeJS.ReadableStream, session: SMTPServerSession) => Promise<void>;
 
 /**
- * The steps of a conversation at which something can go wrong. A handler that hangs calls nobody
+ * The steps of a conversation at which something can go wrong. A handler that hangs never calls
  * back.
  */
 function faultyHandlers(

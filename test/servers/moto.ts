@@ -14,10 +14,10 @@ const program = ['peers/moto/bin/moto_server', 'moto_server'].find(
 export const without_moto =
   program === undefined ? 'moto (PyPI, moto[server]) is not installed.' : false;
 
-/** A moto server: its address, and how it is ended. */
+/** A moto server: its address, and the function that ends it. */
 export type Moto = { endpoint: string; close(): Promise<unknown> };
 
-/** Starts moto, which plays S3, STS and Glue. */
+/** Starts moto, which imitates S3, STS and Glue. */
 export async function startMoto(): Promise<Moto> {
   const holder = await listen(createServer());
   const { port } = holder.address() as AddressInfo;

@@ -7,16 +7,16 @@ import { listenLocally } from './loopback.ts';
 /** The credentials of our application there. */
 export const vendor_client = { id: 'acme-app', secret: 'secret-of-the-acme-app' };
 
-/** The vendor of a tool: an OAuth server on 127.0.0.1, and the API that takes its tokens. */
+/** The vendor of a tool: an OAuth server on 127.0.0.1, and the API that accepts its tokens. */
 export type OauthVendorServer = {
   url: string;
   /** Seconds for which an access token is valid; undefined: the answer does not name them. */
   expires_in: number | undefined;
-  /** Answers of the token address from now on, instead of the right ones. */
+  /** Answers of the token address from now on, instead of the correct ones. */
   token_answer: ((grant: string) => { status: number; body: object } | undefined) | undefined;
   /** Called with the answer to a refresh before it is sent; the tokens are valid by then. */
   beforeAnswer: (() => Promise<void>) | undefined;
-  /** Bodies that the API took, with the token of each. */
+  /** Bodies that the API accepted, with the token of each. */
   taken: { token: string; body: any }[];
   /** Number of refreshes that were answered with tokens. */
   refreshes: number;
@@ -31,7 +31,7 @@ export type OauthVendorServer = {
 };
 
 type Grant = { challenge: string | null; redirect_uri: string; scope: string };
-/** The codes and tokens that are good now. */
+/** The valid codes and tokens. */
 type Issued = { codes: Map<string, Grant>; access: Set<string>; refresh: Set<string> };
 
 /**
@@ -125,7 +125,7 @@ function grantTokens(
   return [200, issueTokens(vendor, issued, scope)];
 }
 
-/** Uses up a refresh token; undefined: it had been used. */
+/** Uses up a refresh token; undefined if it was used before. */
 function replaceToken(
   vendor: OauthVendorServer,
   { access, refresh }: Issued,
@@ -141,7 +141,7 @@ function replaceToken(
   return undefined;
 }
 
-/** Uses up a code; returns its scope, or undefined if the request is not the one it was for. */
+/** Uses up a code; returns its scope, or undefined if it belongs to another request. */
 function redeemCode({ codes }: Issued, asked: URLSearchParams): string | undefined {
   const code = codes.get(asked.get('code') ?? '');
   codes.delete(asked.get('code') ?? '');

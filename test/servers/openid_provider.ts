@@ -36,23 +36,23 @@ export type OpenidFault =
   | 'token_error';
 
 /**
- * Google, GitHub, a GitLab and another provider on 127.0.0.1. A server asks them through
- * `outbound`, a browser uses them with `visit`.
+ * Google, GitHub, a GitLab and another provider on 127.0.0.1. A server calls them through
+ * `outbound`, a browser with `visit`.
  */
 export type OpenidTestProvider = {
   /** The address of the GitLab. */
   gitlab_url: string;
-  /** The issuer of the other one; its slash at the end belongs to its name. */
+  /** The issuer of the other provider, including its slash at the end. */
   openid_issuer: string;
   person: OpenidTestPerson;
   fault: OpenidFault | undefined;
-  /** The code challenges and codes that were seen, newest last. */
+  /** The code challenges and codes of the requests, newest last. */
   codes: string[];
   /** `outbound`, with Google's and GitHub's hosts at this provider. */
   route(outbound: Outbound): Outbound;
   /**
-   * The browser goes to the address of an authorization request and signs in there; gives where it
-   * is sent then.
+   * Opens the address of an authorization request in the browser and signs in there; returns the
+   * redirect.
    */
   visit(url: string): Promise<string>;
   close(): Promise<void>;
@@ -67,8 +67,8 @@ const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 type Grant = { challenge: string; redirect_uri: string; nonce: string | null };
 
 /**
- * Starts the providers. A code is redeemed once, by the client that it is for, with its secret, the
- * same redirect URI and the right PKCE verifier.
+ * Starts the providers. A code is redeemed once, by its client, with its secret, the same redirect
+ * URI and the right PKCE verifier.
  */
 export async function openOpenidProvider(): Promise<OpenidTestProvider> {
   const server = createServer(

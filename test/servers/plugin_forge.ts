@@ -15,9 +15,9 @@ type Repository = {
 };
 
 /**
- * GitHub and GitLab on 127.0.0.1: the parts of their REST interfaces that packages are read
- * through, over the same repositories. Archives come from a second server, as GitHub's do, so that
- * what crosses a redirect can be seen.
+ * GitHub and GitLab on 127.0.0.1: the parts of their REST interfaces for packages, over the same
+ * repositories. Archives come from a second server, as GitHub's do, so that tests see what crosses
+ * a redirect.
  */
 export type PluginForge = {
   /**
@@ -29,13 +29,13 @@ export type PluginForge = {
   gitlab: FaultyServer;
   /** The server of the forge's archives. */
   archives: FaultyServer;
-  /** Commits the whole tree to a branch, `main` when not given, and gives the commit's id. */
+  /** Commits the whole tree to a branch, by default `main`, and returns the commit's id. */
   push(repository: string, files: Record<string, string>, branch?: string): string;
-  /** Tags the newest commit of `main`; a release is a tag that is announced. */
+  /** Tags the newest commit of `main`; a release is an announced tag. */
   tag(repository: string, name: string, options?: { is_release: boolean }): void;
-  /** From now on the repository is found only with this bearer token. */
+  /** Hides the repository from requests without this bearer token from now on. */
   protect(repository: string, token: string): void;
-  /** Authorization headers by server, undefined where a request had none. */
+  /** Authorization headers by server, undefined for a request without one. */
   authorizations: Record<'github' | 'gitlab' | 'archives', (string | undefined)[]>;
   close(): Promise<void>;
 };
@@ -124,7 +124,7 @@ function replyAsGithub(
   if (path === 'commits')
     return commitsOf(repository, url.searchParams.get('sha'), url.searchParams.get('path'), 'sha');
   if (path === 'releases/latest') return releaseOf(repository);
-  // The real one signs the address that it leads to, so that no token is needed there.
+  // The real one signs the address of its redirect, so that no token is needed there.
   if (path.startsWith('tarball/'))
     return {
       status: 302,
@@ -156,7 +156,7 @@ function replyAsGitlab(url: URL, find: (repository: string) => Repository | unde
   return missing;
 }
 
-/** The newest commit that changed something below the path. */
+/** Returns the newest commit that changed something below the path. */
 function commitsOf(
   repository: Repository,
   branch: string | null,

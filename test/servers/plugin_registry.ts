@@ -7,32 +7,32 @@ import { packFiles } from '../factories/plugins/plugin_archives.ts';
 
 /** The faults and options of a version. */
 export type Published = {
-  /** Distribution tag, `latest` when not given; null publishes without one. */
+  /** Distribution tag, by default `latest`; null publishes without one. */
   tag?: string | null;
-  /** Instead of the archive of the files. */
+  /** Replaces the archive of the files. */
   archive?: Buffer;
-  /** Instead of the right SHA-512; undefined leaves it out. */
+  /** Replaces the right SHA-512; undefined omits it. */
   integrity?: string | undefined;
-  /** Instead of the registry's own address. */
+  /** Replaces the registry's own address. */
   tarball?: string;
 };
 
 /**
- * A registry of npm packages on 127.0.0.1 that serves metadata and archives as the public one does.
+ * A registry of npm packages on 127.0.0.1 that serves metadata and archives like the public one.
  * `failNext` and similar methods are from `FaultyServer`. The path of metadata is `GET /<name>`,
  * the path of archives `GET /<name>/-/...`.
  */
 export type PluginRegistry = FaultyServer & {
-  /** Publishes a version, or replaces it. Files lie in the folder `package`, as npm packs them. */
+  /** Publishes a version, or replaces it. Files are in the folder `package`, as npm packs them. */
   publish(
     name: string,
     version: string,
     files: Record<string, string | Buffer>,
     options?: Published,
   ): void;
-  /** From now on the package is found only with this bearer token. */
+  /** Hides the package from requests without this bearer token from now on. */
   protect(name: string, token: string): void;
-  /** The Authorization header of each request, undefined where it had none. */
+  /** The Authorization header of each request, undefined without one. */
   authorizations: (string | undefined)[];
 };
 

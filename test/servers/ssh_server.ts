@@ -7,20 +7,20 @@ import { newSshKey } from '../factories/ssh_keys.ts';
 
 const { Server, utils } = ssh2;
 
-/** An SSH server of a test, which opens connections for one user. */
+/** An SSH server for tests, which opens connections for one user. */
 export type SshServer = {
   port: number;
   user: string;
   password: string;
-  /** Takes the place of the password; encrypted, as OpenSSH writes it. */
+  /** Replaces the password; encrypted, as OpenSSH writes it. */
   private_key: string;
   passphrase: string;
   fingerprint: string;
-  /** The targets that it was asked to connect to, in order. */
+  /** The requested targets, in order. */
   asked: string[];
-  /** Methods by which somebody tried to sign in, in that order. */
+  /** The tried methods of authentication, in order. */
   tried: string[];
-  /** Hosts that it knows, and the address of each. */
+  /** Hosts that it resolves, and the address of each. */
   hosts: Record<string, string>;
   /** The treatment of the next connections: forward, refuse, or break after some bytes. */
   forwards: 'all' | 'none' | { breaks_after: number };
@@ -37,7 +37,7 @@ const user_key = newSshKey({
   rounds: 1,
 });
 
-/** Starts one on 127.0.0.1; passwords only by questions, where `is_asking`. */
+/** Starts one on 127.0.0.1; with `is_asking`, passwords only by keyboard-interactive. */
 export async function startSshServer({ is_asking = false } = {}): Promise<SshServer> {
   const parsed = utils.parseKey(host_key.private);
   if (parsed instanceof Error) throw parsed;
@@ -45,7 +45,7 @@ export async function startSshServer({ is_asking = false } = {}): Promise<SshSer
   const clients = new Set<Connection>();
   const server = new Server({ hostKeys: [host_key.private] }, (client) => {
     clients.add(client);
-    // As sshd does; the types do not have it.
+    // Like sshd; the types lack it.
     (client as unknown as { setNoDelay(on: boolean): void }).setNoDelay(true);
     client.on('close', () => clients.delete(client)).on('error', () => undefined);
     client.on('authentication', (context) => {

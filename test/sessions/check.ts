@@ -14,7 +14,7 @@ export type Checked = {
   deliveries: number;
   versions: number;
   erased: number;
-  /** Rows in which a table that goes by the end of a session would be wrong. */
+  /** Rows that would be wrong in a table that uses the end of a session. */
   wrong_by_end: number;
 };
 
@@ -24,7 +24,7 @@ const removal_us = 1_000;
 /**
  * Plays the history of a project into both stores and compares the table of the destination with a
  * recomputation. After each delivery, every changed session matches its events. At the end, every
- * session does that has lost nothing to retention since. Deliveries come late and twice.
+ * session matches that has lost nothing to retention since. Deliveries come late and twice.
  */
 export async function checkProject(
   place: Place,
@@ -121,12 +121,12 @@ class PlainProject {
     return gone;
   }
 
-  /** The sessions that changed since this was asked last, each made of all its events. */
+  /** Returns the sessions that changed since the last call, each computed from all its events. */
   changed(): Map<string, TextRow> {
     const rows = new Map<string, TextRow>();
     for (const id of this.#changed) {
       const [events, removals] = [this.#events.get(id) ?? [], this.#removals.get(id) ?? []];
-      // All that changed may have gone by retention before it was delivered.
+      // Retention may have removed all changed ones before their delivery.
       if (events.length + removals.length === 0) continue;
       rows.set(id, plainSession(id, events, removals));
     }
@@ -135,7 +135,7 @@ class PlainProject {
     return rows;
   }
 
-  /** Every session as it was when it was last made. */
+  /** Returns every session in the state of its last computation. */
   all(): ReadonlyMap<string, TextRow> {
     return this.#rows;
   }
@@ -145,7 +145,7 @@ function isSame(one: TextRow | undefined, other: TextRow): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The merge of the field's other implementation: by the end of a session. */
+/** The merge of the usual implementation: by the end of a session. */
 function keepByEnd(rows: Map<string, TextRow>, row: TextRow): void {
   const id = row['session_id']!;
   const there = rows.get(id);

@@ -10,7 +10,7 @@ export type Moment =
   | { kind: 'erasure'; distinct_id: string }
   | { kind: 'retention'; before: number };
 
-/** Where people come from, with the channel that it means. */
+/** The sources of visitors, with the resulting channel. */
 const arrivals: [properties: Record<string, unknown>, channel: string][] = [
   [{}, 'Direct'],
   [{ $referring_domain: '$direct', $referrer: '$direct' }, 'Direct'],
@@ -31,7 +31,7 @@ const arrivals: [properties: Record<string, unknown>, channel: string][] = [
   [{ utm_source: 'acme' }, 'Unknown'],
 ];
 
-/** The channel of an entry event, by the arrival that it was given. */
+/** Returns the channel of an entry event, by its source. */
 export function channelOf({ properties }: SessionEvent): string {
   const arrival = properties['arrival'];
   return arrivals[typeof arrival === 'number' ? arrival : 0]![1];
@@ -41,7 +41,7 @@ const names = ['$pageview', '$pageview', '$autocapture', '$screen', 'paid', '$id
 const second = 1_000_000;
 const start_at = Date.UTC(2026, 5, 1) * 1_000;
 
-/** A uuid of random digits. */
+/** Returns a uuid of random digits. */
 export function uuidOf(random: Random): string {
   const digits = Array.from({ length: 32 }, () => random.between(0, 15).toString(16)).join('');
   return [8, 12, 16, 20, 32].map((to, at, all) => digits.slice(all[at - 1] ?? 0, to)).join('-');
@@ -58,7 +58,7 @@ function idOf(random: Random, number: number): string {
   return random.next() < 0.8 ? uuidOf(random) : random.one(odd);
 }
 
-/** The events of one session, in order of time. */
+/** Returns the events of one session, in order of time. */
 function sessionEvents(random: Random, number: number): SessionEvent[] {
   const session_id = idOf(random, number);
   // A session of two people on one device, and one that is merged into another while it continues.
@@ -67,7 +67,7 @@ function sessionEvents(random: Random, number: number): SessionEvent[] {
   const isMerged = random.next() < 0.3;
   let at = start_at + random.between(0, 3 * 3_600) * second;
   return Array.from({ length: random.between(1, 9) }, (_, index) => {
-    // Ties of time, long breaks, and clocks that go wrong by days.
+    // Equal times, long breaks, and clocks that are wrong by days.
     const step = random.one([0, 1, 900_000, 5 * second, 29 * 60 * second, 3 * 3_600 * second]);
     at += step;
     const skew = random.next() < 0.05 ? random.between(-40, 40) * 86_400 * second : 0;
@@ -95,8 +95,9 @@ function sessionEvents(random: Random, number: number): SessionEvent[] {
 }
 
 /**
- * A project's history: sessions whose events come in batches, late and out of order, with events
- * sent twice, people erased and old events removed in between. `taken` grows from batch to batch.
+ * Returns a project's history: sessions whose events arrive in batches, late and out of order.
+ * Between them, events are repeated, people erased and old events removed. `taken` grows from batch
+ * to batch.
  */
 export function projectHistory(random: Random, sessions: number, batches: number): Moment[] {
   const all = Array.from({ length: sessions }, (_, number) => sessionEvents(random, number)).flat();
@@ -104,7 +105,7 @@ export function projectHistory(random: Random, sessions: number, batches: number
   for (const event of all) {
     const first = random.between(0, batches - 1);
     of[first]!.push(event);
-    // Programs that fill the table themselves may bring an event twice.
+    // Programs that fill the table themselves may insert an event twice.
     if (random.next() < 0.02) of[random.between(first, batches - 1)]!.push(event);
   }
   const moments: Moment[] = [];

@@ -8,14 +8,16 @@ const campaign = (
   'wbraid fbclid msclkid twclid li_fat_id mc_cid igshid ttclid epik qclid sccid irclid _kx'
 ).split(' ');
 
-/** Orders events by time; of one instant the smaller uuid is earlier, whichever came first. */
+/**
+ * Orders events by time; of equal times the smaller uuid is earlier, whatever the order of arrival.
+ */
 function inOrder(one: SessionEvent, other: SessionEvent): number {
   return one.at - other.at || (one.uuid < other.uuid ? -1 : one.uuid > other.uuid ? 1 : 0);
 }
 
 /**
- * Makes the row of a session with these events and removals (microseconds) by the rules of
- * docs/sessions.md. It is plain code, independent of the statement of the store.
+ * Computes the row of a session from these events and removals (microseconds) by the rules of
+ * docs/sessions.md. It is plain code, independent of the store's statement.
  */
 export function plainSession(
   session_id: string,

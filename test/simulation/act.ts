@@ -6,7 +6,7 @@ import { process_names } from './world.ts';
 const duties = ['watch', 'plan', 'empty', 'backfills', 'claim', 'leftovers'] as const;
 /** A duty that a worker repeats. */
 export type Duty = (typeof duties)[number];
-/** Those that every turn has. */
+/** The duties of every turn. */
 const usual: readonly Duty[] = ['watch', 'plan', 'backfills', 'claim'];
 const usual_and_empty: readonly Duty[] = ['watch', 'plan', 'empty', 'backfills', 'claim'];
 
@@ -15,7 +15,7 @@ export type Act =
   | { do: 'work'; process: string; duties: readonly Duty[] }
   | { do: 'restart'; process: string }
   | { do: 'wake'; process: string }
-  /** It must stop while its runs hang. */
+  /** True if it must stop while its runs hang. */
   | { do: 'stop'; process: string }
   | { do: 'insert'; age: number; count: number }
   | {
@@ -32,18 +32,18 @@ export type Act =
 /** Acts and faults at the same moment, after some time has passed. */
 export type Round = {
   /**
-   * Seconds, intervals of the export, up to so many seconds after the current one ends, or so many
-   * days. An export with shorter intervals has no days, because nobody waits for ten thousand runs.
+   * Seconds, intervals of the export, up to this many seconds after the current one ends, or days.
+   * An export with shorter intervals has no days, because ten thousand runs would take too long.
    */
   pass: { seconds: number } | { intervals: number } | { beyond: number } | { days: number };
   acts: Act[];
   fates: Fate[];
   blow: (Coming & { process: string }) | undefined;
-  /** Number of looks at the analytics store that fail. */
+  /** Number of reads of the analytics store that fail. */
   looks_lost?: number;
-  /** Nobody sends rows before it, so that intervals without any come about. */
+  /** True if no rows arrive before it, so that there are intervals without rows. */
   is_quiet?: true;
-  /** The name of the scene that begins with it. */
+  /** The name of the scene that starts with it. */
   scene?: string;
 };
 
@@ -58,14 +58,14 @@ const someWork: fc.Arbitrary<Act> = fc.record({
   ),
 });
 
-/** One turn of these duties of a process. */
+/** Returns one turn of these duties of a process. */
 export const work = (process: string, duties: readonly Duty[] = usual): Act => ({
   do: 'work',
   process,
   duties,
 });
 
-/** An act of a person. */
+/** Returns an act of a person. */
 export const byPerson: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 4,
@@ -100,7 +100,7 @@ export const byPerson: fc.Arbitrary<Act> = fc.oneof(
   },
 );
 
-/** An act of anybody else. */
+/** Returns an act of another actor. */
 export const others: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 6,
@@ -120,14 +120,14 @@ export const others: fc.Arbitrary<Act> = fc.oneof(
   },
 );
 
-/** Any act. */
+/** Returns any act. */
 export const act = fc.oneof(
   { weight: 6, arbitrary: someWork },
   { weight: 3, arbitrary: byPerson },
   { weight: 3, arbitrary: others },
 );
 
-/** Any treatment of a delivery. */
+/** Returns any treatment of a delivery. */
 export const fate = fc.constantFrom<Fate>(
   'shows it',
   'does not open',

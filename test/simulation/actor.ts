@@ -1,20 +1,22 @@
 /** A disturbance of a process at one of its steps. */
 export type Blow =
-  /** kill -9: before the step, or when it is done and its answer in transit. */
+  /** kill -9: before the step, or after it while its answer is in transit. */
   | 'is killed before'
   | 'is killed after'
-  /** The connection breaks: before the step is asked for, or while its answer is in transit. */
+  /** The connection breaks: before the step, or while its answer is in transit. */
   | 'loses the request'
   | 'loses the answer'
-  /** It is believed dead, and continues when it is woken. */
+  /** It counts as dead, and continues when it is woken. */
   | 'falls asleep'
-  /** It is slow for a moment, also within a transaction, until somebody takes the step `until`. */
+  /**
+   * It is slow for a moment, also within a transaction, until another actor takes the step `until`.
+   */
   | 'lingers';
 
 /** A text in the label of a step, or several, each in the label of a later step. */
 export type Mark = string | readonly string[];
 
-/** Returns the rest of a mark after a step of this label: undefined when it is reached. */
+/** Returns the rest of a mark after a step of this label; undefined once it is reached. */
 export function passedBy(mark: Mark, label: string): Mark | undefined {
   const [first, ...others] = [mark].flat();
   if (!label.includes(first!)) return mark;
@@ -22,7 +24,7 @@ export function passedBy(mark: Mark, label: string): Mark | undefined {
 }
 
 /**
- * A disturbance after so many more steps, counted from the step at the mark `after` (or the `nth`
+ * A disturbance after this many more steps, counted from the step at the mark `after` (or the `nth`
  * there). With 0 steps it hits that step itself. A sleeping or lingering actor continues as soon as
  * another one takes the step at the mark `until`.
  */
@@ -39,21 +41,21 @@ export type Actor = {
   name: string;
   is_dead: boolean;
   is_asleep: boolean;
-  /** It is only slow, and not believed dead. */
+  /** True if it is only slow, and does not count as dead. */
   is_lingering: boolean;
   /** The step that wakes it. */
   alarm: Mark | undefined;
   /** Number of its open transactions. */
   transactions: number;
-  /** A disturbance has befallen it. */
+  /** True once a disturbance has hit it. */
   is_struck: boolean;
   /** The coming disturbance. */
   blow: Coming | undefined;
-  /** Ends its sessions, as the system does for a process that was killed. */
+  /** Ends its sessions, as the system does for a killed process. */
   bury(): Promise<void>;
 };
 
-/** An actor that nothing befalls; `bury` ends its sessions. */
+/** An actor without disturbances; `bury` ends its sessions. */
 export function newActor(name: string, bury: Actor['bury'] = async () => undefined): Actor {
   return {
     name,
@@ -68,7 +70,7 @@ export function newActor(name: string, bury: Actor['bury'] = async () => undefin
   };
 }
 
-/** Counts a coming disturbance down by a step of this label. */
+/** Counts down to a disturbance by a step of this label. */
 export function countDown(blow: Coming | undefined, label: string): void {
   if (blow === undefined) return;
   if (blow.after === undefined) blow.steps -= 1;
@@ -80,7 +82,7 @@ export function countDown(blow: Coming | undefined, label: string): void {
   }
 }
 
-/** Tells if the disturbance comes now. */
+/** Returns true if the disturbance is due. */
 export function isDue(blow: Coming | undefined): blow is Coming {
   return blow !== undefined && blow.after === undefined && blow.steps <= 0;
 }

@@ -6,22 +6,22 @@ import { play } from './play.ts';
 import type { Played } from './play.ts';
 import type { Simulator } from './simulator.ts';
 
-/** Real milliseconds that are spent on a shorter history with the same fault. */
+/** Real milliseconds for the search of a shorter history with the same fault. */
 const shrink_ms_max = 60_000;
-/** Out of so many seeds the next one is chosen. */
+/** Number of seeds from which the next one is chosen. */
 const candidates = 24;
 const trace_lines_max = 60;
-/** Real milliseconds of the longest history: any other one lasts seconds. */
+/** Real milliseconds of the longest history; most take seconds. */
 const history_ms_max = 180_000;
 
-/** The history of a seed: the same one always. */
+/** Returns the history of a seed, always the same one. */
 export function historyOf(seed: number): History {
   return fc.sample(history, { seed, numRuns: 1 })[0]!;
 }
 
 /**
  * Plays the history of a seed. Rejects with the seed, the end of the trace and the shortest history
- * with a fault that is found within a minute. `is_quick` does not search for a shorter one.
+ * with the fault that is found within a minute. `is_quick` does not search for a shorter one.
  */
 export async function check(
   simulator: Simulator,
@@ -43,10 +43,10 @@ export async function check(
   }
 }
 
-/** A history that is still played after minutes. Its simulator can play no other one. */
+/** A history that did not end within minutes. Its simulator can play no other one. */
 class StalledError extends Error {}
 
-/** Rejects if the history does not end; virtual time has no part in it. */
+/** Rejects if the history does not end in real time. */
 function stalls(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const timer = setTimeout(
@@ -79,8 +79,8 @@ function pairsOf({ rounds }: History): string[] {
 }
 
 /**
- * Chooses seeds one after the other. Of several, it takes the one whose history has most of the
- * rarely seen scenes and pairs.
+ * Chooses one seed after another. Of several, it takes the one whose history has the most rarely
+ * seen scenes and pairs.
  */
 export function openSeeds(first: number, seen: Set<string>): { next(): number } {
   const random = openRandom(first, 11);

@@ -29,16 +29,16 @@ export type Held = {
   staged: string[] | undefined;
   shown: string[] | undefined;
   late: (() => void) | undefined;
-  /** Nobody knows whether a commit will be carried out. */
+  /** True while nobody knows whether a commit will take effect. */
   is_unanswered: boolean;
-  /** A commit was shown or not answered, so that its runs may be in doubt. */
+  /** True once a commit was shown or not answered, so that its runs may be uncertain. */
   is_doubtful: boolean;
 };
 
 /** A place of the destination, with the visible rows of each delivery. */
 export type Place = Map<string, Held>;
 
-/** The destination of a simulation: its places, and how it is about to answer. */
+/** The destination of a simulation: its places, and its next answers. */
 export type SimulatedDestination = {
   places: Map<string, Place>;
   fates: Fate[];
@@ -81,18 +81,18 @@ function define(type: string, is_settled_by_abort: boolean): DestinationDefiniti
   };
 }
 
-/** Adds the destinations of simulations to those that the server has, for this process. */
+/** Adds the destinations of simulations to those of the server, for this process. */
 export function addDestinations(): void {
   const list = destinations as unknown as DestinationDefinition<typeof config>[];
   list.push(define('Simulated', false), define('SimulatedSettled', true));
 }
 
-/** From now on deliveries go to this one. */
+/** Sends deliveries to this one from now on. */
 export function deliverTo(destination: SimulatedDestination): void {
   present = destination;
 }
 
-/** Carries out the commits that nobody has an answer of. */
+/** Applies the unanswered commits. */
 export function showLate({ places }: SimulatedDestination): void {
   for (const place of places.values()) for (const { late } of place.values()) late?.();
 }
@@ -173,7 +173,7 @@ function commit(held: Held, fate: Fate): void {
   const show = () => {
     held.late = undefined;
     if (staged === undefined) return;
-    // A commit may be repeated, and what it shows never changes.
+    // A commit may be repeated, and its visible result never changes.
     if (held.shown !== undefined)
       assert.deepEqual(staged, held.shown, 'one delivery had two contents');
     held.shown = staged;

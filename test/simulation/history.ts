@@ -6,7 +6,7 @@ import type { Blow } from './actor.ts';
 import { process_names } from './world.ts';
 import type { Rhythm } from './world.ts';
 
-/** One history. `turns` decides whose turn it is. */
+/** One history. `turns` decides the order of turns. */
 export type History = { rhythm: Rhythm; settles: boolean; turns: number; rounds: Round[] };
 
 const round: fc.Arbitrary<Round> = fc.record({

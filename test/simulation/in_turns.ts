@@ -6,8 +6,8 @@ import type { Turns } from './turns.ts';
 import { requireVirtual } from './virtual_time.ts';
 
 /**
- * The database as an actor has it: each statement, BEGIN and COMMIT waits for its turn. Statements
- * of one transaction keep their order.
+ * The database for an actor: each statement, BEGIN and COMMIT waits for its turn. Statements of one
+ * transaction keep their order.
  */
 export function inTurns(db: Database, actor: Actor, turns: Pick<Turns, 'step'>): Database {
   return {
@@ -30,7 +30,7 @@ function eachInTurn(to: Queryable, step: Step): Queryable {
   };
 }
 
-/** Lets a statement wait a minute for a lock: a machine under load is slow. */
+/** Lets a statement wait a minute for a lock, because a machine under load is slow. */
 function patient(text: string): string {
   return text.replace(/lock_timeout = '\d+s'/, "lock_timeout = '60s'");
 }
@@ -51,7 +51,7 @@ async function inTransaction<Result>(
   let whole: Promise<void> | undefined;
   const open = (): Promise<Transaction> => {
     whole = db.transaction(async (tx) => {
-      // Notes the instant at which `now()` stands still.
+      // Records the instant at which `now()` stands still.
       await tx.row(sql`SELECT now()`);
       opened.resolve(tx);
       await ended.promise;
@@ -81,7 +81,7 @@ async function inTransaction<Result>(
   } catch (error) {
     ended.reject(error);
     const rolledBack = whole?.catch((fault: unknown) => {
-      // A fault of the end itself is the answer to COMMIT, which was told already.
+      // A fault of the end itself is the answer to COMMIT, which was reported already.
       if (fault !== error && !isDatabaseError(fault)) throw fault;
     });
     await rolledBack;

@@ -100,7 +100,9 @@ function listRuns({ simulator, export_id }: World): Promise<Run[]> {
     WHERE run.batch_export_id = ${export_id} ORDER BY run.id`);
 }
 
-/** A completed run shows the rows of its selection; what may be shown is marked. */
+/**
+ * Checks that a completed run shows the rows of its selection, and that visible rows are marked.
+ */
 function assertShown({ destination, source }: World, runs: Run[]): void {
   const held = new Map([...destination.places.values()].flatMap((place) => [...place]));
   const marked = new Set(
@@ -121,25 +123,28 @@ function assertShown({ destination, source }: World, runs: Run[]): void {
   }
 }
 
-/** If no process was disturbed, only the destination can make a run uncertain. */
+/** Checks that only the destination makes a run uncertain if no process was disturbed. */
 function assertDoubts({ destination }: World, runs: Run[]): void {
   const held = new Map([...destination.places.values()].flatMap((place) => [...place]));
   for (const { is_marked, delivery_id } of runs.filter((run) => !isCompleted(run)))
     assert.ok(!is_marked || held.get(delivery_id)?.is_doubtful, 'a doubt has no reason');
 }
 
-/** The ledger has what completed runs have; after a sweep also what empty ones had. */
+/**
+ * Checks that the ledger has the areas of completed runs, and after a sweep also those of empty
+ * ones.
+ */
 function assertLedger({ is_swept }: World, runs: Run[], ledger: Rectangle[]): void {
   const completed = areasOf(runs.filter(isCompleted));
   assertWithin(completed, ledger, 'a completed run is not in the ledger');
   if (!is_swept) assertWithin(ledger, completed, 'the ledger has what no run has completed');
 }
 
-/** No two deliveries have something in common, but those of backfills of all. */
+/** Checks that no two deliveries overlap, except those of backfills of everything. */
 function assertDisjoint(runs: Run[]): void {
   const taken = runs.filter((run) => isTaken(run) && run.backfill?.mode !== 'all');
   const deliveries = [...Map.groupBy(taken, ({ delivery_id }) => delivery_id).values()];
-  // The union of what follows one another stays small, however many runs there are.
+  // The union of consecutive areas stays small, however many runs there are.
   let seen: Rectangle[] = [];
   for (const own of deliveries) {
     assert.ok(own.filter(isOpen).length <= 1, 'one delivery is in two runs');
@@ -180,7 +185,7 @@ function assertMadeUp(runs: Run[]): void {
       (other) =>
         other.id !== run.id &&
         other.created_ms >= run.created_ms &&
-        // Planned after its end, the other run left nothing to it.
+        // Planned after its end, the other run left no part to it.
         other.created_ms <= (run.finished_ms ?? Infinity) &&
         other.backfill_id !== run.backfill_id &&
         !other.is_make_up &&
@@ -204,7 +209,7 @@ function assertMadeUp(runs: Run[]): void {
   );
 }
 
-/** Each interval of the schedule, and of backfills that completed, is in the runs as a whole. */
+/** Checks that the runs contain each interval of the schedule, and of completed backfills. */
 function assertPlanned({ has_gap }: World, runs: Run[], ended: Ended[]): void {
   const planned = areasOf(runs);
   const isScheduled = (run: Run) =>

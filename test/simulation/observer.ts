@@ -1,10 +1,10 @@
 /**
  * Watches the rows of runs, workers and ingestion in PostgreSQL, at each change by a statement. It
- * notes every forbidden state in `virtual.wrong`, with the transaction that caused it.
+ * records every forbidden state in `virtual.wrong`, with the transaction that caused it.
  */
 export const observer = `
   CREATE TABLE virtual.wrong (what text NOT NULL);
-  /** Attempts that began when nobody wanted their run any more. */
+  /** Attempts that began after their run was no longer wanted. */
   CREATE TABLE virtual.unwanted (run_id uuid, attempt int);
   CREATE TABLE virtual.owners (worker_id uuid PRIMARY KEY, name text, heard_at timestamptz);
 

@@ -19,11 +19,11 @@ const calm_rounds_max = 150;
 const backfilled_intervals = 40;
 
 /**
- * Plays a history and compares each row. While things go wrong nothing is doubled. When the faults
+ * Plays a history and compares each row. While things go wrong, nothing is doubled. When the faults
  * are over and enough time has passed, every run and backfill has ended, with a reason if it did
- * not deliver. The schedule has delivered everything inserted since the export was created, unless
- * a part was left out. After a backfill of the missing rows, the destination equals the source.
- * `trace` gets what happens, a line for each step.
+ * not deliver. The schedule has delivered everything inserted since the creation of the export,
+ * unless a part was left out. After a backfill of the missing rows, the destination equals the
+ * source. `trace` gets a line for each step.
  */
 export async function play(
   simulator: Simulator,
@@ -34,7 +34,7 @@ export async function play(
   const began_at = simulator.time.now();
   try {
     for (const round of history.rounds) {
-      // Mostly an interval has rows, so that its run comes to the destination.
+      // Most intervals have rows, so that their runs reach the destination.
       if (round.is_quiet !== true && !world.begun.has(world.ingestion.actor))
         await insert(world, [0.3 * world.length]);
       await playRound(world, round);
@@ -57,7 +57,7 @@ async function calmDown(world: World): Promise<void> {
   await ask(world, { do: 'unpause', backfill: true });
   // Ends the batch of a writer that died.
   await ask(world, { do: 'insert', age: 0.2, count: 1 });
-  // The present interval ends.
+  // The current interval ends.
   await world.simulator.time.pass(world.length);
   await settle(world);
   await assertReasons(world);
@@ -86,18 +86,18 @@ const quiet = (acts: Act[], seconds = 1) => ({
 
 const ask = (world: World, act: Act) => playRound(world, quiet([act]));
 
-/** Time passes and a process works, until nothing is open. */
+/** Lets time pass and a process work, until nothing is open. */
 async function settle(world: World): Promise<void> {
   const work: Act = { do: 'work', process: 'A', duties: ['watch', 'plan', 'backfills', 'claim'] };
   for (let round = 0; round < calm_rounds_max; round += 1) {
-    // Longer than any pause, then so short that the process is not believed dead.
+    // Longer than any pause, then short enough that the process does not count as dead.
     await playRound(world, quiet([work], round % 3 === 0 ? 400 : 3));
     if (round > 0 && !(await isOpen(world))) return;
   }
   assert.fail(`After ${calm_rounds_max} rounds without a fault something is still open.`);
 }
 
-/** Tells if a run or a backfill is still open, or a due interval has no run. */
+/** Returns true if a run or a backfill is still open, or a due interval has no run. */
 async function isOpen({ simulator, export_id }: World): Promise<boolean> {
   const settled = simulator.time.now() - simulator.harness.deps.engine.settle_seconds * 1000;
   const open = await simulator.db.row(sql`
@@ -143,7 +143,7 @@ async function assertNotDoubled(world: World): Promise<void> {
   assert.equal(doubled, 0, 'rows were doubled on the way');
 }
 
-/** The rows of the export's present place. */
+/** Returns the rows of the export's current place. */
 async function compare(world: World, expectation: Expectation): Promise<Comparison> {
   const { db } = world.simulator;
   const { revision } = (await db.row<{ revision: number }>(

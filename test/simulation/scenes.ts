@@ -69,7 +69,9 @@ const middle = fc.record({
   steps: fc.integer({ min: 0, max: 4 }),
 });
 
-/** A worker falls asleep or dies in a run; the other one takes over, until it comes back. */
+/**
+ * A worker falls asleep or dies in a run; the other one takes over, until the first one returns.
+ */
 const takeover = fc
   .record({
     names: pair,
@@ -90,7 +92,7 @@ const takeover = fc
     wait(2, { do: 'wake', process: one }, { do: 'wake', process: other }, work(other)),
   ]);
 
-/** A worker wants to end its run when another one has taken it over and is in its middle. */
+/** A worker ends its run after another one has taken it over and is in the middle. */
 const tooLate = fc
   .record({ names: pair, steps: fc.integer({ min: 0, max: 1 }) })
   .map(({ names: [one, other], steps }): Round[] => [
@@ -108,7 +110,7 @@ const tooLate = fc
     wait(1, { do: 'wake', process: other }),
   ]);
 
-/** A worker that is only slow: nobody may take its run, and a person may ask for its end. */
+/** A worker is only slow: no other may take its run, and a person may request its end. */
 const nap = fc
   .record({
     names: pair,
@@ -131,7 +133,7 @@ const nap = fc
     wait(1, { do: 'wake', process: one }, work(other)),
   ]);
 
-/** A worker begins to commit while a person cancels the run, or another worker claims it. */
+/** A worker starts to commit while a person cancels the run, or another worker claims it. */
 const race = fc
   .record({ names: pair, isCancel: fc.boolean(), pause: fc.integer({ min: 1, max: 7 }) })
   .map(({ names: [one, other], isCancel, pause }): Round[] => {
@@ -201,7 +203,7 @@ const unheard = fc
     wait(3, work(process)),
   ]);
 
-/** Runs that nobody has looked at are completed as empty while another process claims them. */
+/** Unexamined runs are completed as empty while another process claims them. */
 const empties = fc
   .record({
     names: pair,
@@ -225,7 +227,7 @@ const empties = fc
     wait(1, work(one, ['empty']), work(other, ['claim'])),
   ]);
 
-/** A run ends uncertain. Then it is retried, moved away from, or a backfill asks for its rows. */
+/** A run ends uncertain. Then it is retried, moved away from, or a backfill requests its rows. */
 const doubt = fc
   .record({
     process: name,
@@ -260,7 +262,7 @@ const doubt = fc
     ];
   });
 
-/** A run fails for good and is retried, also beside its retry and after that has delivered. */
+/** A run fails finally and is retried, also beside its retry and after that has delivered. */
 const retries = fc
   .record({ process: name, pick: fc.nat(3), isAll: fc.boolean(), isBeside: fc.boolean() })
   .map(({ process, pick, isAll, isBeside }): Round[] => {
@@ -276,14 +278,14 @@ const retries = fc
     ];
   });
 
-/** The destination refuses a commit, and has lost what was staged when the run comes back. */
+/** The destination refuses a commit, and has lost the staged rows when the run is retried. */
 const lostStage = name.map((process): Round[] => [
   due(process),
   { ...wait(3, work(process)), fates: ['refuses the commit'] },
   { ...wait(9, work(process)), fates: ['loses the stage'] },
 ]);
 
-/** Two processes plan intervals with and without rows, and somebody pauses the export. */
+/** Two processes plan intervals with and without rows, and a person pauses the export. */
 const planners = fc
   .record({
     pauses: fc.boolean(),
@@ -316,7 +318,7 @@ const planners = fc
     wait(1, { do: 'unpause', backfill: true }),
   ]);
 
-/** Somebody pauses the export between the look of a planner and its plan. */
+/** A person pauses the export between the read and the plan of a planner. */
 const pausing = name.map((process): Round[] => [
   {
     pass: { beyond: 20 },
@@ -383,12 +385,12 @@ const overlap = fc
     wait(9, work(one)),
   ]);
 
-/** A process sleeps between its look ahead and the plan of a backfill, and runs end meanwhile. */
+/** A process sleeps between its first read and the plan of a backfill, and runs end meanwhile. */
 const lookAhead = fc
   .record({
     names: pair,
     steps: fc.integer({ min: 0, max: 2 }),
-    // The third statement of these reads a backfill that runs, before the lock.
+    // The third of these statements reads a running backfill, before the lock.
     asleep: fc.constantFrom({ after: marks.taken, nth: 1 }, { after: marks.looked_back, nth: 3 }),
     mode: fc.constantFrom('missing' as const, 'missing' as const, 'all' as const),
     fates: fc.constantFrom<Fate[]>([], ['refuses a row'], refused_for_good),
@@ -422,7 +424,7 @@ const twoAhead = fc
     wait(1, { do: 'wake', process: other }, work(one)),
   ]);
 
-/** Nobody works for a quarter of a year, and the history is swept. */
+/** All processes are stopped for a quarter of a year, and the history is swept. */
 const sweep = name.map((process): Round[] => [
   due(process),
   wait(3, work(process)),
@@ -455,7 +457,7 @@ const scenes = {
   sweep: { weight: 1, arbitrary: sweep },
 };
 
-/** Rounds in which something happens that chance alone seldom brings about. */
+/** Rounds with events that chance alone seldom causes. */
 export const scene: fc.Arbitrary<Round[]> = fc.oneof(
   ...Object.entries(scenes).map(([named, { weight, arbitrary }]) => ({
     weight,

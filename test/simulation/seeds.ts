@@ -1,8 +1,8 @@
 /** Seeds whose histories failed once, each with its failure; they are played first. */
 export const failed_seeds: { seed: number; showed: string }[] = [];
 
-/** From this one the other seeds of the usual run follow, always the same. */
+/** The first of the other seeds of the usual run, which are always the same. */
 export const first_seed = 2026;
 
-/** The one that is played twice: a kill, and a person who lingers, in few steps. */
+/** The seed that is played twice: a kill, and a person who lingers, in few steps. */
 export const same_seed = 1843;

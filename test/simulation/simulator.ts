@@ -13,22 +13,22 @@ import type { Turns } from './turns.ts';
 import { openVirtualTime } from './virtual_time.ts';
 import type { VirtualTime } from './virtual_time.ts';
 
-/** The server and the time that histories take place in, one after the other. */
+/** The server and the clock of histories, which follow each other. */
 export type Simulator = {
   harness: Harness;
   home: TestOrganization;
   time: VirtualTime;
-  /** Looks on: takes no turns. */
+  /** Observes without turns. */
   db: Database;
-  /** The sessions of the process of this name, which the next one gets that was not killed. */
+  /** The sessions of the process of this name; the next process that was not killed gets them. */
   sessionsOf(name: string): Database;
-  /** Ends the sessions of a process that was killed. Returns when they hold nothing. */
+  /** Ends the sessions of a killed process. Returns once they hold nothing. */
   endSessions(name: string): Promise<void>;
-  /** Counts the sessions that wait for a lock of another one. */
+  /** Counts the sessions that wait for another one's lock. */
   blocked(): Promise<number>;
-  /** A person who asks the API. */
+  /** A person who calls the API. */
   person: Actor;
-  /** From now on the person takes these turns. */
+  /** Gives the person these turns from now on. */
   letAsk(turns: Turns): void;
   close(): Promise<void>;
 };

@@ -8,9 +8,9 @@ export type SourceRow = { uuid: string; instant: number; inserted_at: number; di
 type Question = { query: string; query_params?: Record<string, unknown> };
 
 /**
- * Opens a store in memory with the events of one project. It answers the questions of exports: how
- * many events match a condition on their two times, and which. Any other question fails as if the
- * store were away, as do the next `lost.looks` ones.
+ * Opens a store in memory with the events of one project. It answers the queries of exports: how
+ * many events match a condition on their two times, and which. Any other query fails as if the
+ * store were down, as do the next `lost.looks` ones.
  */
 export function openSource(team_id: number): {
   rows: SourceRow[];
@@ -87,7 +87,7 @@ function countByRun({ query, query_params }: Question, found: SourceRow[]): obje
 
 type Condition = (row: SourceRow) => boolean;
 
-/** The condition of a query, from its own text; throws for a part that it does not understand. */
+/** Returns the condition of a query, from its own text; throws for an unknown part. */
 function conditionOf(query: string, parameters: Record<string, unknown>): Condition {
   const parts = [...query.matchAll(/\bWHERE\b/g)].map(({ index }) =>
     readCondition(clause(query, index + 5), parameters),
@@ -143,7 +143,7 @@ function comparison(text: string, parameters: Record<string, unknown>): Conditio
   return sign === '<' ? (row) => timeOf(row) < at : (row) => timeOf(row) >= at;
 }
 
-/** The text of a condition, up to where its query ends. */
+/** Returns the text of a condition, up to the end of its query. */
 function clause(query: string, from: number): string {
   let depth = 0;
   for (let at = from; at < query.length; at += 1) {

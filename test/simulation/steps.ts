@@ -9,7 +9,7 @@ import type { Actor } from './actor.ts';
 import { first_monday, insert, openIngestion, processOf } from './world.ts';
 import type { World } from './world.ts';
 
-/** Runs a round until nobody who is awake has anything left to do. */
+/** Runs a round until no awake actor has anything left to do. */
 export async function playRound(world: World, round: Round): Promise<void> {
   const { pass, acts, fates, blow, looks_lost = 0 } = round;
   const { simulator, turns, destination, source } = world;
@@ -43,7 +43,7 @@ function lengthOf({ simulator, length }: World, pass: Round['pass']): number {
   return length - ((simulator.time.now() - first_monday) % length) + pass.beyond * 1000;
 }
 
-/** Begins the work of an actor; busy or sleeping actors do nothing else. */
+/** Starts the work of an actor; busy or sleeping actors do nothing else. */
 function begin(world: World, one: Act): void {
   world.turns.trace.push(JSON.stringify(one));
   if (one.do === 'show late') return showLate(world.destination);
@@ -65,7 +65,7 @@ function actorOf(world: World, one: Act): Actor {
   return world.simulator.person;
 }
 
-/** The sleeper continues; its leases may belong to others by now. */
+/** Wakes the sleeper; its leases may belong to others by now. */
 export function wake(world: World, name: string): void {
   const known = world.processes.get(name);
   if (known !== undefined) known.actor.is_asleep = false;
@@ -102,14 +102,14 @@ async function carryOut(world: World, one: Act, actor: Actor): Promise<void> {
 /** Statuses of a run that ended without a delivery. */
 export const ended_statuses = ['Failed', 'FailedRetryable', 'Cancelled'];
 
-/** One turn of each of these duties of a process, side by side, and of the runs that it takes. */
+/** Runs one turn of these duties of a process, concurrently, and of the runs that it claims. */
 async function workOn(world: World, name: string, wanted: readonly Duty[]): Promise<void> {
   const { worker, engine, actor } = processOf(world, name);
   const turnOf = async (duty: Duty) => {
     try {
       await worker.duties[duty]();
     } catch (error) {
-      // As the loop of the duty, which comes again.
+      // Like the loop of the duty, which runs again.
       if (error instanceof assert.AssertionError) throw error;
       engine.log.warn({ err: error }, `${duty} failed`);
     }
@@ -124,14 +124,14 @@ async function workOn(world: World, name: string, wanted: readonly Duty[]): Prom
   if (kept.length > 0) world.faults.push(new Error('A worker keeps a run and does nothing.'));
 }
 
-/** A process stops in order, and another one starts in its place. */
+/** Stops a process, and starts another one in its place. */
 async function restart(world: World, name: string): Promise<void> {
   const process = processOf(world, name);
   await process.stop();
   world.processes.delete(name);
 }
 
-/** A process is told to stop, and ends before its runs and duties do. */
+/** Tells a process to stop; it ends before its runs and duties do. */
 async function stopInTheMiddle(world: World, name: string, actor: Actor): Promise<void> {
   const { simulator, turns, processes } = world;
   const process = processes.get(name);
@@ -141,7 +141,7 @@ async function stopInTheMiddle(world: World, name: string, actor: Actor): Promis
   world.is_struck = true;
 }
 
-/** Asks the API to change the export; a change refused with 409 is not made. */
+/** Requests a change of the export; a change refused with 409 is not made. */
 export async function post(world: World, path: string, body: object = {}): Promise<void> {
   // Nothing to pick.
   if (path.includes('/undefined/')) return;

@@ -4,7 +4,7 @@ import type { Random } from '../chaos/random.ts';
 import { countDown, isDue, passedBy } from './actor.ts';
 import type { Actor } from './actor.ts';
 
-/** The real ones: virtual time has others. */
+/** The real functions; virtual time has others. */
 const { setImmediate, setTimeout } = timers;
 
 type Waiting = {
@@ -15,14 +15,14 @@ type Waiting = {
   refuse(reason: Error): void;
 };
 
-/** A killed process hears nothing. */
+/** A killed process gets no messages. */
 const never = new Promise<never>(() => {});
 const lost = () => new Error('Connection terminated unexpectedly');
 const over = () => new Error('The history is over.');
-/** Real milliseconds after which PostgreSQL is asked first whether a step waits for a lock. */
+/** Real milliseconds after which PostgreSQL is first asked whether a step waits for a lock. */
 const look_ms = 3;
 const stuck_ms_max = 20_000;
-/** Even chances find few races: mostly somebody is far behind. */
+/** Even chances find few races, so one actor is usually far behind. */
 const speeds = [1, 1, 1, 8];
 
 /**
@@ -31,7 +31,7 @@ const speeds = [1, 1, 1, 8];
  * wait for these.
  */
 export class Turns {
-  /** A line for each step that happened. */
+  /** A line for each step. */
   readonly trace: string[];
   private readonly random: Random;
   private readonly surroundings: Surroundings;
@@ -39,9 +39,9 @@ export class Turns {
   private number = 0;
   private is_on = false;
   private is_over = false;
-  /** Actors of steps that were begun and are not over. */
+  /** Actors of steps in progress. */
   private under_way: Actor[] = [];
-  /** Steps that are over, and whose actors do not know it yet. */
+  /** Ended steps whose actors have not been told. */
   private answers: { at: number; tell(): void }[] = [];
   private over = 0;
   private speeds = new Map<Actor, number>();
@@ -53,7 +53,7 @@ export class Turns {
     this.surroundings = surroundings;
   }
 
-  /** Takes a step of the actor when its turn has come; outside of `play` at once. */
+  /** Takes a step of the actor in its turn; outside of `play` at once. */
   async step<Result>(actor: Actor, label: string, work: () => Promise<Result>): Promise<Result> {
     if (actor.is_dead) return never;
     if (!this.is_on) return work();
@@ -66,8 +66,8 @@ export class Turns {
   }
 
   /**
-   * Lets actors take turns until nobody who is awake has any left. `start` begins their work.
-   * `begun` collects it, together with work of earlier plays that is not over.
+   * Lets actors take turns until no awake one has any left. `start` begins their work. `begun`
+   * collects it, together with unfinished work of earlier plays.
    */
   async play(begun: Map<Actor, Promise<unknown>>, start: () => void): Promise<void> {
     this.is_on = true;
@@ -82,8 +82,8 @@ export class Turns {
   }
 
   /**
-   * Refuses the steps of the living that still wait, and all that come, so that they hold no lock.
-   * Dead actors get no error, because the loops of a process would retry forever.
+   * Refuses the waiting and future steps of living actors, so that they hold no lock. Dead actors
+   * get no error, because the loops of a process would retry forever.
    */
   end(): void {
     this.is_over = true;
@@ -99,7 +99,7 @@ export class Turns {
     const at = this.trace.push(`${actor.name}: ${label}`) - 1;
     const note = (outcome: string) => (this.trace[at] += ` -> ${outcome}`);
     const due = isDue(actor.blow) ? actor.blow.kind : undefined;
-    // Sleep comes between transactions; who lingers does so before a step.
+    // A sleep comes between transactions; an actor lingers before a step.
     const kind = due === 'falls asleep' || due === 'lingers' ? undefined : due;
     if (kind !== undefined) {
       actor.blow = undefined;
@@ -129,12 +129,12 @@ export class Turns {
   }
 
   /**
-   * Waits until every step is over or waits for a lock. Answers that came at the same time, to
-   * steps that waited for one lock, are told in the order of their questions.
+   * Waits until every step has ended or waits for a lock. Simultaneous answers to steps that waited
+   * for one lock are reported in the order of the steps.
    */
   private async settle(doing: Set<Actor>): Promise<void> {
     const began = Date.now();
-    // Tells if an actor that has begun something waits at no step for a moment.
+    // Returns true if a working actor has no step in progress for a moment.
     const isIdle = (actor: Actor) =>
       !actor.is_dead &&
       !this.under_way.includes(actor) &&
@@ -153,7 +153,7 @@ export class Turns {
     }
   }
 
-  /** Tells if every step in progress waits for a lock; false after a moment. */
+  /** Returns true if every step in progress waits for a lock; false after a moment. */
   private async isBlocked(waited_ms: number): Promise<boolean> {
     const { over } = this;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -188,7 +188,7 @@ export class Turns {
       return true;
     }
     this.waiting = this.waiting.filter((one) => one !== chosen);
-    // Now and then, because it costs an answer of PostgreSQL.
+    // Only sometimes, because it costs a query to PostgreSQL.
     if (this.random.next() < 0.2) await this.surroundings.onStep();
     this.ring(chosen);
     chosen.enter();
@@ -203,7 +203,7 @@ export class Turns {
     }
   }
 
-  /** Chooses whose turn it is: in each play everybody has another speed. */
+  /** Chooses the next turn: in each play, every actor has another speed. */
   private choose(waiting: Waiting[]): Waiting {
     const speedOf = ({ actor }: Waiting) => {
       const known = this.speeds.get(actor) ?? this.random.one(speeds);
@@ -221,12 +221,12 @@ export class Turns {
     this.trace.push(`${actor.name} wakes up`);
   }
 
-  /** True if every awake actor waits; false also if nothing is in progress. */
+  /** True if every awake actor waits; false if nothing is in progress. */
   private async unblock(): Promise<boolean> {
-    // The step that somebody lingers for does not come.
+    // The step that the actor lingers for never comes.
     const lingerer = this.waiting.find(({ actor }) => actor.is_lingering);
     if (lingerer === undefined && this.under_way.length === 0) return false;
-    // Somebody waits for a lock of one that is asleep, or PostgreSQL has to end a circle.
+    // An actor waits for a sleeping one's lock, or PostgreSQL must resolve a deadlock.
     const sleeper = lingerer ?? this.waiting.find(({ actor }) => actor.is_asleep);
     if (sleeper === undefined) await setTimeout(look_ms);
     else this.wake(sleeper.actor);
@@ -244,8 +244,8 @@ export class Turns {
 }
 
 /**
- * Returns when all computation has ended: a turn of the event loop asked for no other one, and no
- * file, name, thread or connection has to answer.
+ * Returns when all computation has ended: a turn of the event loop requested no other one, and no
+ * file, name, thread or connection has an answer outstanding.
  */
 async function drain(): Promise<void> {
   for (let still = 0; still < 3; still += 1) {
@@ -254,15 +254,18 @@ async function drain(): Promise<void> {
   }
 }
 
-/** Names of what is asked for and not answered. A wait of a timer, or for data, has others. */
+/** Names of outstanding requests. A wait of a timer, or for data, has other names. */
 const requests = /^Immediate$|Req|ConnectWrap|WriteWrap|ShutdownWrap|Job|Work/;
 
-/** Needs of the turns: `blocked` counts sessions that wait for a lock, `onStep` lets time pass. */
+/**
+ * The functions that turns need: `blocked` counts sessions that wait for a lock, `onStep` lets time
+ * pass.
+ */
 type Surroundings = { blocked(): Promise<number>; onStep(): Promise<void> };
 
 /**
- * The order of arrival may be chance. Sorted by name, and each actor's own in their order, it is
- * not.
+ * The order of arrival may be chance. It is therefore sorted by name, with each actor's own steps
+ * in order.
  */
 function inOrder(one: Waiting, other: Waiting): number {
   const [left, right] = [one, other].map(({ actor, label }) => `${actor.name} ${label}`) as [

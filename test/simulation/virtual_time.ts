@@ -4,17 +4,17 @@ import type { Clock } from '../../server/platform/clock.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import { observer } from './observer.ts';
 
-/** The time of a simulation: that of its database, and of the clocks of its processes. */
+/** The time of a simulation: of its database, and of the clocks of its processes. */
 export type VirtualTime = {
   clock: Clock;
   now(): number;
-  /** Lets time pass. Whatever asks from now on, in PostgreSQL or here, gets the later instant. */
+  /** Lets time pass. All later reads, in PostgreSQL or here, get the later instant. */
   pass(milliseconds: number): Promise<void>;
-  /** Gives the process its own clock and its chance back. */
+  /** Restores the clock and the random numbers of the process. */
   close(): void;
 };
 
-/** A Monday, where days and weeks begin. */
+/** A Monday, on which days and weeks start. */
 const first_instant = Date.parse('2026-03-02T00:00:00Z');
 
 /**
@@ -39,7 +39,7 @@ const functions = `
     END $$;
   CREATE FUNCTION virtual.uuid_hash(uuid) RETURNS int IMMUTABLE RETURN 0;`;
 
-/** Defaults keep the function that they had when they were written; they are written once more. */
+/** Defaults keep the function of the time when they were written, so they are set again. */
 const defaults = `
   SELECT format('ALTER TABLE %I.%I ALTER COLUMN %I SET DEFAULT %s', nspname, relname, attname,
       pg_get_expr(adbin, adrelid)) AS statement
@@ -52,9 +52,9 @@ const syntax =
   /\b(CURRENT_(TIME|DATE|TIMESTAMP)|LOCALTIME(STAMP)?|(statement|transaction)_timestamp)\b/i;
 
 /**
- * Gives the database a time of its own, which only passes when `pass` says so. The functions are in
- * a schema before `pg_catalog` in the search path of every session that opens from now on. The
- * sessions that are open end. Nothing waits for the disk, because nobody kills this PostgreSQL.
+ * Gives the database its own time, which only passes when `pass` is called. The functions are in a
+ * schema before `pg_catalog` in the search path of every later session. Open sessions end. Nothing
+ * waits for the disk, because this PostgreSQL is never killed.
  */
 export async function openVirtualTime(db: Database): Promise<VirtualTime> {
   await db.text(functions);
@@ -103,7 +103,7 @@ export async function openVirtualTime(db: Database): Promise<VirtualTime> {
   };
 }
 
-/** Throws for a statement whose time would not be the simulation's. */
+/** Throws for a statement that would use real time. */
 export function requireVirtual(text: string): void {
   const found = syntax.exec(text);
   if (found !== null)

@@ -25,7 +25,7 @@ import { newActor } from './actor.ts';
 import type { Actor } from './actor.ts';
 import { Turns } from './turns.ts';
 
-/** The intervals that exports of a simulation have. */
+/** The intervals of a simulation's exports. */
 export type Rhythm = 'every 5 minutes' | 'hour' | 'day' | 'week';
 const lengths: Record<Rhythm, number> = {
   'every 5 minutes': 300_000,
@@ -39,11 +39,11 @@ type Process = {
   actor: Actor;
   engine: Engine;
   worker: Duties;
-  /** It stops in order; `db`: its sessions. */
+  /** Stops it; `db`: its sessions. */
   stop(db?: Database): Promise<void>;
 };
 
-/** One export, its source and destination, and everybody who has to do with it. */
+/** One export, its source and destination, and all their actors. */
 export type World = {
   simulator: Simulator;
   turns: Turns;
@@ -69,16 +69,16 @@ export type World = {
   faults: unknown[];
   /** True if the schedule alone need not deliver everything, because a part was left out. */
   has_gap: boolean;
-  /** True when a process was disturbed. */
+  /** True once a process was disturbed. */
   is_struck: boolean;
-  /** True when runs without rows may have been removed. */
+  /** True once runs without rows may have been removed. */
   is_swept: boolean;
 };
 
-/** The names of the two workers: there is one process of each at a time. */
+/** The names of the two workers, of which one process each exists at a time. */
 export const process_names = ['A', 'B'] as const;
 
-/** Opens a world in which nothing has happened yet, at the beginning of a week. */
+/** Opens an empty world, at the start of a week. */
 export async function openWorld(
   simulator: Simulator,
   { turns: seed, rhythm, settles }: { turns: number; rhythm: Rhythm; settles: boolean },
@@ -139,16 +139,16 @@ export async function openWorld(
   return world;
 }
 
-/** Intervals of all lengths begin where those from this instant do. */
+/** Intervals of all lengths start at the boundaries from this instant. */
 export const first_monday = Date.parse('2026-03-02T00:00:00Z');
 
-/** Ingestion as a process of its own, with its sessions. */
+/** Ingestion as a separate process, with its sessions. */
 export function openIngestion({ simulator, turns }: Pick<World, 'simulator' | 'turns'>) {
   const actor = newActor('ingestion', () => simulator.endSessions('ingestion'));
   return { actor, db: inTurns(simulator.sessionsOf('ingestion'), actor, turns) };
 }
 
-/** Removes what an earlier history has left, which may have ended anyhow. */
+/** Removes what an earlier history, however it ended, has left. */
 async function forgetWorld({ db }: Simulator): Promise<void> {
   for (const table of [
     'batch_export_runs',
@@ -163,7 +163,7 @@ async function forgetWorld({ db }: Simulator): Promise<void> {
     await db.text(`DELETE FROM ${table}`);
 }
 
-/** The process of this name: a new one where there is none, or it was killed. */
+/** Returns the process of this name: a new one if there is none, or it was killed. */
 export function processOf(world: World, name: string): Process {
   const known = world.processes.get(name);
   if (known !== undefined && !known.actor.is_dead) return known;
@@ -175,7 +175,7 @@ export function processOf(world: World, name: string): Process {
     db: inTurns(sessions, actor, turns),
     clickhouse: source.clickhouse,
     clock: simulator.time.clock,
-    // By which the destination knows the process.
+    // The destination recognizes the process by it.
     export_dir: name,
     pause_after_failures: 0,
   };

@@ -19,12 +19,12 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.
 /** A broker of Apache Kafka on 127.0.0.1. */
 export type Kafka = {
   broker: string;
-  /** The file in which it keeps the topic; empty before the first event. */
+  /** The file that contains the topic; empty before the first event. */
   kept(topic: string): Buffer;
   close(): Promise<void>;
 };
 
-/** A free port; if another process takes it meanwhile, the program reports that. */
+/** Returns a free port; if another process takes it meanwhile, the program reports that. */
 export async function freePort(): Promise<number> {
   const server = await listen(createServer());
   const { port } = server.address() as AddressInfo;
@@ -41,7 +41,7 @@ export async function whyNoKafka(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Returns the class path; Maven brings the broker the first time (50 MB). */
+/** Returns the class path; Maven fetches the broker the first time (50 MB). */
 async function findKafka(): Promise<string> {
   const home = join(root, 'peers', `kafka-${version}`);
   if (!existsSync(home)) {

@@ -29,14 +29,14 @@ export type Sshd = {
   port: number;
   user: string;
   private_key: string;
-  /** The folder for what it gets. */
+  /** The folder for received files. */
   inbox: string;
   close(): Promise<void>;
 };
 
-/** Starts one with a configuration, keys and a folder of its own. */
+/** Starts one with its own configuration, keys and folder. */
 export async function startSshd(): Promise<Sshd> {
-  // Not in /tmp, because sshd refuses keys below a folder that everybody may write to.
+  // Not in /tmp, because sshd refuses keys below a folder that everyone may write to.
   const folder = mkdtempSync('/var/tmp/sluice-sshd-');
   chmodSync(folder, 0o755);
   if (userInfo().uid === 0) mkdirSync('/run/sshd', { recursive: true });

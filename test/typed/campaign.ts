@@ -16,18 +16,18 @@ import { isSame, propertiesOf, sameJson } from './model.ts';
 import { filePlace, openers } from './places.ts';
 import type { TypedPlace } from './places.ts';
 
-/** Properties of events or groups as they were sent, and the columns that they get. */
+/** Properties of events or groups as sent, and the expected columns. */
 export type Sent = {
   model: 'events' | 'groups';
   properties: { property: string; type: PropertyType }[];
   documents: string[];
-  /** The properties of each document that no column takes; absent: they are unknown. */
+  /** The properties of each document that no column takes; undefined if they are unknown. */
   unfit?: string[][];
 };
 
 type TypedProperty = { property: string; type: PropertyType; column: string };
 
-/** Makes events or groups with at least so many values that do not fit their column. */
+/** Creates events or groups with at least this many values that do not fit their column. */
 export function makeConflicts(
   seed: number,
   conflicts: number,
@@ -46,8 +46,8 @@ export function makeConflicts(
 
 /**
  * Sends events to each place, or to files of one format. Compares columns and rest with the sent
- * events, value for value. Half of the columns come into the schema after the first run. Gives the
- * number of values that were compared.
+ * events, value for value. Half of the columns are added to the schema after the first run. Returns
+ * the number of compared values.
  */
 export async function playTyped(
   sent: Sent,
@@ -86,7 +86,7 @@ export async function playTyped(
 
 const half = ({ properties }: Sent): number => Math.ceil(properties.length / 2);
 
-/** The first third of the events goes out with half of the columns. */
+/** Delivers the first third of the events with half of the columns. */
 function unfitIn({ unfit, ...sent }: Sent): number | undefined {
   const early = new Set(sent.properties.slice(0, half(sent)).map(({ property }) => property));
   return unfit
@@ -94,7 +94,7 @@ function unfitIn({ unfit, ...sent }: Sent): number | undefined {
     .reduce((sum, names) => sum + names.length, 0);
 }
 
-/** Exports to a place, verifies it, and gives the number of values that did not fit. */
+/** Exports to a place, verifies it, and returns the number of values that did not fit. */
 async function exportTo(
   exporting: QueryHarness,
   home: TestOrganization,

@@ -3,7 +3,7 @@ import { property_types } from '../../server/engine/model/schema/property_type.t
 import type { Random } from '../chaos/random.ts';
 import { takes } from './model.ts';
 
-/** The properties of the schema: three of each type, with names that need care. */
+/** The properties of the schema: three of each type, with difficult names. */
 export const typed_properties: { property: string; type: PropertyType }[] = property_types.flatMap(
   (type) => [
     { property: type, type },
@@ -72,7 +72,7 @@ const fixed = [
   '{"n":1e400}',
 ];
 
-/** JSON text of a value. */
+/** Returns a value as JSON text. */
 function anyValue(random: Random): string {
   switch (random.between(0, 7)) {
     case 0:
@@ -97,7 +97,7 @@ function anyValue(random: Random): string {
   }
 }
 
-/** The properties of an event as JSON text, and the names of those that no column takes. */
+/** Returns the properties of an event as JSON text, and the names of those that no column takes. */
 export function anyProperties(random: Random): { text: string; unfit: string[] } {
   const unfit: string[] = [];
   const parts: string[] = [];

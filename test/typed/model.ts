@@ -1,7 +1,7 @@
 import { canonicalValue } from '../../server/engine/destinations/contents/canonical.ts';
 import type { PropertyType } from '../../server/engine/model/schema/property_type.ts';
 
-// The rule of typed exports in plain code: the values that a type takes, and when two are the same.
+// The rule of typed exports in plain code: the values that a type takes, and when two are equal.
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 const exactly = JSON as unknown as {
@@ -9,7 +9,7 @@ const exactly = JSON as unknown as {
   rawJSON(text: string): unknown;
 };
 
-/** A decimal number by its digits without zeros at their ends, and its exponent. */
+/** Returns a decimal number as its digits without zeros at the ends, and its exponent. */
 function decimalOf(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];
@@ -19,7 +19,10 @@ function decimalOf(source: string): string {
   return short === '' ? '0' : `${sign}${short}e${place}`;
 }
 
-/** One text for all spellings of a JSON value that mean the same, of numbers of any size. */
+/**
+ * Returns one text for all spellings of a JSON value with the same meaning, also of numbers of any
+ * size.
+ */
 export function sameJson(text: string): string {
   const numbered = exactly.parse(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? { number: decimalOf(source) } : value,
@@ -31,7 +34,7 @@ export function sameJson(text: string): string {
   );
 }
 
-/** The properties of an object by name, each as JSON text with its numbers as they were. */
+/** Returns the properties of an object by name, each as JSON text with unchanged numbers. */
 export function propertiesOf(text: string): Map<string, string> {
   const object = exactly.parse(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? exactly.rawJSON(source) : value,
@@ -46,14 +49,16 @@ export function propertiesOf(text: string): Map<string, string> {
 
 const instant = /^(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(?:Z|[+-][01]\d:[0-5]\d)$/;
 
-/** Microseconds since the epoch of a text that a column of instants takes; else undefined. */
+/**
+ * Returns a text that a column of instants takes as microseconds since the epoch; else undefined.
+ */
 function instantOf(text: string): bigint | undefined {
   const [, year = '', fraction = ''] = instant.exec(text) ?? [];
   const isUtc = text.endsWith('Z');
   if (year === '' || Number(year) < (isUtc ? 1900 : 1901) || Number(year) > (isUtc ? 2299 : 2298))
     return undefined;
   const local = Date.parse(`${text.slice(0, 19)}Z`);
-  // JavaScript takes 24:00 and the 30th of February for the day after.
+  // JavaScript reads 24:00 and the 30th of February as the next day.
   if (Number.isNaN(local) || new Date(local).toISOString().slice(0, 19) !== text.slice(0, 19))
     return undefined;
   const zone = /([+-])(\d\d):(\d\d)$/.exec(text);
@@ -62,7 +67,7 @@ function instantOf(text: string): bigint | undefined {
   return BigInt(seconds) * 1_000_000n + BigInt(fraction.padEnd(6, '0'));
 }
 
-/** Says whether a type takes a value, which is JSON text. */
+/** Returns true if a type takes a value, which is JSON text. */
 export function takes(type: PropertyType, sent: string): boolean {
   const value: unknown = JSON.parse(sent);
   switch (type) {
@@ -88,7 +93,9 @@ export function takes(type: PropertyType, sent: string): boolean {
   }
 }
 
-/** Says whether a column's value, as a store prints it, is the one that was sent as JSON text. */
+/**
+ * Returns true if a column's value, as a store prints it, is the value that was sent as JSON text.
+ */
 export function isSame(type: PropertyType, sent: string, stored: string): boolean {
   switch (type) {
     case 'text':

@@ -18,7 +18,7 @@ import { mariaDbMissing, openMariaDb } from '../servers/databases/mariadb_server
 import { openMySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import { openPostgresServer } from '../servers/databases/postgres_destination.ts';
 
-/** A place that typed exports go to, and how its rows are read again. */
+/** A place of typed exports, and the function that reads its rows. */
 export type TypedPlace = {
   name: string;
   destination: { type: string; config: Record<string, unknown> };
@@ -60,7 +60,7 @@ async function rowsOfFile(
 ): Promise<ValueRow[]> {
   if (encoding.format !== 'CSV')
     return Array.fromAsync(readFileRows(Readable.from([bytes]), encoding, columns));
-  // CSV is read by position: the names of its columns are its first line.
+  // CSV is read by position, because its first line has the names of the columns.
   const names = bytes.subarray(0, bytes.indexOf('\n')).toString().replaceAll('"', '').split(',');
   const places = columns.map(({ name }) => names.indexOf(name));
   const rows = await Array.fromAsync(readFileRows(Readable.from([bytes]), encoding, columns));
@@ -137,7 +137,7 @@ async function mySqlPlace({ harness }: QueryHarness): Promise<TypedPlace | undef
   };
 }
 
-/** Opens each place; undefined where it cannot be had here. */
+/** Opens each place; undefined if it cannot run here. */
 export const openers: ((exporting: QueryHarness) => Promise<TypedPlace | undefined>)[] = [
   filePlace('Parquet'),
   filePlace('Avro'),

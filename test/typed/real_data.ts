@@ -33,7 +33,7 @@ const files: Record<string, (line: string) => [kind: string, properties: string]
 const pairsOf = (properties: Map<string, string>): string[] =>
   [...properties].map(([name, value]) => `${JSON.stringify(name)}:${value}`);
 
-/** The properties with those of the payload beside them, as an SDK sends them. */
+/** Adds the properties of the payload, as an SDK sends them. */
 function flattened(properties: Map<string, string>): string[] {
   const { payload = '{}', ...others } = Object.fromEntries(properties);
   return pairsOf(new Map(Object.entries(others))).concat(
@@ -41,9 +41,7 @@ function flattened(properties: Map<string, string>): string[] {
   );
 }
 
-/**
- * Reads real events from a folder: the most frequent kinds, each with the schema learnt from it.
- */
+/** Reads real events from a folder: the most frequent kinds, each with its learnt schema. */
 export async function readRealData(folder: string): Promise<(Sent & { kind: string })[]> {
   const kinds = new Map<string, string[]>();
   for (const [file, read] of Object.entries(files)) {
@@ -81,8 +79,8 @@ function learnt(documents: string[]): Sent['properties'] {
 }
 
 /**
- * Returns the narrowest type that takes the values of all of these, `json` where only that does;
- * undefined for none.
+ * Returns the narrowest type that takes all of these values, `json` if only that does; undefined
+ * for none.
  */
 function commonType(types: Iterable<PropertyType>): PropertyType | undefined {
   let common: PropertyType | undefined;

@@ -1,7 +1,7 @@
 import type { VendorCheck, VendorRoute } from './description.ts';
 import { fill, valueAt } from './template.ts';
 
-/** The words of a vendor for an event that breaks a rule. */
+/** A vendor's words for an event that breaks a rule. */
 export type Faulty = {
   message: string;
   code: string | number | undefined;
@@ -12,7 +12,7 @@ export type Faulty = {
 const day_ms = 86_400_000;
 const units = { seconds: 1_000, milliseconds: 1, microseconds: 0.001 };
 
-/** The rules that an event breaks. */
+/** Returns the rules that an event breaks. */
 export function faultsOf({ checks = [] }: VendorRoute, event: unknown): Faulty[] {
   return checks
     .filter((check) => !holds(check, event))

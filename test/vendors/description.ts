@@ -5,23 +5,23 @@ export type Template = unknown;
 export type VendorAnswer = {
   status: number;
   headers?: Record<string, string>;
-  /** JSON, or a text as it is. */
+  /** JSON, or a plain text. */
   body?: Template;
 };
 
 /**
- * A rule for one event of a request, and the words of the vendor for one that breaks it. Paths are
- * as in `user.email`; a value that is not there breaks `required` alone.
+ * A rule for one event of a request, and the vendor's words for one that breaks it. Paths are like
+ * `user.email`; a missing value only breaks `required`.
  */
 export type VendorCheck = {
   path?: string;
   required?: boolean;
-  /** At least one of these is there. */
+  /** At least one of these must be present. */
   any_of?: string[];
   pattern?: string;
   length_max?: number;
   length_min?: number;
-  /** The time is at most so many days ago; `unit` is its notation. */
+  /** The time is at most this many days ago; `unit` is its notation. */
   days_max?: number;
   unit?: 'seconds' | 'milliseconds' | 'microseconds' | 'text';
   message: string;
@@ -29,60 +29,60 @@ export type VendorCheck = {
   code?: string | number;
 };
 
-/** Requests that are treated alike. */
+/** Requests with the same treatment. */
 export type VendorRoute = {
   /** Method and path, with or without the query, as a regular expression. */
   at: string;
-  /** True: it takes nothing. */
+  /** True if it accepts no events. */
   is_read?: boolean;
-  /** True: the key is not asked for. */
+  /** True if it does not check the key. */
   is_open?: boolean;
-  /** Places of the events: lists or an object. `$` is the body, if there are no others. */
+  /** Places of the events: lists or an object. By default `$`, the body. */
   events?: string[];
-  /** The field of a form that has the JSON. */
+  /** The field of a form that contains the JSON. */
   form?: string;
-  /** The most events and the most bytes in a request. */
+  /** Most events and most bytes of a request. */
   count_max?: number;
   bytes_max?: number;
   checks?: VendorCheck[];
   /** The path of the key by which the vendor recognizes repeats. */
   key?: string;
   ok: VendorAnswer;
-  /** For one event that breaks a rule, and for several where one does with `is_whole`. */
+  /** For one event that breaks a rule; with `is_whole`, also for several of which one does. */
   refused?: VendorAnswer;
   /** For a list in which some entries break rules and the others are accepted. */
   partly?: VendorAnswer;
-  /** True: one event that breaks a rule spoils its request. */
+  /** True if one event that breaks a rule spoils its request. */
   is_whole?: boolean;
   too_large?: VendorAnswer;
 };
 
-/** The documented behaviour of a vendor, and how our test speaks to it. */
+/** The documented behaviour of a vendor, and how our test uses it. */
 export type Vendor = {
   name: string;
   directory: string;
-  /** Where it is documented. */
+  /** The page that documents it. */
   documented: string[];
   hosts: string[];
-  /** The part of a request that has the key, and its right value. */
+  /** The part of a request with the key, and its right value. */
   credential: { in: 'header' | 'query' | 'body'; name: string; value: string } | null;
   unauthorized?: VendorAnswer;
-  /** The answer beyond the limit of the account or a person, and the rest that it means. */
+  /** The answer beyond the limit of the account or a person, and the pause that it requests. */
   limited: VendorAnswer & { rest_seconds: number | null; is_of_person?: boolean };
   outage: VendorAnswer;
   routes: VendorRoute[];
-  /** Settings of the tool that fit, as a test has them. */
+  /** Valid settings of the tool for a test. */
   settings: Record<string, unknown>;
   /** Settings that the vendor refuses; `$fields` are fields of the mapping. */
   wrong: Record<string, unknown>;
-  /** The operator's variable that has the key. */
+  /** The operator's variable for the key. */
   variable?: string;
   /** Fields of mappings without a useful default, by action. */
   fields?: Record<string, Record<string, unknown>>;
-  /** Presets that are left out, and why. */
+  /** Skipped presets, and why. */
   left_out?: Record<string, string>;
   /** A mapping, and an event that the vendor refuses; `says` are the vendor's words. */
   bad: { mapping: string; event: Record<string, unknown>; says: string } | null;
-  /** The mapping that batches are tried with. */
+  /** The mapping for batches. */
   batch?: string;
 };

@@ -50,17 +50,17 @@ type Tool = {
   mapping: ToolMapping;
   read(): Promise<{ error: { message: string } | null }>;
   aside(): Promise<{ reason: string; event_uuid: string }[]>;
-  /** Gives it the wrong key or the right one, and switches it on. */
+  /** Sets the wrong key or the right one, and enables the tool. */
   change(isWrong: boolean): Promise<void>;
 };
 
-/** The name of a vendor's tool in the catalogue. */
+/** Returns the name of a vendor's tool in the catalogue. */
 export function vendorTool({ directory }: Vendor): string {
   const catalogue = withTools(readCatalogue(undefined));
   return catalogue.find(({ url }) => url === toolUrl(directory))!.name;
 }
 
-/** The mapping that is tried at a vendor, with a value in each field that it needs. */
+/** Returns the tested mapping of a vendor, with a value in each required field. */
 export function vendorMapping(
   vendor: Vendor,
   { presets, templates, actions }: ToolDefinition,
@@ -109,7 +109,7 @@ async function installTool({ home, vendor }: Story): Promise<Tool> {
   };
 }
 
-/** Sends events of so many persons; the last one is the vendor's bad one, if it is wanted. */
+/** Sends events of this many persons; the last one is the vendor's bad one, on request. */
 async function sendEvents(
   { home, vendor }: Story,
   { mapping }: Tool,
@@ -187,7 +187,10 @@ async function playRefused(story: Story, tool: Tool): Promise<void> {
   );
 }
 
-/** After an answer that asks to wait nobody asks before; in the end all is taken. */
+/**
+ * Asserts that no request follows too early after an answer that requests a pause, and that all
+ * events are accepted in the end.
+ */
 async function playRest(
   story: Story,
   tool: Tool,
@@ -203,7 +206,7 @@ async function playRest(
   const { rest_seconds, is_of_person = false } = vendor.limited;
   if (way === 'outage' || rest_seconds === null || is_of_person) return;
   const [limited, ...later] = receiver.asked(vendor).slice(asked);
-  // Requests that were in progress together came before the answer.
+  // Concurrent requests arrived before the answer.
   const after = later.find((at) => at - limited! > 1_000)!;
   assert.ok(after - limited! >= (rest_seconds - 1) * 1_000, `${after - limited!} ms`);
 }

@@ -13,7 +13,7 @@ import { openVendorReceiver } from './receiver.ts';
 /** Plays vendors against the whole engine: the server, its workers and the processes of tools. */
 export type EngineWorld = { play(vendor: Vendor): Promise<void>; close(): Promise<void> };
 
-/** Opens it on a server whose tools' requests come to the receivers of the vendors. */
+/** Opens it on a server whose tools' requests go to the receivers of the vendors. */
 export async function openEngineWorld(harness: Harness, vendors: Vendor[]): Promise<EngineWorld> {
   const receiver = await openVendorReceiver(vendors);
   const tools_dir = mkdtempSync(join(tmpdir(), 'sluice-vendors-'));

@@ -9,24 +9,24 @@ import type { Faulty } from './checks.ts';
 import type { Vendor, VendorAnswer, VendorRoute } from './description.ts';
 import { fill, valueAt } from './template.ts';
 
-/** An event that a vendor took. */
+/** An event that a vendor accepted. */
 type TakenEvent = { route: string; event: unknown; key: string | undefined };
 
-/** A server that answers as the vendors document it, each below its own hosts. */
+/** A server that answers as the vendors document, each below its own hosts. */
 export type VendorReceiver = {
-  /** The way of a request to a vendor: to this server. */
+  /** Leads a request for a vendor to this server. */
   fetch: TrialFetch;
-  /** The events that a vendor took, in order, repeats included. */
+  /** The accepted events of a vendor, in order, repeats included. */
   taken(vendor: Vendor): TakenEvent[];
-  /** Events of `taken` without those that the vendor knows by their key. */
+  /** Events of `taken` without those that the vendor recognizes by their key. */
   kept(vendor: Vendor): TakenEvent[];
-  /** The instants at which a vendor was asked, on the clock of `performance.now()`. */
+  /** The instants of the requests to a vendor, on the clock of `performance.now()`. */
   asked(vendor: Vendor): number[];
   /** Answers the next requests in this way. */
   next(vendor: Vendor, way: 'limited' | 'outage', count: number): void;
-  /** Answers a request to a host, and keeps what the vendor takes. */
+  /** Answers a request to a host, and records accepted events. */
   answer(host: string, incoming: IncomingMessage, body: Buffer): VendorAnswer;
-  /** Faults of the description: requests that no route is for. */
+  /** Faults of the description: requests without a route. */
   faults: string[];
   close(): Promise<void>;
 };
@@ -99,7 +99,7 @@ export async function openVendorReceiver(vendors: Vendor[]): Promise<VendorRecei
   };
 }
 
-/** Answers a request to a vendor, and keeps what it takes. */
+/** Answers a request to a vendor, and records accepted events. */
 function answerOf(state: State, { method, url, headers }: IncomingMessage, body: Buffer) {
   const { vendor } = state;
   state.asked.push(performance.now());
@@ -136,7 +136,7 @@ function eventsOf({ events: paths = [] }: VendorRoute, body: unknown): unknown[]
   return listed.length === 0 && paths.includes('$') ? [body].flat() : listed;
 }
 
-/** Keeps an event unless its key is known. */
+/** Records an event unless its key is known. */
 function keep({ taken: all, keys, kept }: State, { at, key: path }: VendorRoute, event: unknown) {
   const key = path === undefined ? undefined : (valueAt(event, path) as string | undefined);
   const one = { route: at, event, key };
@@ -184,7 +184,7 @@ function bodyOf(body: Buffer, type: string): Parsed {
   return { json: text === '' ? undefined : JSON.parse(text), form: undefined };
 }
 
-/** The value with the events of a route: the body, or the JSON in a field of its form. */
+/** Returns the value with the events of a route: the body, or the JSON in a field of its form. */
 function valueOf({ form: name }: VendorRoute, { json, form }: Parsed): unknown {
   return name === undefined ? json : JSON.parse(form?.get(name) ?? 'null');
 }

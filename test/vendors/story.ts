@@ -7,7 +7,7 @@ import { fill } from './template.ts';
 
 const day_ms = 86_400_000;
 
-/** Ids that all vendors take; some want five characters. */
+/** Ids that all vendors accept; some require five characters. */
 const person = { userId: 'ada-lovelace', anonymousId: 'anonymous-1' };
 
 /** The tool of a vendor, at the vendor's receiver. */
@@ -76,7 +76,7 @@ function leftOut({ left_out = {} }: Vendor): Record<string, string> {
   return left_out;
 }
 
-/** The changes of an event, with texts and times that are too long or too old. */
+/** Returns the changes of an event, with texts and times that are too long or too old. */
 function eventOf(event: Record<string, unknown>): Record<string, unknown> {
   const values = {
     long: 'x'.repeat(300),

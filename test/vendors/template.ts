@@ -1,6 +1,6 @@
 import type { Template } from './description.ts';
 
-/** Values for a template; a text that is one name alone becomes the value itself. */
+/** Values for a template; a text that is only a name becomes the value itself. */
 type Values = Record<string, unknown>;
 
 /**
@@ -28,7 +28,7 @@ function fillText(text: string, values: Values): unknown {
   return text.replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => String(valueAt(values, name)));
 }
 
-/** The value at a path; undefined where there is none. */
+/** Returns the value at a path; undefined without one. */
 export function valueAt(value: unknown, path: string): unknown {
   if (path === '$') return value;
   return path

@@ -4,7 +4,7 @@ import type { Vendor } from './description.ts';
 
 const folder = join(import.meta.dirname, 'rules');
 
-/** The vendors whose documented behaviour is played, by name. */
+/** The vendors with documented behaviour, by name. */
 export function readVendors(): Vendor[] {
   return readdirSync(folder)
     .toSorted()

@@ -16,7 +16,7 @@ const first_hour = Date.parse('2026-01-01T00:00:00Z');
 const at = (hour: number, minute = 0) =>
   new Date(first_hour + hour * hour_ms + minute * 60_000).toISOString().replace('.000', '');
 
-/** A finding that is open. */
+/** An open finding. */
 type Found = {
   kind: string;
   delivery_id: string | null;
@@ -24,7 +24,7 @@ type Found = {
   differences: number;
 };
 
-/** An hourly export of events to a place, and how a campaign goes on with it. */
+/** An hourly export of events to a place, and the functions of a campaign. */
 export async function openLooked(exporting: QueryHarness, place: LookedPlace) {
   const { deps } = exporting.harness;
   const home = await exporting.harness.newOrganization();
@@ -40,7 +40,7 @@ export async function openLooked(exporting: QueryHarness, place: LookedPlace) {
     home,
     watch,
     hours: () => hours,
-    /** Stores rows of some hours and delivers them, an hour a run. */
+    /** Stores rows of some hours and delivers them, an hour in each run. */
     deliver: async (more: number, rows = rows_an_hour) => {
       const from = hours;
       hours += more;
@@ -75,7 +75,7 @@ export async function openLooked(exporting: QueryHarness, place: LookedPlace) {
   };
 }
 
-/** An export that a campaign looks at. */
+/** An export of a campaign. */
 export type Looked = Awaited<ReturnType<typeof openLooked>>;
 
 /** Counts of a campaign at one place. */
@@ -87,8 +87,8 @@ export type Tally = {
 };
 
 /**
- * Plants changes in rounds, at most one in each delivery, until there are so many, and looks once
- * after each round. All must be found, nothing else, and nothing after they were taken back.
+ * Plants this many changes in rounds, at most one in each delivery, and looks once after each
+ * round. All must be found, nothing else, and nothing after they were undone.
  */
 export async function plantChanges(
   place: LookedPlace,
@@ -145,7 +145,7 @@ function count(tally: Tally, planted: Planted[], found: Found[], say: (line: str
   tally.false_alarms += left.size;
 }
 
-/** Figures of a week without a change by others. */
+/** Figures of a week without foreign changes. */
 export type Week = {
   false_alarms: number;
   deliveries: number;
@@ -156,8 +156,8 @@ export type Week = {
 };
 
 /**
- * Plays days of hourly deliveries. Looks have the budget of the export; the place keeps house, the
- * lake compacts, persons are erased and rows retained meanwhile.
+ * Plays days of hourly deliveries. Looks have the budget of the export. Meanwhile the place
+ * maintains its rows, the lake compacts, persons are erased and retention removes rows.
  */
 export async function playWeek(
   exporting: QueryHarness,
@@ -192,8 +192,8 @@ export async function playWeek(
 }
 
 /**
- * Processor time of a week that the schedule alone decided about: of deliveries, of hours with a
- * look, and of hours in which it decided against one.
+ * Processor time of a week in which only the schedule decides: of deliveries, of hours with a look,
+ * and of hours in which it decided against one.
  */
 export type ScheduledWeek = {
   delivering_s: number;
@@ -252,11 +252,11 @@ async function erasePerson(exporting: QueryHarness, { home, id }: Looked): Promi
   if (asked.status >= 300) throw new Error(JSON.stringify(asked.body));
   const path = `/api/projects/${home.project.id}/erasures/${asked.body.id}/`;
   for (let turn = 0; turn < 100; turn += 1) {
-    // As some minutes later, when the store has removed the files of what it rewrote.
+    // As if minutes had passed, after which the store has removed the files of rewritten rows.
     await harness.deps.db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z', removed_at =
       CASE step WHEN 'files' THEN '2026-01-01Z' ELSE removed_at END WHERE id = ${asked.body.id}`);
     await workOneStep(harness.deps.engine, never, 0);
-    // Files are written again by runs.
+    // Runs write files again.
     await exporting.runAll(id);
     if ((await home.ask('GET', path)).body.step === 'done') return;
   }
@@ -271,7 +271,7 @@ async function retain({ harness }: QueryHarness, { home }: Looked): Promise<void
   await retainRows(harness.deps, never);
 }
 
-/** Lets nothing answer at the place, and reports the text of the export then. */
+/** Makes the place unreachable, and returns the text of the export then. */
 export async function takeAway(exporting: QueryHarness, place: LookedPlace, looked: Looked) {
   const { db } = exporting.harness.deps;
   const before = (await looked.watch()).verified_through;

@@ -15,37 +15,39 @@ import { openMySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import { openPostgresServer } from '../servers/databases/postgres_destination.ts';
 import { startMoto, without_moto } from '../servers/moto.ts';
 
-/** A change by somebody else: the kind of finding that it must become, and the delivery. */
+/** A foreign change: the kind of its finding, and the delivery. */
 export type Planted = {
   change: string;
   kind: string;
-  /** The start of its data interval, or the end of its id; null: rows and files of no delivery. */
+  /**
+   * The start of its data interval, or the end of its id; null for rows and files of no delivery.
+   */
   of: string | null;
 };
 
-/** A place that an export delivers to. */
+/** A destination of an export. */
 export type LookedPlace = {
   name: string;
   destination: { type: string; config: Record<string, unknown> };
-  /** Changes one thing in each of these hours. */
+  /** Makes one change in each of these hours. */
   plant(random: Random, hours: number[]): Promise<Planted[]>;
-  /** Takes all changes back. */
+  /** Undoes all changes. */
   restore(): Promise<void>;
-  /** Does what a place does to its rows on its own, or an operator to the place. */
+  /** Does what a place does to its rows on its own, or what an operator does. */
   keepHouse(): Promise<void>;
   /** Changes the config so that nothing answers there; undefined if the place is this server. */
   away?: Record<string, unknown>;
   /** Removes everything, for the next export. */
   empty(): Promise<void>;
-  /** Removes a column of the table; undefined where there are no columns. */
+  /** Removes a column of the table; undefined without columns. */
   dropColumn?(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Rows of an hour; each has a name of its own. */
+/** Rows of an hour; each has its own name. */
 export const rows_an_hour = 6;
 
-/** The name of an event, by its hour and number. */
+/** Returns the name of an event, by its hour and number. */
 export const nameOf = (hour: number, n: number) => `h${hour}n${n}`;
 
 const first_hour = Date.parse('2026-01-01T00:00:00Z');
@@ -207,7 +209,7 @@ async function clickHousePlace({ harness }: QueryHarness): Promise<LookedPlace> 
   };
 }
 
-/** Files by their names, as somebody else reads, writes and removes them. */
+/** Files by their names, which another writer reads, writes and removes. */
 type Files = {
   list(): Promise<string[]>;
   read(name: string): Promise<Buffer>;
@@ -217,7 +219,7 @@ type Files = {
 
 const deliveryIn = (name: string) => /([0-9a-f]{12})-\d{4,}\.[a-z]/.exec(name)?.[1];
 
-/** Files, one for each delivery; `folder`, if set, takes files of others too. */
+/** Files, one for each delivery; `folder`, if set, also gets foreign files. */
 function filePlace(
   name: string,
   destination: LookedPlace['destination'],
@@ -340,7 +342,7 @@ async function s3Place(): Promise<LookedPlace | undefined> {
   };
 }
 
-/** Openers of places by their names; undefined where a place cannot be had here. */
+/** Openers of places by their names; undefined if a place cannot run here. */
 export const openers: Record<
   string,
   (exporting: QueryHarness) => Promise<LookedPlace | undefined>

@@ -8,7 +8,7 @@ import { resolved } from './document.ts';
 import type { Document, Json } from './document.ts';
 import { withHiddenRoutes } from './hidden_routes.ts';
 
-/** One answer: `path` is the document's path, with `{name}` for each parameter. */
+/** An answer: `path` is the document's path, with `{name}` for each parameter. */
 export type Answered = {
   method: string;
   path: string;
@@ -20,16 +20,16 @@ export type Answered = {
 /**
  * Creates the check of answers against an OpenAPI document. The operation must declare the status
  * and the media type. JSON must have the declared shape, with no additional field, and six digits
- * in every instant. The check gives what is wrong with an answer. A path or method that the
- * document does not have may only be 404, or 413 for an unread body.
+ * in every instant. The check returns what is wrong with an answer. A path or method that the
+ * document lacks may only be 404, or 413 for an unread body.
  */
 export function openAnswerCheck(document: Document): (answer: Answered) => string[] {
   const ajv = new Ajv({ strict: false, allErrors: true });
   for (const format of ['uuid', 'email', 'uri']) ajv.addFormat(format, () => true);
   ajv.addFormat('date-time', (text) => wire_instant.test(text));
-  // Keywords of the document stand beside `$ref`, and its references lead to components.
+  // Keywords of the document are beside `$ref`, and its references lead to components.
   ajv.addSchema({ $id: 'document', ...(closed({ components: document.components }) as Json) });
-  // By its text: most answers are declared with the words of others, above all the refusals.
+  // By its text, because most answers share their declaration with others, above all the refusals.
   const compiled = new Map<string, ValidateFunction>();
   const validatorOf = (schema: Json) => {
     const text = JSON.stringify(schema);
@@ -70,14 +70,14 @@ export function openAnswerCheck(document: Document): (answer: Answered) => strin
 }
 
 /**
- * The check of the whole application, whose document is the same for every test file that a process
- * runs.
+ * Returns the check of the whole application, whose document is the same for all test files of a
+ * process.
  */
 let whole: ReturnType<typeof openAnswerCheck> | undefined;
 
 /**
- * The document of the whole application, which the first process of a run leaves to the others in
- * the file of `SLUICE_TEST_DOCUMENT`. Its creation takes half a second in each.
+ * Returns the document of the whole application, which the first process of a run leaves to the
+ * others in the file of `SLUICE_TEST_DOCUMENT`. Its creation takes half a second in each.
  */
 function wholeDocument(app: FastifyInstance): Document {
   const path = process.env['SLUICE_TEST_DOCUMENT'];
@@ -92,7 +92,7 @@ function wholeDocument(app: FastifyInstance): Document {
   return document;
 }
 
-/** The same pieces; `see` gets them together, before the last one is gone. */
+/** Passes on the same pieces; `see` gets them together, before the last one is sent. */
 function seenWhole(pieces: Readable, see: (text: string) => void): Readable {
   const seen: Buffer[] = [];
   return Readable.from(
@@ -106,16 +106,16 @@ function seenWhole(pieces: Readable, see: (text: string) => void): Readable {
   );
 }
 
-/** The text of a body in the encoding that its header names. */
+/** Returns the text of a body in the encoding of its header. */
 function unpacked(body: string | Buffer, encoding: unknown): string {
   if (encoding === 'br') return brotliDecompressSync(body).toString();
   return encoding === 'gzip' ? gunzipSync(body).toString() : body.toString();
 }
 
 /**
- * Watches every answer of an app against the app's own OpenAPI document. `is_whole` says that it is
- * the whole application, whose hidden routes are watched too. Gives a function that returns the
- * faults found since it was last called.
+ * Watches every answer of an app against the app's own OpenAPI document. `is_whole`: it is the
+ * whole application, whose hidden routes are watched too. Returns a function that returns the
+ * faults since its last call.
  */
 export function watchAnswers(
   app: FastifyInstance,
@@ -164,7 +164,9 @@ export function watchAnswers(
   };
 }
 
-/** Only the record: with `validate_only`, the ignored fields of the request are beside it. */
+/**
+ * Returns only the record: with `validate_only`, the answer also has the request's ignored fields.
+ */
 function withoutWarnings(text: string): string {
   if (!text.includes('"warnings":')) return text;
   const { warnings: _told, ...record } = JSON.parse(text) as Json;
@@ -177,8 +179,9 @@ const instant_name = /(_at|_start|_end|_until|^timestamp|^at)$/;
 const any_instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
 /**
- * The instants in another spelling, at any depth. They are found by the names of our fields, since
- * a text of a person may look like anything. Requests in the document may be spelled as people do.
+ * Returns the instants in another spelling, at any depth. They are found by the names of our
+ * fields, because a person's text may look like anything. Requests in the document may be spelled
+ * as people do.
  */
 function oddInstants(value: unknown, name = ''): string[] {
   if (name === 'requestBody') return [];
@@ -191,7 +194,9 @@ function oddInstants(value: unknown, name = ''): string[] {
     : [];
 }
 
-/** The schema with `additionalProperties: false` on every object that lists its properties. */
+/**
+ * Returns the schema with `additionalProperties: false` on every object that lists its properties.
+ */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -209,7 +214,7 @@ function isObjectSchema(schema: Json): boolean {
   );
 }
 
-/** References of the document lead to the schema that `openAnswerCheck` added. */
+/** Leads references of the document to the schema that `openAnswerCheck` added. */
 function rooted(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(rooted);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -2,7 +2,7 @@
 export type Json = { [keyword: string]: unknown };
 
 type Response = { content?: Record<string, { schema?: Json }> };
-/** A response or parameter, or where it stands among the components. */
+/** A response or parameter, or a reference to a component. */
 type Referred<Part> = Part | { $ref: string };
 /** The document's description of one operation. */
 export type Operation = { responses: Record<string, Referred<Response>> };
@@ -13,7 +13,7 @@ export type Document = {
   components?: { schemas?: Record<string, Json>; [place: string]: object | undefined };
 };
 
-/** The part itself, where the document has it among its components. */
+/** Returns the part itself, if the document has it among its components. */
 export function resolved<Part extends object>(
   { components = {} }: Pick<Document, 'components'>,
   part: Referred<Part>,

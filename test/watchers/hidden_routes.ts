@@ -35,7 +35,7 @@ export function collectHiddenRoutes(app: FastifyInstance): () => Paths {
   };
 }
 
-/** The methods that each path has for which the server answers what it lacks. */
+/** The methods of each path for which the server answers what the path lacks. */
 function methodsOf(routes: RouteOptions[]): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const { url, method } of routes.filter((route) => tellsMethods(route)))
@@ -43,7 +43,7 @@ function methodsOf(routes: RouteOptions[]): Map<string, Set<string>> {
   return found;
 }
 
-/** Adds the answers of a path if no route of it has the method, or its slash is missing. */
+/** Adds the answers of a path if no route has the method, or its slash is missing. */
 function complete(paths: Paths, url: string, methods: Set<string>, isSlashed: boolean): void {
   // A parameter may be longer than any is.
   const tooLong: Operation['responses'] = url.includes(':')
@@ -87,7 +87,7 @@ function contentOf(answer: Declared): Record<string, object> {
   return { [answer.title === 'Problem' ? problem : 'application/json']: { schema: answer } };
 }
 
-/** The document with the hidden routes in it. */
+/** Returns the document with the hidden routes. */
 export function withHiddenRoutes<Whole extends Document>(document: Whole, hidden: Paths): Whole {
   const paths: Paths = { ...document.paths };
   for (const [path, methods] of Object.entries(hidden))

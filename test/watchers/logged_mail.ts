@@ -10,13 +10,13 @@ import type { MailServer } from '../servers/mail_server.ts';
 /** A line of the log, as an object. */
 export type LogLine = Record<string, unknown> & { level: number; msg: string };
 
-/** A way out for mails and everything that it has logged, of every level. */
+/** The mail sender of a test and its log lines of every level. */
 export type LoggedMail = { mail: Mail; lines: LogLine[] };
 
-/** The instant at which the mails of `openLoggedMail` are written. */
+/** The time of the mails of `openLoggedMail`. */
 export const mail_date = '2026-05-01T12:00:00.000Z';
 
-/** An address in `messageTo` that nobody may see but its reader. */
+/** An address in `messageTo` that only its reader may see. */
 export const secret_url = 'https://sluice.example.com/reset/ZXh0cmVtZWx5IHNlY3JldA';
 
 /** Times short enough to wait for, and long enough for a busy machine. */
@@ -32,7 +32,7 @@ export async function openRelay(
   return server;
 }
 
-/** Opens the way out through `url` for one test, which closes it. */
+/** Opens the mail sender for `url` for one test, which closes it. */
 export function openLoggedMail(
   t: TestContext,
   url: string | undefined,
@@ -57,7 +57,7 @@ export function openLoggedMail(
   return { mail, lines };
 }
 
-/** A mail to grace@example.org that holds `secret_url`, with changes. */
+/** Returns a mail to grace@example.org that contains `secret_url`, with changes. */
 export function mailMessage(changes: Partial<MailMessage> = {}): MailMessage {
   const content = compose({
     heading: 'Your password',

@@ -7,8 +7,8 @@ import type { Logger } from '../../server/platform/log.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 
 /**
- * Fields of bodies and answers that hold a secret; the text under them may be kept nowhere in
- * clear. A new key is in `value`, like other things; keys are known by their form.
+ * Fields of bodies and answers that contain a secret, whose text may be stored nowhere in clear. A
+ * new key is in `value`, like other values; keys are recognized by their form.
  */
 const secret_fields = new Set([
   'password',
@@ -25,13 +25,13 @@ const secret_fields = new Set([
 const secret_length_min = 10;
 /** A string of Node.js has at most 512 MB. */
 const part_length_max = 100_000_000;
-/** Whatever looks like a key or a session's token, also where no test has seen it. */
+/** Matches anything that looks like a key or a session's token, even if no test has seen it. */
 const forms = /slk_[0-9A-Za-z]{49}|sl[cs]_[0-9A-Za-z]{43}/;
 
-/** A text, and the place that it was found in. */
+/** A text, and the place where it was found. */
 type Place = { text: string; where: string };
 
-/** Remembers every secret that a test sends or is answered, and what is logged meanwhile. */
+/** Remembers every secret in a test's requests and answers, and the log lines meanwhile. */
 export type PlantedSecrets = {
   log: Logger;
   see(sent: unknown, answered: unknown, cookies: string[]): void;
@@ -43,7 +43,7 @@ export type PlantedSecrets = {
   search(db: Database): Promise<void>;
 };
 
-/** Begins to watch; log lines of every level are kept in memory until `search`. */
+/** Starts to watch; log lines of every level are kept in memory until `search`. */
 export function watchSecrets(): PlantedSecrets {
   let earlier = new Set<string>();
   let secrets = new Set<string>();
@@ -80,7 +80,10 @@ export function watchSecrets(): PlantedSecrets {
   };
 }
 
-/** The texts in parts that fit into one string: a benchmark plants gigabytes of rows. */
+/**
+ * Returns the texts in parts that fit into one string, because a benchmark plants gigabytes of
+ * rows.
+ */
 function* parts(places: Place[]): Generator<Place[]> {
   let part: Place[] = [];
   let length = 0;
@@ -108,13 +111,13 @@ function searchPart(places: Place[], secrets: string[]): void {
   }
 }
 
-/** A variable or file that stands for a secret is none itself. */
+/** A variable or file that stands for a secret is not one itself. */
 function isReference(value: unknown): boolean {
   const [name, ...more] = typeof value === 'object' && value !== null ? Object.keys(value) : [];
   return (name === 'env' || name === 'file') && more.length === 0;
 }
 
-/** The description of a setting, under the name of a secret: its label is none. */
+/** The description of a setting has the name of a secret, but its label is none. */
 function isDescription(value: unknown): boolean {
   const given = typeof value === 'object' && value !== null ? value : {};
   return 'type' in given && ('name' in given || 'label' in given || 'title' in given);
@@ -137,8 +140,8 @@ function partsOf(value: string): string[] {
 }
 
 /**
- * The rows that transactions since the given one have written, of the tables that were ever written
- * to: the others are most. `seen_before` is for the next time.
+ * Returns the rows that transactions since the given one have written, in the tables that were ever
+ * written to; most tables were not. `seen_before` is for the next call.
  */
 async function rowsOf(
   db: Database,

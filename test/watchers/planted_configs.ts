@@ -16,11 +16,11 @@ type Part = { key: string; text: string };
 type Heard = { kind: string; text: string };
 
 /**
- * Knows the secrets of every config that a destination was given, and all that it said or keeps
- * meanwhile: `search` fails when the one is in the other.
+ * Knows the secrets of every config of a destination, and all that it output or stored meanwhile:
+ * `search` fails if a secret is in that.
  */
 export class PlantedConfigs {
-  /** Writes lines as the server does, of every level, to where `search` looks. */
+  /** Writes lines like the server, of every level, to the place that `search` reads. */
   readonly log: Logger = openLog('trace', 'json', {
     write: (line) => this.hear('a line of the log', line),
   });
@@ -29,7 +29,7 @@ export class PlantedConfigs {
   private readonly heard: Heard[] = [];
 
   /**
-   * Remembers what of a config nobody may read; fails when a secret is too short to be told from
+   * Remembers the secret parts of a config; fails if a secret is too short to be distinguished from
    * chance.
    */
   plant(
@@ -53,8 +53,7 @@ export class PlantedConfigs {
   }
 
   /**
-   * Remembers the texts of an error and of everything that caused it; the stack holds its name and
-   * message.
+   * Remembers the texts of an error and of all its causes; the stack contains its name and message.
    */
   private hearError(error: unknown): void {
     for (let at = error, depth = 0; at instanceof Error && depth < 16; at = at.cause, depth += 1) {
@@ -76,7 +75,7 @@ export class PlantedConfigs {
     }
   }
 
-  /** The same sink, with all that it throws and keeps remembered. */
+  /** Returns the same sink, and remembers all that it throws and stores. */
   listen(sink: Sink): Sink {
     const kept = (outcomes: SliceOutcome[]) => {
       this.hear('the outcome of a slice', outcomes);
@@ -97,15 +96,15 @@ export class PlantedConfigs {
     };
   }
 
-  /** The same steps or differences, remembered. */
+  /** Returns the same steps or differences, and remembers them. */
   told<Said extends CheckStep[] | Difference[]>(kind: string, said: Said): Said {
     this.hear(kind, said);
     return said;
   }
 
   /**
-   * Fails when a secret is in anything that was heard, when a key of `keys` was never planted, or
-   * when nothing of one of the `kinds` was heard.
+   * Fails if a secret is in any remembered text, if a key of `keys` was never planted, or if none
+   * of one of the `kinds` was remembered.
    */
   search({ keys, kinds }: { keys: readonly string[]; kinds: string[] }): void {
     assert.deepEqual(
@@ -125,7 +124,7 @@ export class PlantedConfigs {
   }
 }
 
-/** Around the secret, which is not repeated. */
+/** The text around the secret, which is not repeated. */
 function shown(text: string, form: string): string {
   const at = text.indexOf(form);
   const end = at + form.length;
@@ -133,8 +132,8 @@ function shown(text: string, form: string): string {
 }
 
 /**
- * The secrets under a key. They are texts at any depth, each line of a private key, the key in the
- * JSON of an account, and what follows the name in a connection string or a signature.
+ * Returns the secrets under a key. They are texts at any depth, each line of a private key, the key
+ * in the JSON of an account, and the value after the name in a connection string or a signature.
  */
 function partsOf(key: string, value: unknown): Part[] {
   if (typeof value === 'object' && value !== null)
@@ -155,8 +154,8 @@ function partsOf(key: string, value: unknown): Part[] {
 }
 
 /**
- * The forms in which a secret travels: as it is, escaped for JSON or an address, in base 64 alone
- * or behind the user's name.
+ * Returns the forms in which a secret travels: unchanged, escaped for JSON or an address, in base64
+ * alone or after the user's name.
  */
 function formsOf(text: string, { user }: Record<string, unknown>): string[] {
   const encoded = (bytes: string) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');

@@ -49,7 +49,10 @@ export function avroSchema(bytes: Buffer): { fields: { name: string; type: unkno
   return JSON.parse(text) as { fields: { name: string; type: unknown }[] };
 }
 
-/** The records of an Avro file, read by another library than the writer's; longs are bigints. */
+/**
+ * Returns the records of an Avro file, read by another library than the writer's; longs are
+ * bigints.
+ */
 export async function readAvroRecords(bytes: Buffer): Promise<Row[]> {
   const decoder = new avro.streams.BlockDecoder({
     codecs,
@@ -61,7 +64,7 @@ export async function readAvroRecords(bytes: Buffer): Promise<Row[]> {
   return rows;
 }
 
-/** An Avro file as rows of the contract. */
+/** Returns an Avro file as rows of the contract. */
 export async function parseAvro(bytes: Buffer, columns: Column[]): Promise<Row[]> {
   const rows = await readAvroRecords(bytes);
   return rows.map((row) =>

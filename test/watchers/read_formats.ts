@@ -6,8 +6,8 @@ import { parseExact } from '../factories/batch_exports/contract_rows.ts';
 type Row = Record<string, unknown>;
 
 /**
- * JSON lines as rows; numbers that JavaScript would round are compared as `number <text>`, integers
- * of 64 bits as text.
+ * Returns JSON lines as rows; numbers that JavaScript would round become `number <text>`, integers
+ * of 64 bits text.
  */
 export function parseJsonLines(bytes: Buffer): Row[] {
   const lines = bytes.toString('utf8').split('\n');
@@ -20,7 +20,7 @@ export function parseJsonLines(bytes: Buffer): Row[] {
   });
 }
 
-/** CSV after RFC 4180, read independently of the writer. */
+/** Returns CSV as in RFC 4180, read independently of the writer. */
 export function parseCsv(bytes: Buffer, columns: Column[]): Row[] {
   const text = bytes.toString('utf8');
   const field = /(?:"([^"]*(?:""[^"]*)*)"|([^,\n]*))(,|\n)/gy;
@@ -51,7 +51,10 @@ function fromText(column: Column, text: string | null): unknown {
   return column.type === 'boolean' ? text === 'true' : text;
 }
 
-/** A Parquet file (uncompressed or snappy) as rows, read by another library than the writer's. */
+/**
+ * Returns a Parquet file (uncompressed or snappy) as rows, read by another library than the
+ * writer's.
+ */
 export async function parseParquet(bytes: Buffer, columns: Column[]): Promise<Row[]> {
   const raw = (instant: bigint) => {
     const seconds = new Date(Number((instant - (((instant % 1_000n) + 1_000n) % 1_000n)) / 1_000n))

@@ -19,8 +19,8 @@ const posted = protocols
   .map((path) => [`POST ${path}`, 'Events are the data of a project; settings are read.'] as const);
 
 /**
- * Routes that change nothing that the activity log is about, and why. Every other change goes
- * through `write()` and leaves exactly one entry.
+ * Routes without changes for the activity log, and why. Every other change uses `write()` and
+ * leaves exactly one entry.
  */
 export const not_recorded: Record<string, string> = {
   ...Object.fromEntries(posted),
@@ -119,8 +119,8 @@ const may_record_more: Record<string, string> = {
 };
 
 /**
- * A PATCH or PUT that changes nothing leaves no entry; `write()` sees to it that one that does
- * leaves its own.
+ * A PATCH or PUT that changes nothing leaves no entry; `write()` ensures that one that does leaves
+ * its own.
  */
 const may_change_nothing = /^(PATCH|PUT) /;
 
@@ -128,11 +128,11 @@ const patternsOf = (routes: Record<string, string>) =>
   Object.keys(routes).map((name) => new RegExp(`^${name.replaceAll(/:\w+/g, '[^/]+')}$`));
 const not_looked_at = [
   ...patternsOf(not_recorded),
-  // Gives a token and stores nothing.
+  // Issues a token and stores nothing.
   /^POST \/iceberg\/v1\/oauth\/tokens$/,
   // The id of a client is its registration, so nothing is stored.
   /^POST \/oauth\/register$/,
-  // A list of SCIM that is asked for by POST.
+  // A list of SCIM that is requested by POST.
   /^POST \/scim\/v2\/[^/]+\/(?:\w+\/)?\.search$/,
   // Requests of SDKs for other things change nothing, and their paths also work without a slash.
   ...doors.flatMap(({ paths }) =>
@@ -142,7 +142,7 @@ const not_looked_at = [
 const may_be_none = [...patternsOf(may_record_nothing), may_change_nothing];
 const may_be_more = patternsOf(may_record_more);
 
-/** Remembers every change that succeeded in a test. */
+/** Remembers every successful change of a test. */
 export type RecordedChanges = {
   see(
     method: string,
@@ -151,16 +151,13 @@ export type RecordedChanges = {
     sent: Record<string, string>,
   ): void;
   /**
-   * Fails unless each of them since the last check left exactly one entry in each log that it
+   * Fails unless each change since the last check left exactly one entry in each log that it
    * concerns, and at least one.
    */
   check(db: Database): Promise<void>;
 };
 
-/**
- * Begins to watch. Requests that bring an id of their own are left out, because several may share
- * it.
- */
+/** Starts to watch. Requests with an id of their own are ignored, because several may share it. */
 export function watchChanges(): RecordedChanges {
   const changes = new Map<string, string>();
   return {

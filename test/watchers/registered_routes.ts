@@ -3,18 +3,18 @@ import type { Scope } from '../../server/platform/http/caller/scopes.ts';
 import { documentedRoute } from '../../server/platform/http/responses.ts';
 
 /**
- * A route as the app has it. `scope` is `public` for a route without a key and `any` for one that
- * requires no scope. `session` says that a key is refused. `path` names its parameters as `:name`.
+ * A route of the app. `scope` is `public` for a route without a key and `any` for one that requires
+ * no scope. `session`: a key is refused. `path` names its parameters as `:name`.
  */
 export type RegisteredRoute = {
   method: string;
   path: string;
   scope: Scope | 'any' | 'public';
   session: boolean;
-  /** Asks a session for a recent confirmation. */
+  /** True if it requires a session's recent confirmation. */
   recent_factor: boolean;
   no_store: boolean;
-  /** Closed to a session that reaches a part of what the account has. */
+  /** True if it refuses a session that reaches only a part of the account. */
   own_account: boolean;
   /** Undefined: the value of `within`. */
   service_keys: boolean | undefined;

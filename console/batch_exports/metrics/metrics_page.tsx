@@ -158,12 +158,12 @@ function Points({ results }: { results: MetricPoint[] }) {
       from="Data from"
       points={results}
       keyOf={({ start_at, kind, run }) => `${start_at} ${kind} ${run}`}
-      words={{ Kind: ({ kind }) => kind.replace('_', ' ') }}
-      numbers={{
-        Rows: ({ rows }) => rows.toLocaleString('en'),
-        Bytes: ({ bytes }) => inBytes(bytes),
-        Duration: ({ duration_seconds_max }) => secondsInWords(duration_seconds_max),
-        Delay: ({ lag_seconds_max }) => secondsInWords(lag_seconds_max),
+      columns={{
+        Kind: ({ kind }) => kind.replace('_', ' '),
+        Rows: { number: ({ rows }) => rows.toLocaleString('en') },
+        Bytes: { number: ({ bytes }) => inBytes(bytes) },
+        Duration: { number: ({ duration_seconds_max }) => secondsInWords(duration_seconds_max) },
+        Delay: { number: ({ lag_seconds_max }) => secondsInWords(lag_seconds_max) },
       }}
     />
   );

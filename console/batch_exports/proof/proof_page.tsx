@@ -9,7 +9,8 @@ import { Empty } from '../../page/empty.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
-import { Table } from '../../page/tables/table.tsx';
+import { Rows } from '../../page/tables/rows.tsx';
+import type { Columns } from '../../page/tables/rows.tsx';
 import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { now } from '../../time/now.ts';
@@ -231,21 +232,19 @@ function Through({ latest }: { latest: Verification | undefined }) {
   );
 }
 
-type Column = { name: string; rowsOf: (counts: ProofCounts) => number | null };
-
 const sumOf = (one: number | null, other: number | null) =>
   one === null || other === null ? null : one + other;
 
 /** The columns of the table; the last ones only if they have rows. */
-const columns: Column[] = [
-  { name: 'Stored', rowsOf: ({ stored }) => stored },
-  { name: 'Delivered', rowsOf: ({ delivered }) => delivered },
-  { name: 'Left out', rowsOf: ({ left_out }) => left_out },
-  { name: 'Set aside', rowsOf: ({ set_aside }) => set_aside },
-  { name: 'Waiting', rowsOf: ({ waiting, in_progress }) => sumOf(waiting, in_progress) },
-  { name: 'Not delivered', rowsOf: ({ not_delivered }) => not_delivered },
-  { name: 'Erased', rowsOf: ({ erased }) => erased },
-];
+const count_columns: Record<string, (counts: ProofCounts) => number | null> = {
+  Stored: ({ stored }) => stored,
+  Delivered: ({ delivered }) => delivered,
+  'Left out': ({ left_out }) => left_out,
+  'Set aside': ({ set_aside }) => set_aside,
+  Waiting: ({ waiting, in_progress }) => sumOf(waiting, in_progress),
+  'Not delivered': ({ not_delivered }) => not_delivered,
+  Erased: ({ erased }) => erased,
+};
 
 function Periods({ proof }: { proof: Proof }) {
   const zone = useContext(ZoneContext);
@@ -255,38 +254,23 @@ function Periods({ proof }: { proof: Proof }) {
         Choose a longer range, or the other time of the events.
       </Empty>
     );
-  const shown = columns.filter(
-    ({ rowsOf }, index) => index === 0 || (rowsOf(proof.totals) ?? 0) > 0,
+  const shown = Object.entries(count_columns).filter(
+    ([name, rowsOf]) => name === 'Stored' || (rowsOf(proof.totals) ?? 0) > 0,
+  );
+  const numbers: Columns<Proof['periods'][number]> = Object.fromEntries(
+    shown.map(([name, rowsOf]) => [
+      name,
+      { number: (period) => (rowsOf(period) ?? 0).toLocaleString('en') },
+    ]),
   );
   const unit = proof.unit.replace('every ', '');
   return (
     <Seldom summary={`${counted(proof.periods.length, 'period')} with rows, by ${unit}`}>
-      <Table className="cards">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>From</Table.Th>
-            {shown.map(({ name }) => (
-              <Table.Th key={name} className="number">
-                {name}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {proof.periods.toReversed().map((period) => (
-            <Table.Tr key={period.start_at}>
-              <Table.Td data-label="From">
-                <Instant at={period.start_at} is_exact />
-              </Table.Td>
-              {shown.map(({ name, rowsOf }) => (
-                <Table.Td key={name} data-label={name} className="number">
-                  {(rowsOf(period) ?? 0).toLocaleString('en')}
-                </Table.Td>
-              ))}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <Rows
+        rows={proof.periods.toReversed()}
+        keyOf={({ start_at }) => start_at}
+        columns={{ From: ({ start_at }) => <Instant at={start_at} is_exact />, ...numbers }}
+      />
       <p className="muted small">
         Rows ingested after {exactly(proof.counted_until, zone)} are not counted yet.
       </p>

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Pages } from './pages.tsx';
 import { Rows } from './rows.tsx';
+import type { RowsGiven } from './rows.tsx';
 import { Shown } from '../shown.tsx';
 
 type Listed<One> = { count: number; results: One[] };
@@ -9,33 +10,23 @@ type Listed<One> = { count: number; results: One[] };
 export function PagedRows<One>({
   query,
   page,
+  size,
   go,
-  columns,
-  numbers,
   empty,
-  children,
-}: {
+  ...given
+}: RowsGiven<NoInfer<One>> & {
   query: Parameters<typeof Shown<Listed<One>>>[0]['query'];
   page: number;
+  size?: number | undefined;
   go: (page: number) => void;
-  columns: string[];
-  numbers?: string[];
   empty: ReactNode;
-  /** Renders the row of a record. */
-  children: (one: One) => ReactNode;
 }) {
   return (
     <Shown query={query}>
       {({ count, results }) => (
         <>
-          {count === 0 ? (
-            empty
-          ) : (
-            <Rows columns={columns} {...(numbers === undefined ? {} : { numbers })}>
-              {results.map(children)}
-            </Rows>
-          )}
-          <Pages count={count} page={page} go={go} />
+          {count === 0 ? empty : <Rows rows={results} {...given} />}
+          <Pages count={count} page={page} size={size} go={go} />
         </>
       )}
     </Shown>

@@ -14,7 +14,7 @@ export function Pages({
   count: number;
   page: number;
   /** Number of rows on a page. */
-  size?: number;
+  size?: number | undefined;
   go: (page: number) => void;
 }) {
   const last = Math.ceil(count / size);

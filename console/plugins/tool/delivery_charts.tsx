@@ -83,12 +83,12 @@ function Charts({
           from="From"
           points={points}
           keyOf={({ start_at }) => start_at}
-          numbers={{
-            Delivered: ({ delivered }) => delivered.toLocaleString('en'),
-            Retried: ({ retried }) => retried.toLocaleString('en'),
-            'Set aside': ({ set_aside }) => set_aside.toLocaleString('en'),
-            Delay: ({ delay_seconds }) => secondsInWords(delay_seconds),
-            Longest: ({ delay_seconds_max }) => secondsInWords(delay_seconds_max),
+          columns={{
+            Delivered: { number: ({ delivered }) => delivered.toLocaleString('en') },
+            Retried: { number: ({ retried }) => retried.toLocaleString('en') },
+            'Set aside': { number: ({ set_aside }) => set_aside.toLocaleString('en') },
+            Delay: { number: ({ delay_seconds }) => secondsInWords(delay_seconds) },
+            Longest: { number: ({ delay_seconds_max }) => secondsInWords(delay_seconds_max) },
           }}
         />
       </Seldom>

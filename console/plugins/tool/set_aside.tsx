@@ -7,9 +7,9 @@ import { pathTo } from '../../http/path.ts';
 import { Exchanges } from '../../page/exchange.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Rows } from '../../page/tables/rows.tsx';
+import type { Columns } from '../../page/tables/rows.tsx';
 import { Seldom, useDone } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
-import { Table } from '../../page/tables/table.tsx';
 import { Instant } from '../../time/instant.tsx';
 import { deliveryOf, idsOf, of, replaysOf, setAsideOf, setAsideRecord } from './deliveries.ts';
 import type { AsideFilter, Given } from './deliveries.ts';
@@ -53,11 +53,7 @@ export function SetAside({
             {count === 0 ? (
               <p className="muted">No event fits the filter.</p>
             ) : (
-              <Rows columns={['Event', 'Mapping', 'Reason', 'Set aside']}>
-                {results.map((row) => (
-                  <Row key={row.id} {...{ given, row }} />
-                ))}
-              </Rows>
+              <Rows rows={results} keyOf={({ id }) => id} columns={columnsOf(given)} />
             )}
             {count > results.length && (
               <p className="muted">
@@ -121,27 +117,30 @@ function Discard({ given, filter, count }: Chosen) {
   );
 }
 
-function Row({ given, row }: { given: Given; row: SetAsideRow }) {
-  const [is_open, setOpen] = useState(false);
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <bdi>{row.event}</bdi> of <bdi>{row.distinct_id}</bdi>
-      </Table.Th>
-      <Table.Td data-label="Mapping">{row.mapping}</Table.Td>
-      <Table.Td data-label="Reason" className="long">
-        {row.reason}
-        <Seldom summary="Request and answer" toggled={() => setOpen((was) => !was)}>
-          {is_open && <Record {...{ given }} id={row.id} />}
+const columnsOf = (given: Given): Columns<SetAsideRow> => ({
+  Event: ({ event, distinct_id }) => (
+    <>
+      <bdi>{event}</bdi> of <bdi>{distinct_id}</bdi>
+    </>
+  ),
+  Mapping: ({ mapping }) => mapping,
+  Reason: {
+    long: ({ id, reason }) => (
+      <>
+        {reason}
+        <Seldom summary="Request and answer" is_late>
+          <Record {...{ given, id }} />
         </Seldom>
-      </Table.Td>
-      <Table.Td data-label="Set aside">
-        <Instant at={row.set_aside_at} />
-        {row.attempts > 1 && <span className="muted"> ({row.attempts} times)</span>}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+      </>
+    ),
+  },
+  'Set aside': ({ set_aside_at, attempts }) => (
+    <>
+      <Instant at={set_aside_at} />
+      {attempts > 1 && <span className="muted"> ({attempts} times)</span>}
+    </>
+  ),
+});
 
 function Record({ given, id }: { given: Given; id: number }) {
   const query = useQuery(setAsideRecord(given, id));

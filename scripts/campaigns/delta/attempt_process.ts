@@ -1,5 +1,5 @@
-// Makes attempts to deliver to a Delta table, one for each line of standard input, until it is
-// killed: attempt_process.ts <export folder> <table> <naive>. Answers a line for each.
+// Attempts to deliver to a Delta table, once for each line of standard input, until it is killed:
+// attempt_process.ts <export folder> <table> <naive>. Answers each with a line.
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { openTable } from './attempts.ts';

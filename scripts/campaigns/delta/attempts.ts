@@ -13,19 +13,19 @@ import { systemClock } from '../../../server/platform/clock.ts';
 import { silentLog } from '../../../server/platform/log.ts';
 import { openOutbound } from '../../../server/platform/outbound/outbound.ts';
 
-/** The ends that a request to add an entry to the log can have. */
+/** The possible ends of a request that adds an entry to the log. */
 export type Fate = 'answered' | 'never sent' | 'answer lost' | 'late';
-/** One thing to do with a delivery. */
+/** A step of a delivery. */
 export type Asked = {
   what: 'attempt' | 'settle' | 'land';
   fate: Fate;
   delivery: string;
   batch_export_id: string;
-  /** For a delivery that is merged: its number, by which its rows are newer than earlier ones. */
+  /** For a merged delivery: its number, which makes its rows newer than those of earlier ones. */
   number?: number;
 };
 
-/** The knowledge of a delivery afterwards, and how many entries of others were in the way. */
+/** The result of the step, and the number of other entries that came first. */
 export type Done = { verdict: 'shown' | 'absent' | 'unknown'; conflicts: number };
 
 /** Rows of each delivery. */
@@ -33,12 +33,12 @@ export const delivery_rows = 3;
 /** Keys of a merged table. */
 const merged_keys = 7;
 
-/** The keys of a delivery's rows in a merged table, and so what it changes. */
+/** The keys of a delivery's rows in a merged table, which it changes. */
 export function keysOf(number: number): string[] {
   return Array.from({ length: delivery_rows }, (_, n) => `k${(number + n * n) % merged_keys}`);
 }
 
-/** A table in an export folder, to which attempts deliver by the product's own code. */
+/** A table in an export folder. Attempts deliver to it by the product's own code. */
 export function openTable(export_dir: string, table: string, is_naive: boolean) {
   const { place, fated } = faultyPlace();
   const config = { storage: 'File', table };
@@ -54,7 +54,7 @@ export function openTable(export_dir: string, table: string, is_naive: boolean) 
   const act = async ({ what, ...asked }: Asked): Promise<Done['verdict']> => {
     const delivery = deliveryOf(asked);
     if (what === 'land') for (const put of fated.late.splice(0)) await put();
-    // A naive writer takes what was not answered for what did not happen.
+    // A naive writer assumes that an unanswered request had no effect.
     if (what === 'attempt')
       await attempt(open, is_naive ? { ...delivery, delivery_id: randomUUID() } : delivery, asked);
     return what === 'settle' && !(await settle(open, delivery)) ? 'absent' : 'shown';
@@ -74,7 +74,7 @@ export function openTable(export_dir: string, table: string, is_naive: boolean) 
   };
 }
 
-/** The export folder, in which the next request to add an entry has a fate. */
+/** The export folder; it decides the fate of the next request that adds an entry. */
 function faultyPlace() {
   const fated = {
     next: 'answered' as Fate,

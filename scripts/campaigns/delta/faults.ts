@@ -16,27 +16,27 @@ import type { Row, startDeltaPeer } from './peer.ts';
 type Peer = Awaited<ReturnType<typeof startDeltaPeer>>;
 
 const fates: Fate[] = ['answered', 'never sent', 'answer lost', 'late'];
-/** Commits that the other writer makes in a row, and rows of each. */
+/** Number of commits that the other writer makes in a row, and of rows in each. */
 const [foreign_commits, foreign_rows] = [10, 2];
-/** A killed process dies at most so long after it was asked. */
+/** Most milliseconds between a request and the death of a killed process. */
 const kill_within_ms = 40;
-/** A merge takes longer. */
+/** The same for a merge, which takes longer. */
 const merge_kill_within_ms = 4_000;
 
-/** The number of deliveries, each with faults, and how often a process is killed over one. */
+/** The number of deliveries with faults, and of kills of a process during one. */
 export type Wanted = {
   seed: number;
   deliveries: number;
   kills: number;
   naive: boolean;
-  /** Are rows merged by a key, and not added? */
+  /** True if rows are merged by a key instead of added. */
   merges?: boolean;
 };
 
 /**
- * Delivers to one table while delta-rs commits to it: answers are lost or come late, requests are
- * never sent, processes are killed. Returns what was done, and what is wrong: each delivery that
- * was shown must be there once, each that was given back not at all, all files must be there.
+ * Delivers to one table while delta-rs commits to it. Answers are lost or late, requests are never
+ * sent, processes are killed. Returns the numbers of steps, and what is wrong: each shown delivery
+ * must be there once, each discarded one not at all, and no file may be missing.
  */
 export async function playFaults(peer: Peer, wanted: Wanted) {
   const { naive, merges } = wanted;
@@ -47,7 +47,7 @@ export async function playFaults(peer: Peer, wanted: Wanted) {
   const numbers = new Map<string, number>();
   const asking = openAsking(folder, wanted, { draw, counts, numbers });
   const foreign = untilOver(async () => {
-    // A table whose partition changes all the time could never be merged into.
+    // Nothing could be merged into a table whose partition changes all the time.
     if (merges) await pause(5_000);
     const { done, refused } = await peer.append(
       table.folder,
@@ -84,7 +84,7 @@ export async function playFaults(peer: Peer, wanted: Wanted) {
 type Counts = Record<string, number>;
 type Ask = ReturnType<typeof openAsking>['ask'];
 
-/** Asks a process for one thing after the other, and starts another one when it was killed. */
+/** Sends a process one request after another, and starts another process after a kill. */
 function openAsking(
   folder: string,
   { naive, merges }: Wanted,
@@ -118,7 +118,7 @@ function openAsking(
   };
 }
 
-/** Tries all deliveries but the first until each is shown or given back. */
+/** Tries all deliveries except the first until each is shown or discarded. */
 async function deliverAll(
   { deliveries, kills, naive }: Wanted,
   { draw, numbers, ask }: { draw: Draw; numbers: Map<string, number>; ask: Ask },
@@ -140,7 +140,7 @@ async function deliverAll(
   return { shown, absent };
 }
 
-/** Does the same again and again, from `start` to `end`. */
+/** Repeats the step from `start` to `end`. */
 function untilOver(step: () => Promise<void>) {
   let is_over = false;
   let running = Promise.resolve();
@@ -219,7 +219,7 @@ async function judge(
   return wrong;
 }
 
-/** Each key has the row of the last delivery that was shown, and no other one. */
+/** Each key must have the row of the last shown delivery, and no other one. */
 function judgeMerged(
   reader: string,
   rows: Row[],

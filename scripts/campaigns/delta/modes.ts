@@ -34,9 +34,9 @@ const layouts = {
 const [keys, rows_per_round] = [25, 20];
 
 /**
- * Merges, replaces and parts tables, hour by hour, while delta-rs appends to them, updates rows,
- * merges and compacts, and Sluice compacts too. Every reader must see what a model in plain code
- * says. Calls `judge` for each reading with the rows that it is to have.
+ * Merges, replaces and partitions tables, hour by hour. Meanwhile delta-rs appends to them, updates
+ * rows, merges and compacts, and Sluice compacts too. Every reader must see the rows of a model in
+ * plain code. Calls `judge` for each reading with the expected rows.
  */
 export async function playModes(
   peer: Peer,
@@ -111,12 +111,12 @@ async function compact(engine: Exporting['harness']['deps']['engine'], id: strin
 function eventOf(draw: Draw, hour: number, n: number): Sent {
   const names = ['order paid', 'ä/b %=1', "it's", 'x'];
   const micros = BigInt(Date.UTC(2026, 0, 1, hour - 1, n)) * 1_000n;
-  // Versions go back and forth, and no two are equal.
+  // Versions go up and down, and no two are equal.
   const version = draw(1_000) * 10_000 + hour * 100 + n;
   return { id: `k${draw(keys)}`, event: names[draw(names.length)]!, micros, version };
 }
 
-/** The tables as they are to be. */
+/** The expected tables. */
 function openModel() {
   const newest = new Map<string, Sent>();
   const counts = new Map<string, number>();

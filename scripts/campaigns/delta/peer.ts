@@ -15,7 +15,7 @@ export type Reading = {
   skipped?: string;
 };
 
-/** Readers and writers of others, at the versions that are tried. */
+/** Foreign readers and writers, at the tested versions. */
 export const packages = [
   'deltalake==1.6.6',
   'duckdb==1.5.5',
@@ -28,14 +28,14 @@ export const packages = [
   'pyspark==4.0.1',
 ];
 
-/** The jars of Spark's Delta, which come from Maven. */
+/** The jars of Spark's Delta, from Maven. */
 const jars = [
   'io/delta/delta-spark_2.13/4.0.0/delta-spark_2.13-4.0.0.jar',
   'io/delta/delta-storage/4.0.0/delta-storage-4.0.0.jar',
   'org/antlr/antlr4-runtime/4.13.1/antlr4-runtime-4.13.1.jar',
 ];
 
-/** Starts a process with readers and writers of others; installs them into peers/delta/ once. */
+/** Starts a process with foreign readers and writers; installs them into peers/delta/ once. */
 export async function startDeltaPeer(python: string) {
   const interpreter = await installPython('delta/venv', packages, python);
   const jar_folder = join(root, 'peers', 'delta', 'jars');
@@ -44,14 +44,14 @@ export async function startDeltaPeer(python: string) {
     const path = join(jar_folder, basename(jar));
     if (existsSync(path)) continue;
     const answer = await fetch(`https://repo1.maven.org/maven2/${jar}`);
-    // Without it Spark is left out.
+    // Spark is skipped without Java.
     if (answer.ok) await writeFile(path, await answer.bytes());
   }
   const script = join(import.meta.dirname, 'peer.py');
   const { ask, stop } = startPeer(interpreter, [script, jar_folder]);
   return {
     read: (table: string) => ask<Reading>({ table }),
-    /** Commits as another writer does, one after the other. */
+    /** Commits as another writer does, one commit after another. */
     append: async (table: string, append: number, rows: number) =>
       (await ask<{ done: number; refused: number }>({ table, append, rows }))[0]!,
     /** Changes the event of a key. */

@@ -9,7 +9,7 @@ export const columns =
   'toDecimal(properties.price) AS price, toDate(timestamp) AS day, ' +
   "event = 'generated' AS is_first";
 
-/** The person that is erased at the end. */
+/** The person who is erased at the end. */
 export const erased_id = "it's";
 const names = ['plain', 'ä "quoted" \\ text', '', '😀\n\t', 'NULL', erased_id];
 const amounts = [
@@ -30,7 +30,7 @@ const prices = [
   '19.99',
 ];
 
-/** An event as it is stored, and as a reader is to find it. */
+/** Returns an event in its stored form, and in the form that a reader must find. */
 export function rowOf(draw: Draw, { hour, n, event }: { hour: number; n: number; event: string }) {
   const uuid = crypto.randomUUID();
   const distinct_id = names[n % 6]!;

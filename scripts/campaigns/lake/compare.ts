@@ -3,11 +3,11 @@ import type { Row } from './readers.ts';
 /** Columns of a table by name, the rows that it is to have, and the column that names a row. */
 export type Expected = { columns: string; rows: readonly Row[]; key?: string };
 
-/** Values that were compared, and the first ones that are wrong. */
+/** The number of compared values, and the first wrong ones. */
 type Compared = { values: number; wrong: string[] };
 
 /**
- * Compares what a reader gave with what it is to give: the columns, the number of rows, and each
+ * Compares the rows of a reader with the expected ones: the columns, the number of rows, and each
  * value. A value that a file does not have is null; a column that a reader leaves out is wrong.
  */
 export function compareRows(found: readonly Row[], { columns, rows }: Expected): Compared {
@@ -39,12 +39,12 @@ export function compareRows(found: readonly Row[], { columns, rows }: Expected):
 /** Columns of row lineage in a table of version 3. */
 const lineage = ['_row_id', '_last_updated_sequence_number'] as const;
 
-/** The id of each row by its key, and its number where readers look now. */
+/** The id of each row by its key, and the column in which readers find it. */
 export type Lineage = { ids: Map<unknown, unknown>; numbers: Map<unknown, unknown> };
 
 /**
- * Takes the lineage out of rows and compares it: ids are unique and stay with their keys, and all
- * readers tell the same numbers. Gives what is wrong, or undefined for a reader that tells none.
+ * Takes the lineage out of the rows and compares it: ids are unique, stay with their keys, and are
+ * the same for all readers. Returns what is wrong; undefined for a reader that has none.
  */
 export function takeLineage(
   rows: Row[],

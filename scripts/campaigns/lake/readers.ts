@@ -6,15 +6,15 @@ import { root } from '../../child.ts';
 import { installPython, startPeer } from '../../peer.ts';
 import type { Peer } from '../../peer.ts';
 
-/** A row by the names of its columns: instants and whole numbers are text. */
+/** A row by the names of its columns; instants and whole numbers are text. */
 export type Row = Record<string, string | number | boolean | null>;
 
-/** The rows that a reader found in a table, or their number for a text of the console. */
+/** The rows that a reader found in a table, or their number for a command of the console. */
 export type Reading = {
   reader: string;
   version?: string;
   rows?: Row[];
-  /** The number of rows that a text of the console gave. */
+  /** The number of rows that a command of the console returned. */
   given?: number;
   error?: string;
   skipped?: string;
@@ -44,12 +44,12 @@ const run = promisify(execFile);
 const peers = join(root, 'peers', 'lake');
 const jars = join(peers, 'jars');
 const jarOf = (name: string) => join(jars, `${name}-${jar_version}.jar`);
-/** The jar by which Spark reads Iceberg. */
+/** The jar with which Spark reads Iceberg. */
 export const jar = jarOf(jar_name);
 
 /**
- * Installs the readers into peers/lake/ once, and starts a process for each language; iceberg-go
- * reads folders alone.
+ * Installs the readers into peers/lake/ once, and starts a process for each language. iceberg-go
+ * only reads folders.
  */
 export async function startReaders(python: string, is_bucket: boolean): Promise<Peer> {
   const all = [await startPython(python, is_bucket), ...(is_bucket ? [] : [await startGo()])];
@@ -71,7 +71,7 @@ async function startPython(python: string, is_bucket: boolean): Promise<Peer> {
   return startPeer(interpreter, [join(import.meta.dirname, 'read.py'), used]);
 }
 
-/** Fetches a jar by which Spark reads Iceberg. Without mvn Spark is skipped. */
+/** Fetches the jar with which Spark reads Iceberg. Without mvn, Spark is skipped. */
 async function fetchJar(name: string): Promise<void> {
   if (existsSync(jarOf(name)) || isMissing('mvn')) return;
   const artifact = `org.apache.iceberg:${name}:${jar_version}`;
@@ -79,7 +79,7 @@ async function fetchJar(name: string): Promise<void> {
   await run('mvn', ['--quiet', '--batch-mode', ...copy]);
 }
 
-/** Builds the reader in Go, with the modules that iceberg-go names. */
+/** Builds the reader in Go, with the modules that iceberg-go requires. */
 async function startGo(): Promise<Peer> {
   if (isMissing('go', 'version')) return skipped('iceberg-go', 'go is missing');
   const cwd = join(peers, 'go');

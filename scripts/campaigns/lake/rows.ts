@@ -2,7 +2,7 @@ import type { Draw } from '../../../test/factories/events/generated_json.ts';
 import { messageText } from '../../../test/factories/events/generated_json.ts';
 import type { Row } from './readers.ts';
 
-/** The person that is erased at the end. */
+/** The person who is erased at the end. */
 export const erased_id = "it's";
 const distinct_ids = ['plain', 'ä "quoted" \\ text', '', '😀\n\t', 'NULL', erased_id];
 const amounts = [
@@ -14,9 +14,9 @@ const amounts = [
   null,
 ];
 const ratios = [0.1, null, -1.5, 1e300, 5e-324, 123456.789];
-/** Floats that are no numbers of JSON, as readers give them. */
+/** Floats that JSON cannot express, as readers return them. */
 const specials = ['nan', 'inf', '-inf', null, 0.5];
-/** Decimals with all of their digits, as readers give them. */
+/** Decimals with all their digits, as readers return them. */
 const prices = [
   '0.100000000',
   '-12345678901234567890.123456789',
@@ -24,7 +24,7 @@ const prices = [
   '99999999999999999999999999999.999999999',
   '0.000000001',
 ];
-/** Instants on both sides of 1970, to the microsecond. */
+/** Instants before and after 1970, to the microsecond. */
 const born = [
   '1969-12-31T23:59:59.999999Z',
   '1900-01-01T00:00:00.000001Z',
@@ -33,7 +33,7 @@ const born = [
   '2262-04-12T00:00:00.000001Z',
 ];
 
-/** A row as it is stored, and as a reader is to find it. */
+/** Returns a row in its stored form, and in the form that a reader must find. */
 export function rowOf(draw: Draw, { hour, n, event }: { hour: number; n: number; event: string }) {
   const uuid = crypto.randomUUID();
   const distinct_id = distinct_ids[n % 6]!;
@@ -66,13 +66,13 @@ export function rowOf(draw: Draw, { hour, n, event }: { hour: number; n: number;
   return { uuid, distinct_id, properties, at, row };
 }
 
-/** The microseconds since 1970 of an instant with six digits of a second. */
+/** Returns an instant with six decimal places as microseconds since 1970. */
 function microsOf(at: string): string {
   const seconds = Date.parse(`${at.slice(0, 19).replace(' ', 'T')}Z`);
   return String(BigInt(seconds) * 1_000n + BigInt(at.slice(20, 26)));
 }
 
-/** The row of each number that happened last. */
+/** Returns the newest row of each number. */
 export function latestOf(rows: Row[]): Row[] {
   const latest = new Map<unknown, Row>();
   for (const row of rows) {

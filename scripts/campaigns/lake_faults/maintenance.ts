@@ -17,20 +17,22 @@ export const nothing_maintained = {
   snapshots_expired: 0,
   files_deleted: 0,
 };
-/** Numbers of rounds, of their faults, and of what they did. */
+/** Counts the rounds, their faults, and their results. */
 export type Maintained = typeof nothing_maintained;
 
 const boundaries_max = 120;
-/** No statement of a writer takes longer on a busy machine: its snapshot must not expire before. */
+/**
+ * Longer than any statement of a writer on a busy machine, whose snapshot must not expire before.
+ */
 const busy_ms = 30_000;
 const days_ms = 4 * 24 * 3_600_000;
 const everything = { is_daily: true, cleans: true };
 type Faulty = ReturnType<typeof faultyEngine>;
 
 /**
- * Maintains the table of a project as the server does; half of the rounds die at one of their
- * calls, and some commits lose their answers. `is_quiet`: nobody else is at the table, so it is as
- * if four days had gone by, and everything that nothing needs is deleted. Gives what is wrong.
+ * Maintains the table of a project as the server does. Half of the rounds die at one of their
+ * calls, and some commits lose their answers. `is_quiet`: nobody else uses the table, so the round
+ * acts as if four days had passed, and deletes all that nothing needs. Returns what is wrong.
  */
 export async function maintain(
   engine: Engine,
@@ -47,7 +49,7 @@ export async function maintain(
   const row = await db.row<{ id: string }>(
     sql`SELECT id FROM lake_tables WHERE team_id = ${team_id}`,
   );
-  // The first run may have died before its table was created.
+  // The first run may have died before it created the table.
   if (row === undefined) return undefined;
   const worker = new AbortController();
   const {
@@ -74,7 +76,9 @@ export async function maintain(
   }
 }
 
-/** The table with calls to its files that a worker may die at, as old as the round has it. */
+/**
+ * The table with calls to its files at which a worker may die, in the state that the round read.
+ */
 function withFaults(
   table: MaintainedTable,
   { between, is_quiet, done }: Pick<Faulty, 'between'> & { is_quiet: boolean; done: Maintained },
@@ -95,7 +99,7 @@ function withFaults(
         return at === undefined ? undefined : at - (is_quiet ? days_ms : 0);
       }),
     },
-    // Small ones, so that each round has something to do.
+    // Small limits, so that each round has something to do.
     rules: {
       ...rules,
       snapshot_age_ms: is_quiet ? 1 : busy_ms,

@@ -7,14 +7,17 @@ import {
 } from '../../../test/servers/lake/seaweedfs.ts';
 import type { Seaweedfs } from '../../../test/servers/lake/seaweedfs.ts';
 
-/** A catalog that the campaign strikes. */
+/** A catalog under test. */
 export type Target = {
   name: string;
-  /** Exports ask it by its REST routes, as they ask catalogs of other makers. */
+  /** Exports use its REST routes, as for foreign catalogs. */
   is_asked: boolean;
   /** Sluice keeps its tables, so that its maintenance has work there. */
   is_ours: boolean;
-  /** The keys of an export to a table of a project, and what PyIceberg opens the catalog with. */
+  /**
+   * The config of an export to a table of a project, and the settings with which PyIceberg opens
+   * the catalog.
+   */
   of(home: TestOrganization): { config: Record<string, unknown>; client: Record<string, string> };
   close(): Promise<void>;
 };
@@ -22,7 +25,7 @@ export type Target = {
 const names = ['own', 'rest', 'nessie'] as const;
 type Name = (typeof names)[number];
 
-/** The catalogs by the name of `--catalog`; `both` are ours. */
+/** The catalogs by the name of `--catalog`; `both` are our own. */
 export function targetsOf(asked: string): Name[] {
   if (asked === 'both') return ['own', 'rest'];
   const found = names.filter((name) => name === asked);

@@ -3,19 +3,19 @@ import { installPython, startPeer } from '../../peer.ts';
 
 const packages = ['pyiceberg[pyarrow]==0.12.0'];
 
-/** A table as the foreign writer finds it. */
+/** A table as the foreign writer sees it. */
 export type WrittenTable = { client: Record<string, string>; table: string };
 
-/** The rows of a table, and the files that a snapshot names and that are not there. */
+/** The rows of a table, and the missing files that a snapshot names. */
 export type Checked = { rows: string[]; missing: string[]; files: number };
 
-/** PyIceberg in a process of its own; commands are carried out one after the other. */
+/** PyIceberg in its own process; it runs one command after another. */
 export type Writer = {
   append(table: WrittenTable, id: string): Promise<void>;
   overwrite(table: WrittenTable, id: string, old: string): Promise<void>;
   compact(table: WrittenTable): Promise<void>;
   check(table: WrittenTable): Promise<Checked>;
-  /** Number of its commits that were refused because another came first. */
+  /** Number of its commits that were refused because another one came first. */
   conflicts(): number;
   stop(): Promise<void>;
 };

@@ -4,7 +4,7 @@ import { anySeed } from '../../options.ts';
 /** The options that the campaigns of models made of events share. */
 export const defaults = { seed: anySeed(), 'per-project': 1_000, 'first-project': 0 };
 
-/** Plays the histories of so many rows and says what came of it. Throws with what differs. */
+/** Plays histories of this many rows and returns the result. Throws with the differences. */
 export async function playProjects<Checked extends Record<string, number>>(
   what: string,
   rows: number,

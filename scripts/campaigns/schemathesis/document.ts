@@ -10,9 +10,9 @@ export type Published = JsonObject & { paths: Paths; servers: JsonObject[] };
 type World = { operations: Operation[]; recorded: Recorded; objects: Objects };
 
 /**
- * Returns the published document for a tester: path parameters are ids of existing objects, bodies
- * have the example of a request that succeeded, and links lead from the answer of a list or a
- * creation to each operation on its records. Deletions name only objects created meanwhile.
+ * Returns the published document for a tester: path parameters are ids of existing objects, and
+ * bodies have the example of a successful request. Links lead from the answer of a list or a
+ * creation to each operation on its records. Deletions only name objects that the tester created.
  * `If-Match` fits.
  */
 export function preparedDocument(published: Published, address: string, world: World): Json {
@@ -32,13 +32,16 @@ export function preparedDocument(published: Published, address: string, world: W
     for (const [source, status, link] of linksTo(operation, world))
       addLink(document.paths[source.path]![source.method.toLowerCase()]!, status, operation, link);
   }
-  // As a header it is sent as it is.
+  // The header has this value unchanged.
   const { securitySchemes } = document['components'] as { securitySchemes: JsonObject };
   securitySchemes['session'] = { type: 'apiKey', in: 'header', name: 'Cookie' };
   return document;
 }
 
-/** Ids are those of the first object of each collection around, and all of the innermost. */
+/**
+ * Uses the ids of the first object of each outer collection, and of all objects of the innermost
+ * one.
+ */
 function parametersOf({ method, path, parameters }: Operation, objects: Objects): Parameter[] {
   return parameters.map((parameter) => {
     if (parameter.name === 'If-Match')
@@ -59,7 +62,7 @@ function isDeletion(method: string, path: string): boolean {
   return method === 'DELETE' && path.endsWith('}/');
 }
 
-/** From where an operation is reached: the source, its status, and what it takes from there. */
+/** The way to an operation: the source, its status, and the values that it passes on. */
 function* linksTo(
   { id, method, path }: Operation,
   { operations, recorded }: World,
@@ -86,7 +89,7 @@ function* linksTo(
   }
 }
 
-/** The parameters of a path that another one has at the same places. */
+/** The parameters of a path that stand at the same places as those of another path. */
 function shared(source: string, target: string): JsonObject {
   const names = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   const given = names(source);

@@ -3,7 +3,7 @@ import type { Json } from '../../../server/platform/http/openapi/json.ts';
 import type { Operation } from '../../../test/fuzz/operations.ts';
 import type { Recorded } from '../../../test/reference/recorder.ts';
 
-/** Ids of what lies in a collection, by its path with `{}` for each parameter. */
+/** Ids of the objects of a collection, by its path with `{}` for each parameter. */
 export type Objects = Map<string, string[]>;
 type Ask = (operation: Operation, path: string, body?: Json) => Promise<unknown>;
 
@@ -12,20 +12,22 @@ export function collectionOf(path: string): string {
   return unnamed(path.slice(0, path.lastIndexOf('{')));
 }
 
-/** The path with `{}` for each parameter: one and the same for whatever it calls them. */
+/**
+ * The path with `{}` for each parameter, so that paths with other names of parameters are equal.
+ */
 export function unnamed(path: string): string {
   return path.replaceAll(/\{\w+\}/g, '{}');
 }
 
-/** Returns the JSON pointer into an answered object where the value of a parameter is. */
+/** Returns the JSON pointer to the value of a parameter in an answered object. */
 export function pointerTo(parameter: string): string {
   if (parameter === 'user__uuid') return 'user/uuid';
   return parameter === 'hash' ? 'hash' : 'id';
 }
 
 /**
- * Creates so many objects in each collection of the document, with the request that a story sent,
- * and lists what lies in it then; of a collection inside another one those of its first object.
+ * Creates this many objects in each collection of the document, with the request that a story sent,
+ * and then lists them. For a collection inside another one, it uses the first outer object.
  */
 export async function createObjects(
   operations: Operation[],
@@ -56,7 +58,10 @@ export async function createObjects(
 
 const byDepth = (one: string, other: string) => one.split('{').length - other.split('{').length;
 
-/** The path of a collection in the first object of each around it; undefined where one lacks. */
+/**
+ * Returns the path of a collection inside the first object of each outer one; undefined if one is
+ * missing.
+ */
 function placeOf(collection: string, objects: Objects): string | undefined {
   const pieces = collection.split('{}');
   let [path, around] = [pieces[0]!, pieces[0]!];

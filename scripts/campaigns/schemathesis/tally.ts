@@ -5,7 +5,7 @@ import type { FuzzedDocument, Operation } from '../../../test/fuzz/operations.ts
 /** The number of answers with each status, by operation. */
 type Answers = Map<string, Map<number, number>>;
 
-/** Counts what an app answers over HTTP from now on. */
+/** Counts an app's answers over HTTP from now on. */
 export function countAnswers(
   app: FastifyInstance,
   operations: Operation[],
@@ -45,7 +45,7 @@ export function openTally() {
       const all = statuses([...phases.values()].flatMap((answers) => [...answers.values()]));
       return [...all].reduce((sum, [status, count]) => sum + (status >= 500 ? count : 0), 0);
     },
-    /** Prints a line for each phase, and the operations that never succeeded in any. */
+    /** Prints a line for each phase, and the operations that succeeded in none. */
     print(): void {
       for (const [phase, answers] of phases) console.log(line(phase, statuses(answers.values())));
       const names = new Set([...phases.values()].flatMap((answers) => [...answers.keys()]));

@@ -3,10 +3,10 @@ import type { Database } from '../../../server/platform/postgres/database.ts';
 import { until } from '../../../test/processes/server_process.ts';
 import type { Arrival } from './receiver.ts';
 
-/** A killed process may be away for so long. */
+/** Longest absence of a killed process. */
 const restart_ms = 15_000;
 
-/** The events and mappings of which a log says that they were sent again. */
+/** The events and mappings that a log reports as sent again. */
 export async function toldRepeats(db: Database): Promise<Set<string>> {
   const rows = await until('the log', 60_000, 500, () =>
     db
@@ -24,8 +24,8 @@ export async function toldRepeats(db: Database): Promise<Set<string>> {
 }
 
 /**
- * An event comes again only if a log says so, or after a lost answer or a kill since it came. On a
- * busy machine a worker may also lose its lease, which is told.
+ * An event may arrive again only if a log reports it, or after a lost answer or a kill since its
+ * arrival. On a busy machine a worker may also lose its lease, which the log reports.
  */
 export function checkDoubles(
   path: string,
@@ -54,8 +54,8 @@ export function checkDoubles(
 }
 
 /**
- * With keys, each event is kept exactly once: a repeat bears the key of the first time, and no key
- * stands for two events.
+ * With keys, each event is kept exactly once: a repeat has the first key, and no key stands for two
+ * events.
  */
 export function checkKeys(
   path: string,
@@ -78,7 +78,7 @@ export function checkKeys(
   return repeats;
 }
 
-/** Each person's events come for the first time in the order of the store. */
+/** The events of each person first arrive in the order of the store. */
 export function checkOrder(
   path: string,
   arrivals: Arrival[],

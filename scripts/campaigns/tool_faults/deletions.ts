@@ -6,9 +6,9 @@ import type { Receiver } from './receiver.ts';
 const wait_ms_max = 600_000;
 
 /**
- * Erases persons, one after the other, and kills both workers with -9 as soon as a tool hears that
- * it shall forget one, before it answers. Returns what is wrong: an id that the tool never heard
- * of, or a record of the erasure that does not say so.
+ * Erases persons, one after another, and kills both workers with -9 when a tool is told to forget
+ * one, before it answers. Returns what is wrong: an id that the tool was not told, or an erasure
+ * that does not record it.
  */
 export async function killWhileTelling(
   deployment: Deployment,

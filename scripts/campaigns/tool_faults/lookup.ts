@@ -1,8 +1,8 @@
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 
-// Imported by the processes of the server before all else. The hosts of vendors get a public
-// address, so that requests to them pass all checks and go to the proxy of the campaign.
+// The server's processes import it first. It gives the hosts of vendors a public address, so that
+// requests to them pass all checks and go to the campaign's proxy.
 
 const hosts = (process.env['CAMPAIGN_HOSTS'] ?? '').split(',');
 const address = '3.68.170.153';

@@ -6,20 +6,20 @@ import { listenLocally } from '../../../test/servers/loopback.ts';
 import type { Random } from '../../../test/chaos/random.ts';
 
 /**
- * The arrival of an event at a path. `number` is what the campaign knows it by, `uuid` is the key
- * that a tool recognizes repeats by. `is_lost`: it was taken, and the answer was not given.
+ * The arrival of an event at a path. The campaign knows it by `number`, and the tool recognizes
+ * repeats by `uuid`. `is_lost`: it was accepted, and the answer was lost.
  */
 export type Arrival = { uuid: string; number: number; at: number; is_lost: boolean };
 
-/** An event as it is sent here. */
+/** An event in the form of this campaign. */
 type Sent = { messageId: string; properties: { number: number } };
 
-/** The part of the receiver for a tool that can forget persons. */
+/** The receiver's part for a tool that can forget persons. */
 type Forgetting = {
-  /** Ids in its events, and how often it heard to forget them. */
+  /** Ids in its events, and the number of requests to forget each. */
   remembered: Set<string>;
   deletions: Map<string, number>;
-  /** Called when it hears of one, before it answers. */
+  /** Called with each such request, before the answer. */
   before_deletion: () => void;
   take(response: ServerResponse, text: string): Promise<void>;
 };
@@ -44,35 +44,37 @@ function openForgetting(): Forgetting {
   return forgetting;
 }
 
-/** A receiver that takes notes of all, and fails as vendors do until it is told to be kind. */
+/**
+ * A receiver that records all events, and fails as vendors do until the faults are switched off.
+ */
 export type Receiver = {
   url: string;
-  /** Events that were taken, by path, in order. */
+  /** Accepted events, by path, in order. */
   arrivals: Map<string, Arrival[]>;
-  /** The events of a tool that takes a key it knows for a repeat: by path, the numbers by key. */
+  /** The events of a tool that recognizes repeats by a key: by path, the numbers by key. */
   kept: Map<string, Map<string, number>>;
   forgetting: Forgetting;
   close(): Promise<void>;
 };
 
 /**
- * The end of a request: the limit, an outage, the end of the connection before the request is taken
- * or after, or none of these.
+ * The end of a request: the limit, an outage, a cut before or after the request is accepted, or
+ * none of these.
  */
 export type Fate = 'limited' | 'failed' | 'cut' | 'lost' | 'taken';
 
-/** The fates of requests, and how often each was met. */
+/** The fates of requests, and how often each occurred. */
 export type Fates = {
   fateOf(path: string): Fate;
   counts: { requests: number; lost: number; failed: number; limited: number };
-  /** Lets the requests to a path fail for so long. */
+  /** Lets the requests to a path fail for this time. */
   outage(path: string, milliseconds: number): void;
   heal(): void;
 };
 
 const limit_per_minute = 750;
 
-/** Counts requests by the minute of the clock; true beyond the limit. */
+/** Counts requests by the minute of the clock; returns true over the limit. */
 function openLimit(): () => boolean {
   let [minute, used] = [0, 0];
   return () => {
@@ -83,7 +85,7 @@ function openLimit(): () => boolean {
   };
 }
 
-/** Draws fates; the path `limited` takes 750 requests a minute. */
+/** Draws fates; the path `limited` accepts 750 requests a minute. */
 export function openFates(random: Random, limited: string): Fates {
   const counts = { requests: 0, lost: 0, failed: 0, limited: 0 };
   const down = new Map<string, number>();
@@ -112,7 +114,7 @@ export function openFates(random: Random, limited: string): Fates {
   };
 }
 
-/** Notes events that were taken at a path. */
+/** Records accepted events of a path. */
 export function noteArrivals(
   { arrivals }: Pick<Receiver, 'arrivals'>,
   path: string,
@@ -124,7 +126,7 @@ export function noteArrivals(
   for (const { uuid, number } of events) own.push({ uuid, number, at: Date.now(), is_lost });
 }
 
-/** Notes the keys by which a tool knows the events at a path. */
+/** Records the keys by which a tool knows the events of a path. */
 export function noteKeys(
   { kept }: Pick<Receiver, 'kept'>,
   path: string,

@@ -14,7 +14,7 @@ import { readVendors } from '../../../test/vendors/vendors.ts';
 import { noteArrivals, noteKeys } from './receiver.ts';
 import type { Fates, Receiver } from './receiver.ts';
 
-/** Vendors that know repeats by a key. */
+/** Vendors that recognize repeats by a key. */
 const keyed = [
   'Amplitude',
   'Attentive',
@@ -24,22 +24,22 @@ const keyed = [
   'Mixpanel',
   'TikTok',
 ];
-/** Vendors that take each request for a new one. */
+/** Vendors that treat each request as a new one. */
 const unkeyed = ['Braze', 'Google Analytics 4', 'Slack'];
 
-/** The receivers of vendors, behind a proxy as an operator has it. */
+/** The receivers of vendors, behind a proxy like an operator's. */
 export type VendorFront = {
   vendors: Vendor[];
-  /** True if the vendor of this name knows repeats. */
+  /** True if this vendor recognizes repeats. */
   hasKeys(name: string): boolean;
-  /** Requests that the descriptions of the vendors do not have. */
+  /** Requests that the descriptions of the vendors lack. */
   faults: string[];
   close(): Promise<void>;
 };
 
 /**
- * Opens the vendors; processes of the server that start later find them. `notes` get each arrival
- * under the name of the vendor; `numbers` has the number of each event by its uuid.
+ * Opens the vendors; later processes of the server find them. `notes` gets each arrival under the
+ * vendor's name; `numbers` has the number of each event by its uuid.
  */
 export async function openVendorFront(
   folder: string,
@@ -97,7 +97,7 @@ export async function openVendorFront(
   };
 }
 
-/** Opens the proxy, and sets the variables by which processes of the server find it. */
+/** Opens the proxy, and sets the variables with which the server's processes find it. */
 async function leadTo(port: number, folder: string, hosts: string[]): Promise<ConnectProxy> {
   const proxy = await startConnectProxy();
   proxy.targets['3.68.170.153:443'] = port;
@@ -110,14 +110,14 @@ async function leadTo(port: number, folder: string, hosts: string[]): Promise<Co
   return proxy;
 }
 
-/** The uuid of an event, which its key or another part of it has. */
+/** Returns the uuid of an event, from its key or another part. */
 function uuidIn(event: unknown): string {
   const [uuid = ''] =
     /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/.exec(JSON.stringify(event)) ?? [];
   return uuid;
 }
 
-/** Makes a certificate for the hosts. */
+/** Creates a certificate for the hosts. */
 function certify(folder: string, hosts: string[]): { key: Buffer; cert: Buffer } {
   const [key, cert] = [join(folder, 'vendors.key'), join(folder, 'vendors.crt')];
   const names = hosts.map((host) => `DNS:${host}`).join();

@@ -9,7 +9,7 @@ import type { Send } from './sending.ts';
 const role = 'arn:aws:iam::123456789012:role/sluice';
 const between = 'arn:aws:iam::123456789012:role/between';
 
-/** Sends an event to S3 and one to Kinesis, and reads both back; returns what is there. */
+/** Sends an event to S3 and one to Kinesis, and returns what arrived. */
 export async function playAws(send: Send): Promise<string> {
   const moto = await startMoto();
   const front = await openFront(moto.endpoint);
@@ -34,7 +34,7 @@ export async function playAws(send: Send): Promise<string> {
   }
 }
 
-/** Opens a way to moto by HTTP/2: the client of Kinesis speaks it alone, and moto HTTP/1.1. */
+/** Opens an HTTP/2 proxy of moto: the client of Kinesis only speaks HTTP/2, and moto HTTP/1.1. */
 async function openFront(endpoint: string) {
   const pass = async (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse) => {
     const body = await text(request);
@@ -54,7 +54,7 @@ async function openFront(endpoint: string) {
   return { address: `http://127.0.0.1:${port}`, close: () => front.close() };
 }
 
-/** Returns the key of the file that has the event. */
+/** Returns the key of the file that contains the event. */
 async function sendToS3(
   endpoint: string,
   send: Send,
@@ -88,7 +88,7 @@ async function sendToS3(
   return key;
 }
 
-/** Returns the record that has the event. */
+/** Returns the record that contains the event. */
 async function sendToKinesis(
   endpoint: string,
   send: Send,
@@ -124,7 +124,7 @@ async function sendToKinesis(
   return data;
 }
 
-/** Asks moto directly, which checks no signature. */
+/** Sends moto a request without a signature, which it does not check. */
 async function aws(endpoint: string, service: string, target: string, body: object) {
   const answer = await fetch(endpoint, {
     method: 'POST',

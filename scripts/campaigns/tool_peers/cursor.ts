@@ -17,13 +17,13 @@ const wait_ms_max = 300_000;
 const batch_size = 100;
 const topic = 'cursor';
 
-/** An event as a peer has it. */
+/** An event as a peer stores it. */
 type Kept = { id: string; person: string };
 
 /**
- * Sends events by Kafka and Webhook in batches, through a whole deployment and its cursor, and
- * kills both workers with -9 when a third has arrived. Each event has to come to both peers, each
- * person's in order. Returns how it went.
+ * Sends events by Kafka and Webhook in batches, through a whole deployment and its cursor. Kills
+ * both workers with -9 after a third has arrived. Each event must arrive at both peers, in the
+ * order of its person. Returns the result.
  */
 export async function playCursor(kafka: Kafka, settings: object): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-tool-cursor-'));
@@ -140,7 +140,7 @@ function keptBy(kafka: Kafka): Kept[] {
   return [...found].map(([text]) => JSON.parse(text) as Kept);
 }
 
-/** The offsets of the record batches in a log: each says its own length. */
+/** The offsets of the record batches in a log; each batch has its length. */
 function batchesOf(log: Buffer): bigint[] {
   const offsets: bigint[] = [];
   for (let at = 0; at + 12 <= log.length; at += 12 + log.readInt32BE(at + 8))
@@ -148,7 +148,7 @@ function batchesOf(log: Buffer): bigint[] {
   return offsets;
 }
 
-/** Opens a receiver that keeps events in order, and is as slow as one far away. */
+/** Opens a receiver that records events in order, as slow as a distant one. */
 async function openWebhook() {
   const kept: Kept[] = [];
   const counts = { requests: 0 };

@@ -1,6 +1,6 @@
 import type { ToolOutcome } from '../../../server/engine/plugins/sandbox/tool_outcome.ts';
 
-/** An event that is sent by a mapping of a tool. */
+/** An event that a mapping of a tool sends. */
 export type Sending = { settings: object; action: string; mapping: object };
 
 /** Sends an event by a tool with variables of the operator; returns the outcome as text. */
@@ -11,8 +11,8 @@ export type Send = (
 ) => Promise<string>;
 
 /**
- * Throws unless the trace of the outcome has one sending, to there, with such an answer; `text` is
- * what its body has of the event, and the status is null where HTTP is not spoken.
+ * Throws unless the trace of the outcome has one request, to this address and with this answer.
+ * `text`: a part of the event in its body. The status is null for protocols other than HTTP.
  */
 export function requireTraced(
   outcome: string,
@@ -31,7 +31,7 @@ export function requireTraced(
   if (!isTraced) throw new Error(`The trace is wrong: ${outcome}`);
 }
 
-/** Throws unless this is the outcome of an event that was sent. */
+/** Throws unless the event was sent. */
 export function requireSent(outcome: string): void {
   if (!outcome.startsWith('{"kind":"sent"')) throw new Error(outcome);
 }

@@ -1,6 +1,6 @@
 import type { TrialValues } from '../../../test/factories/plugins/tool_trials.ts';
 
-/** The parts of a sample that one tool wants; `subscribe` where no preset has a filter. */
+/** The parts of a sample that one tool needs; `subscribe` is the filter if no preset has one. */
 type Sample = {
   subscribe?: string;
   settings?: Record<string, unknown>;

@@ -7,7 +7,7 @@ import { root } from '../../child.ts';
 /** A package that was built twice. */
 export type Built = { file: string; sha256: string; started: Date; finished: Date };
 
-/** Differences between two builds that are named. */
+/** Most differences between two builds in the error. */
 const named_max = 10;
 
 const environment = {
@@ -16,8 +16,8 @@ const environment = {
 };
 
 /**
- * Builds the package of a commit in two clones, each with packages of its own, below the folder.
- * Throws if the two differ in a byte, and names the files that do.
+ * Builds the package of a commit in two clones below the folder, each with its own packages. Throws
+ * if the two differ in a byte, and names the files that do.
  */
 export function buildTwice(commit: string, folder: string): Built {
   const started = new Date();

@@ -10,7 +10,9 @@ const packages = [
   'cyclonedx-python-lib[json-validation]==11.12.0',
 ];
 
-/** Checks the files of a release as docs/releasing.md tells its users, by software of others. */
+/**
+ * Checks the files of a release with foreign software, as docs/releasing.md describes it for users.
+ */
 export function checkRelease(folder: string, release: string): void {
   run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], folder);
   const raw = join(folder, 'sums.der');
@@ -23,7 +25,7 @@ export function checkRelease(folder: string, release: string): void {
   else console.log('cosign is not installed, so it was not asked');
 }
 
-/** Checks provenance and CycloneDX by three packages of Python, which it installs in peers/. */
+/** Checks provenance and CycloneDX with three Python packages, which it installs in peers/. */
 export async function checkByPython(folder: string, release: string): Promise<void> {
   const interpreter = await installPython('release/python', packages);
   const script = join(import.meta.dirname, 'check.py');

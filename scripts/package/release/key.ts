@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** A key of releases: P-256, which cosign, OpenSSL and in-toto check alike. */
+/** A key of releases: P-256, which cosign, OpenSSL and in-toto all check. */
 export type ReleaseKey = {
   /** The SHA-256 of the public half, in hexadecimal digits. */
   id: string;

@@ -5,7 +5,7 @@ const payload_type = 'application/vnd.in-toto+json';
 /** A file of a release with its SHA-256. */
 export type Subject = { name: string; sha256: string };
 
-/** The inputs of a build: all that somebody needs to repeat it. */
+/** The inputs of a build: everything that is needed to repeat it. */
 export type Origin = {
   /** The address of the repository, without a scheme of git. */
   repository: string;

@@ -15,7 +15,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { root } from '../../child.ts';
 import { run } from './build.ts';
 
-/** The software of others that a rehearsal needs; npm installs it into the ignored folder. */
+/** The foreign software of a rehearsal; npm installs it into the ignored folder. */
 const peers = join(root, 'peers/release');
 const wanted = {
   private: true,
@@ -29,9 +29,9 @@ const wanted = {
 const wait_ms_max = 600_000;
 
 /**
- * Publishes the package into a registry of this machine, and starts it from there by `npx` in an
- * empty folder, with an empty cache, on Node 22 and Node 24, until the demo has exported a file.
- * Prints what each step took.
+ * Publishes the package into a registry on this machine. Starts it from there by `npx` in an empty
+ * folder, with an empty cache, on Node 22 and Node 24, until the demo has exported a file. Prints
+ * the time of each step.
  */
 export async function rehearse(file: string, release: string): Promise<void> {
   installPeers();
@@ -63,7 +63,7 @@ function installPeers(): void {
   run('npm', ['install', '--no-audit', '--no-fund'], peers);
 }
 
-/** A registry with nothing in it, which asks the registry at hand for everything but Sluice. */
+/** Opens an empty registry, which asks the usual registry for everything except Sluice. */
 async function startRegistry(folder: string): Promise<{ url: string; child: ChildProcess }> {
   const config = {
     storage: join(folder, 'storage'),
@@ -95,7 +95,7 @@ async function startRegistry(folder: string): Promise<{ url: string; child: Chil
   throw new Error('The registry did not start.');
 }
 
-/** Runs the demo by npx as a person does for the first time; returns a line about its times. */
+/** Runs the demo by npx as a new user does; returns a line about its times. */
 async function startByNpx(bin: string, npmrc: string, release: string): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'sluice-npx-'));
   const place = join(home, 'empty');
@@ -111,7 +111,7 @@ async function startByNpx(bin: string, npmrc: string, release: string): Promise<
       npm_config_cache: join(home, 'cache'),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // npm does not pass a signal on to what it started, so the group gets it.
+    // npm does not pass a signal on to its children, so the group gets it.
     detached: true,
   });
   let output = '';

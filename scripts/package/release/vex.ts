@@ -1,6 +1,8 @@
 import type { Bill } from '../bill.ts';
 
-/** Our word on a published vulnerability of a package in the bill, in the terms of CycloneDX. */
+/**
+ * Our judgement on a published vulnerability of a package in the bill, in the terms of CycloneDX.
+ */
 export type Judgement = {
   /** Its id, such as GHSA-xxxx-xxxx-xxxx or CVE-2026-1234. */
   id: string;
@@ -8,14 +10,14 @@ export type Judgement = {
   versions: string[];
   state: 'exploitable' | 'in_triage' | 'not_affected' | 'resolved' | 'false_positive';
   justification?: string;
-  /** Why, and what to do; required unless the matter is still in triage. */
+  /** The reason, and what to do; required unless it is still in triage. */
   detail: string;
 };
 
-/** A package with a published vulnerability, as `npm audit` tells it. */
+/** A package with a published vulnerability, as `npm audit` reports it. */
 export type Advisory = { id: string; package: string };
 
-/** The exchange about vulnerabilities (VEX) that belongs to a bill: which of them reach users. */
+/** The VEX document of a bill: which of the vulnerabilities affect users. */
 export function vexOf(bill: Bill, judgements: Judgement[], at: Date): object {
   const link = `urn:cdx:${bill.serialNumber.slice('urn:uuid:'.length)}/${bill.version}`;
   return {
@@ -33,7 +35,7 @@ export function vexOf(bill: Bill, judgements: Judgement[], at: Date): object {
   };
 }
 
-/** The advisories of `npm audit --json` that no judgement names. */
+/** Returns the advisories of `npm audit --json` that no judgement names. */
 export function unjudged(audit: unknown, judgements: Judgement[]): Advisory[] {
   const { vulnerabilities } = audit as {
     vulnerabilities: Record<string, { via: (string | { url: string; name: string })[] }>;
@@ -50,7 +52,10 @@ export function unjudged(audit: unknown, judgements: Judgement[]): Advisory[] {
   );
 }
 
-/** The references of a judged package; throws if the bill does not have it, so nothing is stale. */
+/**
+ * Returns the references of a judged package; throws if the bill lacks it, so that no judgement is
+ * outdated.
+ */
 function componentsOf(bill: Bill, judged: Pick<Judgement, 'package' | 'versions'>): string[] {
   return judged.versions.map((version) => {
     const found = bill.components.find(

@@ -8,6 +8,7 @@ import { forbidden, invalid } from '../../platform/http/errors.ts';
 import { countMail } from '../../platform/http/caller/sign_in_throttle.ts';
 import { actorOf, write } from '../../platform/http/write.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
+import { addRoute, addWrite } from '../../platform/http/records.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
@@ -36,24 +37,21 @@ export function emailRoutes(app: FastifyInstance, deps: Deps): void {
 
 function changeRoute(app: FastifyInstance, deps: Deps): void {
   const { clock, mail, outbox } = deps;
-  app.post(
-    '/api/users/@me/email/',
-    {
-      config: { scope: 'user:write', session: true, own_account: true },
-      schema: {
-        summary: 'Change your e-mail address',
-        description:
-          'The address takes effect when you open the link in its mail. Until then it is ' +
-          '`pending_email`; send your present address to cancel. A server without mail applies ' +
-          'it at once, unverified, unless an organization has proved its domain. An address ' +
-          'outside of a domain that enforces single sign-on ends your membership of its ' +
-          'organization, unless an owner has exempted you; 409 while you are its only owner.',
-        operationId: 'users_me_email_create',
-        body: EmailChange.any,
-        response: { 200: Account },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/users/@me/email/',
+    config: { scope: 'user:write', session: true, own_account: true },
+    summary: 'Change your e-mail address',
+    description:
+      'The address takes effect when you open the link in its mail. Until then it is ' +
+      '`pending_email`; send your present address to cancel. A server without mail applies ' +
+      'it at once, unverified, unless an organization has proved its domain. An address ' +
+      'outside of a domain that enforces single sign-on ends your membership of its ' +
+      'organization, unless an owner has exempted you; 409 while you are its only owner.',
+    operationId: 'users_me_email_create',
+    body: EmailChange.any,
+    response: { 200: Account },
+    handler: async (request, reply) => {
       const confirmed = await confirmPerson(deps, request, EmailChange);
       const email = withPlainDomain(confirmed.given.email);
       const isPresent = (user: Identity) => email === withPlainDomain(user.email);
@@ -87,7 +85,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
         return after;
       });
     },
-  );
+  });
 }
 
 /**
@@ -128,18 +126,15 @@ async function refuseProvedDomain(tx: Transaction, deps: Deps, email: string): P
 
 function sendRoute(app: FastifyInstance, deps: Deps): void {
   const { clock, db, mail, outbox } = deps;
-  app.post(
-    '/api/users/@me/verify_email/',
-    {
-      config: { scope: 'user:write', own_account: true },
-      schema: {
-        summary: 'Mail a new link that verifies your address, or your future address',
-        operationId: 'users_me_verify_email_create',
-        body: NoFields,
-        response: { 202: LinkedEmail },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/users/@me/verify_email/',
+    config: { scope: 'user:write', own_account: true },
+    summary: 'Mail a new link that verifies your address, or your future address',
+    operationId: 'users_me_verify_email_create',
+    body: NoFields,
+    response: { 202: LinkedEmail },
+    handler: async (request, reply) => {
       body(request, NoFields);
       if (!mail.is_configured)
         throw invalid(
@@ -165,54 +160,49 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
         return { email };
       });
     },
-  );
+  });
 }
 
 function verifyRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/users/verify_email/',
-    {
-      config: { scope: 'user:write', own_account: true },
-      schema: {
-        summary: 'Verify an address with the token of the mailed link',
-        description:
-          'Only the account of the link may call this (otherwise 403). So the reader of the ' +
-          'mail must own the account. 400 `expired`: the link was used, is older than 3 ' +
-          'days, or was replaced by a newer one.',
-        body: GivenToken,
-        response: { 200: LinkedEmail },
-      },
+  addWrite(app, {
+    url: '/api/users/verify_email/',
+    config: { scope: 'user:write', own_account: true },
+    summary: 'Verify an address with the token of the mailed link',
+    description:
+      'Only the account of the link may call this (otherwise 403). So the reader of the ' +
+      'mail must own the account. 400 `expired`: the link was used, is older than 3 ' +
+      'days, or was replaced by a newer one.',
+    body: GivenToken,
+    response: { 200: LinkedEmail },
+    work: async ({ request, tx, record, afterwards }) => {
+      const { token } = body(request, GivenToken);
+      await lockHomes(tx, personOf(request).user_id);
+      const { user, email } = await useLink(tx, deps, 'verify_email', token);
+      // Otherwise, a person who opens a stranger's link would verify the stranger's account.
+      if (user.id !== request.caller.user_id)
+        throw forbidden(
+          'This link belongs to another account: sign in with the account that requested ' +
+            'it, and open the link again. If you did not request a link, ignore it.',
+        );
+      // Otherwise they could leave the domain that deactivated them.
+      await refuseDeactivated(tx, user.id, 'prove an address');
+      // A CHECK of the table ensures that a link of this purpose has an address.
+      const proved = email!;
+      await moveAddress(deps, { tx, afterwards }, request, user, proved, true);
+      const also = proved === user.email ? [] : await chainsOf(tx, user.id);
+      const changes = [
+        ...(proved === user.email
+          ? []
+          : [{ field: 'email', action: 'changed' as const, before: user.email, after: proved }]),
+        {
+          field: 'is_email_verified',
+          action: 'changed' as const,
+          before: user.is_email_verified,
+          after: true,
+        },
+      ];
+      record({ ...accountEntry('verified_email', user, changes), also });
+      return { email: proved };
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record, afterwards) => {
-        const { token } = body(request, GivenToken);
-        await lockHomes(tx, personOf(request).user_id);
-        const { user, email } = await useLink(tx, deps, 'verify_email', token);
-        // Otherwise, a person who opens a stranger's link would verify the stranger's account.
-        if (user.id !== request.caller.user_id)
-          throw forbidden(
-            'This link belongs to another account: sign in with the account that requested ' +
-              'it, and open the link again. If you did not request a link, ignore it.',
-          );
-        // Otherwise they could leave the domain that deactivated them.
-        await refuseDeactivated(tx, user.id, 'prove an address');
-        // A CHECK of the table ensures that a link of this purpose has an address.
-        const proved = email!;
-        await moveAddress(deps, { tx, afterwards }, request, user, proved, true);
-        const also = proved === user.email ? [] : await chainsOf(tx, user.id);
-        const changes = [
-          ...(proved === user.email
-            ? []
-            : [{ field: 'email', action: 'changed' as const, before: user.email, after: proved }]),
-          {
-            field: 'is_email_verified',
-            action: 'changed' as const,
-            before: user.is_email_verified,
-            after: true,
-          },
-        ];
-        record({ ...accountEntry('verified_email', user, changes), also });
-        return { email: proved };
-      }),
-  );
+  });
 }

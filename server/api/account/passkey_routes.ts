@@ -10,7 +10,7 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
+import { addList, addRecord, addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import {
@@ -67,22 +67,19 @@ function listRoute(app: FastifyInstance): void {
 }
 
 function beginRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    `${list}begin/`,
-    {
-      config,
-      schema: {
-        summary: 'Start to create a passkey and return the options for the browser',
-        description:
-          'Needs the password and, if you have a second factor, a code or passkey. 400 ' +
-          '`feature_not_available` if browsers support no passkeys at the address of the ' +
-          'server. 409 if you have 20.',
-        operationId: 'users_me_passkeys_begin_create',
-        body: ConfirmationWithFactor.any,
-        response: { 200: CreateOptions },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: `${list}begin/`,
+    config,
+    summary: 'Start to create a passkey and return the options for the browser',
+    description:
+      'Needs the password and, if you have a second factor, a code or passkey. 400 ' +
+      '`feature_not_available` if browsers support no passkeys at the address of the ' +
+      'server. 409 if you have 20.',
+    operationId: 'users_me_passkeys_begin_create',
+    body: ConfirmationWithFactor.any,
+    response: { 200: CreateOptions },
+    handler: async (request, reply) => {
       const confirmed = await confirmPerson(
         deps,
         request,
@@ -101,7 +98,7 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
         }),
       );
     },
-  );
+  });
 }
 
 function finishRoute(app: FastifyInstance, deps: Deps): void {
@@ -169,22 +166,19 @@ function recordRoutes(app: FastifyInstance): void {
 }
 
 function removeRoute(app: FastifyInstance, deps: Deps): void {
-  app.delete(
-    one,
-    {
-      config,
-      schema: {
-        summary: 'Remove one of your passkeys; recovery codes go with the last second factor',
-        description:
-          'Takes the password and a code or passkey. 409 when it is the only way into your ' +
-          'account, or your last second factor while an organization of yours enforces one; the ' +
-          'answer names it.',
-        operationId: 'users_me_passkeys_destroy',
-        body: ConfirmationWithFactor.any,
-        response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'DELETE',
+    url: one,
+    config,
+    summary: 'Remove one of your passkeys; recovery codes go with the last second factor',
+    description:
+      'Takes the password and a code or passkey. 409 when it is the only way into your ' +
+      'account, or your last second factor while an organization of yours enforces one; the ' +
+      'answer names it.',
+    operationId: 'users_me_passkeys_destroy',
+    body: ConfirmationWithFactor.any,
+    response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
+    handler: async (request, reply) => {
       await getPasskey(deps.db, request);
       const confirmed = await confirmPerson(deps, request, ConfirmationWithFactor, () => true);
       return countTry(request, confirmed.user.address, (held) =>
@@ -210,7 +204,7 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
         }),
       );
     },
-  );
+  });
 }
 
 /** Returns the caller's passkey of the path. Throws 404 for the passkey of another user. */

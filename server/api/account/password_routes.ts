@@ -9,6 +9,7 @@ import { invalid, missing } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countMail, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
 import { newPasswordFault } from '../../platform/passwords/new_password.ts';
 import { endSessions, endUnproved, replaceToken } from '../sessions/store.ts';
@@ -35,21 +36,18 @@ export function passwordRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function changeRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/users/@me/password/',
-    {
-      config: { scope: 'user:write', session: true, own_account: true },
-      schema: {
-        summary: 'Change your password, or choose the first one; ends all your other sessions',
-        description:
-          'This session continues with a new cookie. Earlier mailed links stop working. ' +
-          'Personal API keys stay valid.',
-        operationId: 'users_me_password_create',
-        body: PasswordChange.any,
-        response: { 204: { type: 'null' } },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/users/@me/password/',
+    config: { scope: 'user:write', session: true, own_account: true },
+    summary: 'Change your password, or choose the first one; ends all your other sessions',
+    description:
+      'This session continues with a new cookie. Earlier mailed links stop working. ' +
+      'Personal API keys stay valid.',
+    operationId: 'users_me_password_create',
+    body: PasswordChange.any,
+    response: { 204: { type: 'null' } },
+    handler: async (request, reply) => {
       const confirmed = await confirmPerson(deps, request, PasswordChange);
       const { new_password } = confirmed.given;
       await refuseWeak('new_password', new_password, confirmed.user);
@@ -68,7 +66,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
         record(accountEntry('changed_password', user, [passwordChange(user)]));
       });
     },
-  );
+  });
 }
 
 function requestRoute(app: FastifyInstance, deps: Deps): void {
@@ -77,28 +75,25 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
     ? 'If an account has this address, it gets a mail with a link to choose a new password.'
     : 'This server sends no mail: ask its operator for a link (sluice user reset --email ' +
       '<address>).';
-  app.post(
-    '/api/users/reset_password/',
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: 'Mail a link to choose a new password',
-        description:
-          'The answer and its time are the same with and without an account. 400 ' +
-          '`sso_enforced`: the domain of the address enforces single sign-on.',
-        body: ResetRequest,
-        response: {
-          202: Type.Object({ detail: Type.String() }),
-          200: Type.Object({ detail: Type.String() }),
-          400: Problem,
-          413: Problem,
-          415: Problem,
-          429: Problem,
-          503: Problem,
-        },
-      },
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/users/reset_password/',
+    config: { scope: 'public' },
+    summary: 'Mail a link to choose a new password',
+    description:
+      'The answer and its time are the same with and without an account. 400 ' +
+      '`sso_enforced`: the domain of the address enforces single sign-on.',
+    body: ResetRequest,
+    response: {
+      202: Type.Object({ detail: Type.String() }),
+      200: Type.Object({ detail: Type.String() }),
+      400: Problem,
+      413: Problem,
+      415: Problem,
+      429: Problem,
+      503: Problem,
     },
-    async (request, reply) => {
+    handler: async (request, reply) => {
       const { email } = body(request, ResetRequest);
       await refuseEnforced(deps, email);
       const { address, user } = await findIdentity(db, email);
@@ -111,7 +106,7 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
         return { detail };
       });
     },
-  );
+  });
 }
 
 /**
@@ -119,21 +114,18 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
  * allows no password. The link proves that they own the mailbox, which the provider cannot read.
  */
 function ownRequestRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/users/@me/reset_password/',
-    {
-      config: { scope: 'user:write', session: true },
-      schema: {
-        summary: 'Mail a link to your own address to choose a password',
-        description:
-          'You need a password to confirm a session that a provider opened. 400 ' +
-          '`feature_not_available`: the server sends no mail.',
-        operationId: 'users_me_reset_password_create',
-        body: NoFields,
-        response: { 202: LinkedEmail },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/users/@me/reset_password/',
+    config: { scope: 'user:write', session: true },
+    summary: 'Mail a link to your own address to choose a password',
+    description:
+      'You need a password to confirm a session that a provider opened. 400 ' +
+      '`feature_not_available`: the server sends no mail.',
+    operationId: 'users_me_reset_password_create',
+    body: NoFields,
+    response: { 202: LinkedEmail },
+    handler: async (request, reply) => {
       body(request, NoFields);
       if (!deps.mail.is_configured)
         throw invalid(
@@ -150,25 +142,22 @@ function ownRequestRoute(app: FastifyInstance, deps: Deps): void {
         return { email: user.email };
       });
     },
-  );
+  });
 }
 
 function resetRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/users/reset_password/confirm/',
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: 'Choose a new password with the token of a link; ends all sessions of the account',
-        description:
-          'Does not sign in. Keys and the second factor stay, unless the link verifies the ' +
-          'address for the first time: then they are deleted. 400 `expired`: the link was ' +
-          'used, is older than an hour, or was replaced by a newer one.',
-        body: PasswordReset,
-        response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/users/reset_password/confirm/',
+    config: { scope: 'public' },
+    summary: 'Choose a new password with the token of a link; ends all sessions of the account',
+    description:
+      'Does not sign in. Keys and the second factor stay, unless the link verifies the ' +
+      'address for the first time: then they are deleted. 400 `expired`: the link was ' +
+      'used, is older than an hour, or was replaced by a newer one.',
+    body: PasswordReset,
+    response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
+    handler: async (request, reply) => {
       const { token, password } = body(request, PasswordReset);
       await refuseWeak(
         'password',
@@ -197,7 +186,7 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
         return { email: user.email };
       });
     },
-  );
+  });
 }
 
 async function refuseWeak(

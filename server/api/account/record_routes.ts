@@ -9,7 +9,7 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { clearSessionCookie } from '../../platform/http/caller/session.ts';
 import { write } from '../../platform/http/write.ts';
-import { addRecord } from '../../platform/http/records.ts';
+import { addRecord, addRoute } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { accountChanges, accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
@@ -74,21 +74,18 @@ function sizeViolations(mascot_config: unknown): Violation[] {
 }
 
 function deleteRoute(app: FastifyInstance, deps: Deps): void {
-  app.delete(
+  addRoute(app, {
+    method: 'DELETE',
     url,
-    {
-      config: { scope: 'user:write', session: true, own_account: true },
-      schema: {
-        summary: 'Delete your account with its keys, sessions and memberships',
-        description:
-          '409 while you are the only owner of an organization: delete the organization, or ' +
-          'make somebody else its owner, first.',
-        operationId: 'users_me_destroy',
-        body: Confirmation.any,
-        response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
-      },
-    },
-    async (request, reply) => {
+    config: { scope: 'user:write', session: true, own_account: true },
+    summary: 'Delete your account with its keys, sessions and memberships',
+    description:
+      '409 while you are the only owner of an organization: delete the organization, or ' +
+      'make somebody else its owner, first.',
+    operationId: 'users_me_destroy',
+    body: Confirmation.any,
+    response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
+    handler: async (request, reply) => {
       const { user, succeeded } = await confirmPerson(deps, request, Confirmation);
       return write(request, reply, 204, async (tx, record, afterwards) => {
         const owned = await listOnlyOwned(tx, user.id);
@@ -107,7 +104,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
         record({ ...accountEntry('deleted', user, accountChanges(before, undefined)), also });
       });
     },
-  );
+  });
 }
 
 /** Throws 401 if the account was deleted after the request arrived. */

@@ -9,7 +9,7 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
-import { addWrite } from '../../platform/http/records.ts';
+import { addRoute, addWrite } from '../../platform/http/records.ts';
 import { createTotpSecret, stepOfCode, totpUrl } from '../../platform/passwords/totp.ts';
 import { noteSecondFactor } from '../sessions/store.ts';
 import { accountEntry } from './activity.ts';
@@ -36,23 +36,20 @@ export function secondFactorRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function beginRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
+  addRoute(app, {
+    method: 'POST',
     url,
-    {
-      config,
-      schema: {
-        summary: 'Start to set up an authenticator app and return its seed',
-        description:
-          'The app becomes a second factor after you send one of its codes to ' +
-          '`totp/confirm/`. Until then another call replaces the seed. Needs the password ' +
-          'and, if you have a passkey, the passkey or a recovery code. 409 if an app is set ' +
-          'up: remove it first.',
-        operationId: 'users_me_totp_create',
-        body: ConfirmationWithFactor.any,
-        response: { 200: TotpSecret },
-      },
-    },
-    async (request, reply) => {
+    config,
+    summary: 'Start to set up an authenticator app and return its seed',
+    description:
+      'The app becomes a second factor after you send one of its codes to ' +
+      '`totp/confirm/`. Until then another call replaces the seed. Needs the password ' +
+      'and, if you have a passkey, the passkey or a recovery code. 409 if an app is set ' +
+      'up: remove it first.',
+    operationId: 'users_me_totp_create',
+    body: ConfirmationWithFactor.any,
+    response: { 200: TotpSecret },
+    handler: async (request, reply) => {
       const confirmed = await confirmPerson(
         deps,
         request,
@@ -79,7 +76,7 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
         }),
       );
     },
-  );
+  });
 }
 
 function finishRoute(app: FastifyInstance, deps: Deps): void {
@@ -130,21 +127,18 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function removeRoute(app: FastifyInstance, deps: Deps): void {
-  app.delete(
+  addRoute(app, {
+    method: 'DELETE',
     url,
-    {
-      config,
-      schema: {
-        summary: 'Remove the app as a second factor; recovery codes go with the last one',
-        description:
-          'Takes the password and a code or passkey. 409 when it is your last second factor and ' +
-          'an organization of yours enforces one; the answer names it.',
-        operationId: 'users_me_totp_destroy',
-        body: ConfirmationWithFactor.any,
-        response: { 204: { type: 'null' }, 404: Problem, 409: Problem, 415: Problem },
-      },
-    },
-    async (request, reply) => {
+    config,
+    summary: 'Remove the app as a second factor; recovery codes go with the last one',
+    description:
+      'Takes the password and a code or passkey. 409 when it is your last second factor and ' +
+      'an organization of yours enforces one; the answer names it.',
+    operationId: 'users_me_totp_destroy',
+    body: ConfirmationWithFactor.any,
+    response: { 204: { type: 'null' }, 404: Problem, 409: Problem, 415: Problem },
+    handler: async (request, reply) => {
       const confirmed = await confirmPerson(deps, request, ConfirmationWithFactor, () => true);
       return countTry(request, confirmed.user.address, (held) =>
         write(request, reply, 204, async (tx, record, afterwards) => {
@@ -175,23 +169,20 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
         }),
       );
     },
-  );
+  });
 }
 
 function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/users/@me/recovery_codes/',
-    {
-      config,
-      schema: {
-        summary: 'Create new recovery codes in place of those before; they are shown once',
-        description: 'Takes the password and a code or passkey. 409 without a second factor.',
-        operationId: 'users_me_recovery_codes_create',
-        body: ConfirmationWithFactor.any,
-        response: { 200: RecoveryCodes },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/users/@me/recovery_codes/',
+    config,
+    summary: 'Create new recovery codes in place of those before; they are shown once',
+    description: 'Takes the password and a code or passkey. 409 without a second factor.',
+    operationId: 'users_me_recovery_codes_create',
+    body: ConfirmationWithFactor.any,
+    response: { 200: RecoveryCodes },
+    handler: async (request, reply) => {
       const confirmed = await confirmPerson(deps, request, ConfirmationWithFactor, () => true);
       return countTry(request, confirmed.user.address, (held) =>
         write(request, reply, 200, async (tx, record, afterwards) => {
@@ -217,5 +208,5 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
         }),
       );
     },
-  );
+  });
 }

@@ -10,6 +10,7 @@ import {
   lines_type,
 } from '../../platform/http/lists/lines_file.ts';
 import { query } from '../../platform/http/lists/query.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { ActivityChain, ActivityQuery, LoggedEntry, activity_orders } from './schema.ts';
 import { level_of_addresses, listActivity, listedActivity } from './store.ts';
 import type { ActivityView } from './store.ts';
@@ -27,13 +28,12 @@ const listing = {
  */
 export function activityRoutes(app: FastifyInstance, deps: Deps): void {
   chainRoutes(app, deps);
-  app.get(
-    '/api/organizations/:organization_id/activity/',
-    {
-      config: { scope: 'activity_log:read', within: 'organization', media_types: [lines_type] },
-      schema: { ...listing, summary: 'List changes in the organization, newest first' },
-    },
-    (request, reply) => {
+  addRoute(app, {
+    url: '/api/organizations/:organization_id/activity/',
+    config: { scope: 'activity_log:read', within: 'organization', media_types: [lines_type] },
+    ...listing,
+    summary: 'List changes in the organization, newest first',
+    handler: (request, reply) => {
       const { organization_id, level } = request.access;
       return answerActivity(deps, request, reply, {
         chain_id: organization_id,
@@ -41,55 +41,43 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
         sees_addresses: level >= level_of_addresses,
       });
     },
-  );
+  });
 
-  app.get(
-    '/api/users/@me/activity/',
-    {
-      config: { scope: 'user:read', own_account: true, media_types: [lines_type] },
-      schema: {
-        ...listing,
-        operationId: 'users_me_activity_list',
-        summary: 'List changes of your own account, keys and sessions, newest first',
-      },
-    },
-    (request, reply) =>
+  addRoute(app, {
+    url: '/api/users/@me/activity/',
+    config: { scope: 'user:read', own_account: true, media_types: [lines_type] },
+    ...listing,
+    operationId: 'users_me_activity_list',
+    summary: 'List changes of your own account, keys and sessions, newest first',
+    handler: (request, reply) =>
       answerActivity(deps, request, reply, {
         chain_id: personOf(request).user_uuid,
         caller: request.caller,
         sees_addresses: true,
       }),
-  );
+  });
 }
 
 /** Routes `chain/` of both logs: whether the entries are unchanged. */
 function chainRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
   const response = { 200: ActivityChain };
-  app.get(
-    '/api/organizations/:organization_id/activity/chain/',
-    {
-      config: { scope: 'activity_log:read', within: 'organization' },
-      schema: {
-        summary: "Retrieve the state of the chain of the organization's log",
-        tags: ['activity'],
-        response,
-      },
-    },
-    (request) => findChainState(db, secrets, request.access.organization_id),
-  );
-  app.get(
-    '/api/users/@me/activity/chain/',
-    {
-      config: { scope: 'user:read', own_account: true },
-      schema: {
-        summary: 'Retrieve the state of the chain of your own log',
-        operationId: 'users_me_activity_chain_retrieve',
-        tags: ['activity'],
-        response,
-      },
-    },
-    (request) => findChainState(db, secrets, personOf(request).user_uuid),
-  );
+  addRoute(app, {
+    url: '/api/organizations/:organization_id/activity/chain/',
+    config: { scope: 'activity_log:read', within: 'organization' },
+    summary: "Retrieve the state of the chain of the organization's log",
+    tags: ['activity'],
+    response,
+    handler: (request) => findChainState(db, secrets, request.access.organization_id),
+  });
+  addRoute(app, {
+    url: '/api/users/@me/activity/chain/',
+    config: { scope: 'user:read', own_account: true },
+    summary: 'Retrieve the state of the chain of your own log',
+    operationId: 'users_me_activity_chain_retrieve',
+    tags: ['activity'],
+    response,
+    handler: (request) => findChainState(db, secrets, personOf(request).user_uuid),
+  });
 }
 
 async function answerActivity(

@@ -6,7 +6,7 @@ import { refuseRevival, shownOnce } from '../../platform/http/caller/key_rules.t
 import { missing, notFound } from '../../platform/http/errors.ts';
 import { confirmCaller } from '../../platform/http/confirm_access.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
+import { addList, addRecord, addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Records } from '../../platform/http/records.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { consentRoutes } from './agents/consent_routes.ts';
@@ -62,23 +62,19 @@ export function apiKeyRoutes(app: FastifyInstance, deps: Deps): void {
 
 function currentRoute(app: FastifyInstance, { db }: Deps): void {
   const missing = { ...Problem, description: 'The request has no personal API key.' };
-  app.get(
-    `${list}@current/`,
-    {
-      config: { scope: 'any', service_keys: true },
-      schema: {
-        operationId: 'personal_api_keys_current_retrieve',
-        summary: 'Retrieve the key of the request, with its owner',
-        response: { 200: CurrentApiKey, 404: missing },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${list}@current/`,
+    config: { scope: 'any', service_keys: true },
+    operationId: 'personal_api_keys_current_retrieve',
+    summary: 'Retrieve the key of the request, with its owner',
+    response: { 200: CurrentApiKey, 404: missing },
+    handler: async (request) => {
       const { key_id } = request.caller;
       const found = key_id === null ? undefined : await findCurrentApiKey(db, key_id);
       if (found === undefined) throw notFound();
       return found;
     },
-  );
+  });
 }
 
 function listRoutes(app: FastifyInstance, { secrets, clock }: Deps): void {

@@ -8,6 +8,7 @@ import { invalid, notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { applyPlan } from './apply.ts';
 import { configurationSchema } from './json_schema.ts';
 import { createPlan, keptPlan } from './plan.ts';
@@ -45,74 +46,58 @@ export function configurationRoutes(app: FastifyInstance, deps: Deps): void {
 
 function readingRoutes(app: FastifyInstance, deps: Deps): void {
   let schema: Record<string, unknown> | undefined;
-  app.get(
-    '/api/configuration/schema/',
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: 'The JSON Schema of a configuration',
-        description: 'For editors: it is the same for everybody, and needs no key.',
-        response: { 200: Type.Object({}, { additionalProperties: true }) },
-      },
-    },
-    () => (schema ??= configurationSchema()),
-  );
+  addRoute(app, {
+    url: '/api/configuration/schema/',
+    config: { scope: 'public' },
+    summary: 'The JSON Schema of a configuration',
+    description: 'For editors: it is the same for everybody, and needs no key.',
+    response: { 200: Type.Object({}, { additionalProperties: true }) },
+    handler: () => (schema ??= configurationSchema()),
+  });
 
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve the current state as a configuration',
-        description:
-          'The answer leaves out everything that the key may not read. Secrets are references; a ' +
-          'plan of the answer changes nothing. With `kind` and `id` only that object, to be ' +
-          'copied into files: this needs the scope of the kind, and of the kinds that it refers ' +
-          'to.',
-        querystring: PulledQuery,
-        response: { 200: Pulled },
-      },
-    },
-    (request) => getFiles(deps, request),
-  );
+  addRoute(app, {
+    url: base,
+    config: reading,
+    summary: 'Retrieve the current state as a configuration',
+    description:
+      'The answer leaves out everything that the key may not read. Secrets are references; a ' +
+      'plan of the answer changes nothing. With `kind` and `id` only that object, to be ' +
+      'copied into files: this needs the scope of the kind, and of the kinds that it refers ' +
+      'to.',
+    querystring: PulledQuery,
+    response: { 200: Pulled },
+    handler: (request) => getFiles(deps, request),
+  });
 
-  app.get(
-    `${base}plan/:hash/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve a plan',
-        description: 'Each kind in it needs its scope to read.',
-        response: { 200: Plan },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${base}plan/:hash/`,
+    config: reading,
+    summary: 'Retrieve a plan',
+    description: 'Each kind in it needs its scope to read.',
+    response: { 200: Plan },
+    handler: async (request) => {
       const { hash } = request.params as { hash: string };
       const plan = await findPlan(deps.db, request.access.organization_id, hash, empty);
       if (plan === undefined) throw notFound();
       return keptPlan(plan.answer, request.caller.scopes);
     },
-  );
+  });
 }
 
 function objectRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    `${base}objects/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the objects that configurations manage, with their changes since',
-        description:
-          'Objects that the key may not read are left out. A plan compares more: it also ' +
-          'names the changes that the files would make.',
-        response: { 200: ManagedObjects },
-      },
-    },
-    async ({ access, caller }) => {
+  addRoute(app, {
+    url: `${base}objects/`,
+    config: reading,
+    summary: 'List the objects that configurations manage, with their changes since',
+    description:
+      'Objects that the key may not read are left out. A plan compares more: it also ' +
+      'names the changes that the files would make.',
+    response: { 200: ManagedObjects },
+    handler: async ({ access, caller }) => {
       const who = { organization_id: access.organization_id, scopes: caller.scopes };
       return { objects: await listManagedObjects(deps, deps.db, who) };
     },
-  );
+  });
 }
 
 async function getFiles(deps: Deps, request: FastifyRequest) {
@@ -166,26 +151,23 @@ function applyRoute(app: FastifyInstance, deps: Deps): void {
     'the activity log, with the source. 409 if an object of the plan has changed since (the ' +
     'answer names who changed it), if the plan has expired or was applied, or if it needs ' +
     'something. Writing needs the scope of each kind.';
-  app.post(
-    `${base}apply/`,
-    {
-      config: {
-        within: 'organization',
-        scope: 'organization:write',
-        locks_organization: true,
-        no_store: true,
-      },
-      schema: {
-        summary: 'Apply a plan',
-        description,
-        body: ApplyRequest,
-        response: {
-          200: Applied,
-          409: { ...Problem, description: 'The plan no longer fits the current state.' },
-        },
-      },
+  addRoute(app, {
+    method: 'POST',
+    url: `${base}apply/`,
+    config: {
+      within: 'organization',
+      scope: 'organization:write',
+      locks_organization: true,
+      no_store: true,
     },
-    (request, reply) =>
+    summary: 'Apply a plan',
+    description,
+    body: ApplyRequest,
+    response: {
+      200: Applied,
+      409: { ...Problem, description: 'The plan no longer fits the current state.' },
+    },
+    handler: (request, reply) =>
       withBeforehand(request, (beforehand) =>
         write(request, reply, 200, (tx, record, afterwards) =>
           applyPlan(deps, request, body(request, ApplyRequest).hash, {
@@ -196,5 +178,5 @@ function applyRoute(app: FastifyInstance, deps: Deps): void {
           }),
         ),
       ),
-  );
+  });
 }

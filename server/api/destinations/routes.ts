@@ -6,6 +6,7 @@ import { destinations } from '../../engine/destinations/index.ts';
 import { missingPackage } from '../../engine/model/destination/optional_package.ts';
 import type { OptionalPackage } from '../../engine/model/destination/optional_package.ts';
 import { notFound } from '../../platform/http/errors.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { describeDestination } from './describe.ts';
 import { DestinationType, DestinationTypes } from './schema.ts';
 
@@ -19,35 +20,27 @@ export function destinationRoutes(app: FastifyInstance, { config }: Pick<Deps, '
   }));
   const shown = () =>
     described.map((one, index) => ({ ...one, ...lackOf(destinations[index]!.package) }));
-  app.get(
-    '/api/destinations/',
-    {
-      config: reading,
-      schema: {
-        summary: 'List the destination types with the schemas of their configs',
-        description: 'All types, in the order in which a form shows them.',
-        response: { 200: DestinationTypes },
-      },
-    },
-    () => ({ count: described.length, results: shown() }),
-  );
+  addRoute(app, {
+    url: '/api/destinations/',
+    config: reading,
+    summary: 'List the destination types with the schemas of their configs',
+    description: 'All types, in the order in which a form shows them.',
+    response: { 200: DestinationTypes },
+    handler: () => ({ count: described.length, results: shown() }),
+  });
 
-  app.get(
-    '/api/destinations/:id/',
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve a destination type; its id is its `type`',
-        response: { 200: DestinationType },
-      },
-    },
-    (request) => {
+  addRoute(app, {
+    url: '/api/destinations/:id/',
+    config: reading,
+    summary: 'Retrieve a destination type; its id is its `type`',
+    response: { 200: DestinationType },
+    handler: (request) => {
       const { id } = request.params as { id: string };
       const found = shown().find(({ type }) => type === id);
       if (found === undefined) throw notFound();
       return found;
     },
-  );
+  });
 }
 
 /** Returns the package that the operator has to install, if it is missing. */

@@ -2,30 +2,28 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { readProviderMetadata } from '../../platform/saml/provider_metadata.ts';
 import { refuseSignOnUrl } from './saml_fields.ts';
 import { ProviderFields, ProviderMetadata } from './schema.ts';
 
 /** Route that reads the fields of a provider from its SAML metadata. */
 export function metadataRoute(app: FastifyInstance): void {
-  app.post(
-    '/api/organizations/:organization_id/domains/provider_metadata/',
-    {
-      config: { scope: 'organization:read', within: 'organization', level: 8 },
-      schema: {
-        summary: 'Read the fields of an identity provider from its SAML metadata',
-        description:
-          'Nothing is stored: send the answer in a PATCH of the domain. The text must be XML ' +
-          'without a DOCTYPE, comments and entities, and describe one identity provider.',
-        body: ProviderMetadata,
-        response: { 200: ProviderFields },
-      },
-    },
-    (request) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/organizations/:organization_id/domains/provider_metadata/',
+    config: { scope: 'organization:read', within: 'organization', level: 8 },
+    summary: 'Read the fields of an identity provider from its SAML metadata',
+    description:
+      'Nothing is stored: send the answer in a PATCH of the domain. The text must be XML ' +
+      'without a DOCTYPE, comments and entities, and describe one identity provider.',
+    body: ProviderMetadata,
+    response: { 200: ProviderFields },
+    handler: (request) => {
       const { metadata } = body(request, ProviderMetadata);
       return readMetadata(metadata);
     },
-  );
+  });
 }
 
 /** Returns the fields of a domain from the metadata. Throws 400 if it cannot be used. */

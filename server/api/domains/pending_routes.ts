@@ -1,19 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
-import { uuidParameter } from '../../platform/http/caller/access.ts';
-import { conflict, forbidden, missing } from '../../platform/http/errors.ts';
+import { conflict, forbidden } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import { addWrite } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { getDomain } from './found.ts';
 import { requirePendingSense } from './input.ts';
 import { refuseRename, renameDomain } from './rename.ts';
 import { domainEntry } from './proof/proof.ts';
 import { Domain } from './schema.ts';
 import type { DomainRow } from './schema.ts';
-import { findDomain, setPending, updateDomain } from './store.ts';
+import { setPending, updateDomain } from './store.ts';
 import { changerOf, tellOfDomain } from './tell_owners.ts';
 
 const url = '/api/organizations/:organization_id/domains/:id/pending_changes/';
@@ -93,15 +93,6 @@ async function applyWaiting(
   if (domain !== undefined)
     await renameDomain(tx, deps, { ...request.access, id: before.id, domain }, afterwards);
   await setPending(tx, before.id, null);
-}
-
-async function getDomain(
-  tx: Transaction,
-  request: FastifyRequest,
-  lock?: 'lock',
-): Promise<DomainRow> {
-  const id = uuidParameter(request, 'id');
-  return (await findDomain(tx, request.access.organization_id, id, lock)) ?? missing();
 }
 
 /** Throws 403 for a key, because confirming requires the person's own factor. */

@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
-import { forbidden, missing, ownFactorRequired } from '../../platform/http/errors.ts';
+import { forbidden, ownFactorRequired } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
+import { addList, addRecord, addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Records } from '../../platform/http/records.ts';
 import { write } from '../../platform/http/write.ts';
-import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../deactivation/store.ts';
+import { getDomain } from './found.ts';
 import { isAnchor, isAtOnce, splitChanges } from './anchors.ts';
 import { challengeName } from './proof/challenge.ts';
 import { claimDomain } from './claim.ts';
@@ -83,9 +83,11 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
       // Earlier claimants get a mail.
       await refuseDeactivated(tx, request.caller.user_id, 'claim domains');
       const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
-      const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
-      await changeAnchors(tx, request, await getDomain(tx, request, id), settings);
-      const created = await getDomain(tx, request, id);
+      const { organization_id } = request.access;
+      const id = await claimDomain(tx, deps, organization_id, domain, afterwards);
+      const claimed = (await findDomain(tx, organization_id, id))!;
+      await changeAnchors(tx, request, claimed, settings);
+      const created = (await findDomain(tx, organization_id, id))!;
       record(domainEntry('created', undefined, created));
       await tellOfDomain(deps, { tx, afterwards }, changerOf(request), undefined, created);
       return created;
@@ -98,7 +100,7 @@ const records: Records<DomainRow> = {
   answer: Domain,
   reading,
   changing,
-  get: (db, request, lock) => getDomain(db, request, undefined, lock),
+  get: getDomain,
   entry: domainEntry,
 };
 
@@ -145,17 +147,14 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
   const description =
     'Asks all DNS servers at once, for 5 seconds at most, and answers with the domain, ' +
     'verified or not; `verification` has the answers. Works in every state.';
-  app.post(
-    `${one}verify/`,
-    {
-      config: changing,
-      schema: {
-        summary: 'Check the DNS proof of a domain now',
-        description,
-        response: { 200: Domain },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: `${one}verify/`,
+    config: changing,
+    summary: 'Check the DNS proof of a domain now',
+    description,
+    response: { 200: Domain },
+    handler: async (request, reply) => {
       // Before the transaction, because DNS may be slow and a lock must be short.
       const asked = await getDomain(deps.db, request);
       body(request, NoFields);
@@ -171,7 +170,7 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
         return settled.after;
       });
     },
-  );
+  });
 }
 
 /**
@@ -197,17 +196,4 @@ function refusedDeletion({ access }: FastifyRequest): ApiError {
         'This domain decides who signs in, so only an owner can delete it: with a key of all ' +
           'scopes, or in the console after a confirmation.',
       );
-}
-
-/**
- * Returns the domain of the path, or the one with the id, in the organization of the path; throws
- * 404 if it does not exist.
- */
-async function getDomain(
-  db: Queryable,
-  request: FastifyRequest,
-  id = uuidParameter(request, 'id'),
-  lock?: 'lock',
-): Promise<DomainRow> {
-  return (await findDomain(db, request.access.organization_id, id, lock)) ?? missing();
 }

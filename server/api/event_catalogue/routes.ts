@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { answerPage } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import {
   CatalogueEventQuery,
   CatalogueEvents,
@@ -22,20 +23,16 @@ export function eventCatalogueRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function eventsRoute(app: FastifyInstance, { db, clock }: Deps): void {
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the ingested events, with their numbers and times',
-        description:
-          'Counts are exact, a few seconds behind ingestion. They count ingested events: ' +
-          'erasures and retention do not lower them.',
-        querystring: CatalogueEventQuery,
-        response: { 200: CatalogueEvents },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: base,
+    config: reading,
+    summary: 'List the ingested events, with their numbers and times',
+    description:
+      'Counts are exact, a few seconds behind ingestion. They count ingested events: ' +
+      'erasures and retention do not lower them.',
+    querystring: CatalogueEventQuery,
+    response: { 200: CatalogueEvents },
+    handler: async (request) => {
       const { limit: _limit, offset: _offset, ...asked } = query(request, CatalogueEventQuery);
       const team_id = request.access.team_id!;
       const today = isoInstant(clock.now()).slice(0, 10);
@@ -43,22 +40,18 @@ function eventsRoute(app: FastifyInstance, { db, clock }: Deps): void {
       const { events: _events, ...progress } = await findProgress(db, { team_id });
       return { ...(await answerPage<CatalogueEvent>(request, db, list)), ...progress };
     },
-  );
+  });
 }
 
 function propertiesRoute(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    `${base}properties/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the properties of an event or of all events, with their types',
-        description: 'Types are JSON types, as sent. The catalogue stores no values of properties.',
-        querystring: CataloguePropertyQuery,
-        response: { 200: CatalogueProperties },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${base}properties/`,
+    config: reading,
+    summary: 'List the properties of an event or of all events, with their types',
+    description: 'Types are JSON types, as sent. The catalogue stores no values of properties.',
+    querystring: CataloguePropertyQuery,
+    response: { 200: CatalogueProperties },
+    handler: async (request) => {
       const { limit: _limit, offset: _offset, ...asked } = query(request, CataloguePropertyQuery);
       const team_id = request.access.team_id!;
       const { counted_until, is_counting, events } = await findProgress(db, {
@@ -73,5 +66,5 @@ function propertiesRoute(app: FastifyInstance, { db }: Deps): void {
       }));
       return { ...page, results, counted_until, is_counting, events };
     },
-  );
+  });
 }

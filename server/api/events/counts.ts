@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { EventCounts, EventCountsQuery } from './schema.ts';
 import { countEvents } from './store.ts';
 
@@ -14,20 +15,16 @@ const lengths_ms = { minute: 60_000, hour: 3_600_000, day: 24 * 3_600_000 };
 
 /** Route `/api/projects/:project_id/events/counts/`: the number of stored events over time. */
 export function countsRoute(app: FastifyInstance, { clickhouse, clock }: Deps): void {
-  app.get(
-    '/api/projects/:project_id/events/counts/',
-    {
-      config: { scope: 'batch_export:read', within: 'project' },
-      schema: {
-        summary: 'Count stored events over time',
-        description:
-          'By the minute, hour or day in which they were stored, or happened. 400 for a ' +
-          `range of more than ${points_max} of these, or for more than ${counts_max} counts.`,
-        querystring: EventCountsQuery,
-        response: { 200: EventCounts },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: '/api/projects/:project_id/events/counts/',
+    config: { scope: 'batch_export:read', within: 'project' },
+    summary: 'Count stored events over time',
+    description:
+      'By the minute, hour or day in which they were stored, or happened. 400 for a ' +
+      `range of more than ${points_max} of these, or for more than ${counts_max} counts.`,
+    querystring: EventCountsQuery,
+    response: { 200: EventCounts },
+    handler: async (request) => {
       const { by = 'inserted_at' as const, by_event = false } = query(request, EventCountsQuery);
       const wanted = countsWanted(request, clock.now());
       const results = await countEvents(
@@ -44,7 +41,7 @@ export function countsRoute(app: FastifyInstance, { clickhouse, clock }: Deps): 
         );
       return { ...wanted, results };
     },
-  );
+  });
 }
 
 function countsWanted(request: FastifyRequest, now: number) {

@@ -23,6 +23,7 @@ import {
 } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { isValidateOnly, query } from '../../platform/http/lists/query.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { events_size_bytes_max, eventsSent, line_media_types } from './body.ts';
 import type { EventsSent } from './body.ts';
 import { countsRoute } from './counts.ts';
@@ -123,27 +124,23 @@ function warnOf(note: NoteWarning, team_id: number, { rejected, problems }: Take
 const newest_default = 20;
 
 function newestRoute(app: FastifyInstance, { clickhouse }: Deps): void {
-  app.get(
+  addRoute(app, {
     url,
-    {
-      config: { scope: 'batch_export:read', within: 'project' },
-      schema: {
-        summary: 'List the newest stored events',
-        description:
-          'Shows that events arrive, and which. Use exports for everything else. With a ' +
-          `filter, Sluice searches the newest ${looked_at_max.toLocaleString('en')} events.`,
-        querystring: NewestQuery,
-        response: { 200: NewestEvents },
-      },
-    },
-    async (request) => {
+    config: { scope: 'batch_export:read', within: 'project' },
+    summary: 'List the newest stored events',
+    description:
+      'Shows that events arrive, and which. Use exports for everything else. With a ' +
+      `filter, Sluice searches the newest ${looked_at_max.toLocaleString('en')} events.`,
+    querystring: NewestQuery,
+    response: { 200: NewestEvents },
+    handler: async (request) => {
       const { limit = newest_default, ...filter } = query(request, NewestQuery);
       if (filter.value !== undefined && filter.property === undefined)
         throw invalid('value', 'required', 'Send the property that has the value.');
       const team_id = request.access.team_id!;
       return { results: await listNewestEvents(clickhouse, team_id, limit, filter) };
     },
-  );
+  });
 }
 
 /**

@@ -10,7 +10,7 @@ import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalidMany, missing, throttled } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { addList, addWrite } from '../../platform/http/records.ts';
+import { addList, addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { partOf } from './read.ts';
@@ -92,14 +92,13 @@ const quota = {
 };
 
 function recordRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    `${base}:id/`,
-    {
-      config: reading,
-      schema: { summary: 'Retrieve a download with its parts', response: { 200: FileDownload } },
-    },
-    async (request) => (await findOwn(request, db)) ?? missing(),
-  );
+  addRoute(app, {
+    url: `${base}:id/`,
+    config: reading,
+    summary: 'Retrieve a download with its parts',
+    response: { 200: FileDownload },
+    handler: async (request) => (await findOwn(request, db)) ?? missing(),
+  });
   addWrite(app, {
     method: 'DELETE',
     url: `${base}:id/`,
@@ -120,25 +119,21 @@ function findOwn(request: FastifyRequest, db: Queryable): Promise<FileDownload |
 
 function partRoute(app: FastifyInstance, { db, engine }: Deps): void {
   const fetched = new Map<string, number>();
-  app.get(
-    `${base}:id/download/:part/`,
-    {
-      // Requires the same scope as an export, which also reads rows.
-      config: { ...writing, media_types: [bytes_type] },
-      schema: {
-        summary: 'Fetch a part of a download',
-        description:
-          'The bytes of one file, read from the store now. If the store fails, the ' +
-          'connection is cut: fetch the part again.',
-        response: {
-          200: {
-            description: 'The file.',
-            content: { [bytes_type]: { schema: Type.String() } },
-          },
-        },
+  addRoute(app, {
+    url: `${base}:id/download/:part/`,
+    // Requires the same scope as an export, which also reads rows.
+    config: { ...writing, media_types: [bytes_type] },
+    summary: 'Fetch a part of a download',
+    description:
+      'The bytes of one file, read from the store now. If the store fails, the ' +
+      'connection is cut: fetch the part again.',
+    response: {
+      200: {
+        description: 'The file.',
+        content: { [bytes_type]: { schema: Type.String() } },
       },
     },
-    async (request, reply) => {
+    handler: async (request, reply) => {
       const { team_id, organization_id: owner } = request.access;
       const { part } = request.params as { part: string };
       if (!/^[1-9]\d{0,5}$/.test(part)) return missing();
@@ -166,7 +161,7 @@ function partRoute(app: FastifyInstance, { db, engine }: Deps): void {
       });
       return reply.send(await partOf(engine, found, gone.signal));
     },
-  );
+  });
 }
 
 /** Reads the requested download. Throws one 400 that names every fault. */

@@ -11,6 +11,7 @@ import { query } from '../../platform/http/lists/query.ts';
 import {
   addList,
   addRecord,
+  addRoute,
   addWrite,
   changing,
   entryWriter,
@@ -195,26 +196,22 @@ function isSame(wanted: Set<string>, rules: IngestionRuleRow[]): boolean {
 }
 
 function countsRoute(app: FastifyInstance, { db, clock }: Deps): void {
-  app.get(
-    `${list}counts/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Count the events that ingestion rules changed or dropped, by day',
-        description:
-          'A second behind, kept for 90 days. A changed event counts when it is stored, a ' +
-          'dropped one each time it arrives. A crash of the server may lose the counts of ' +
-          'its last second, but no event.',
-        querystring: RuleCountsQuery,
-        response: { 200: RuleCounts },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${list}counts/`,
+    config: reading,
+    summary: 'Count the events that ingestion rules changed or dropped, by day',
+    description:
+      'A second behind, kept for 90 days. A changed event counts when it is stored, a ' +
+      'dropped one each time it arrives. A crash of the server may lose the counts of ' +
+      'its last second, but no event.',
+    querystring: RuleCountsQuery,
+    response: { 200: RuleCounts },
+    handler: async (request) => {
       const asked = query(request, RuleCountsQuery);
       const before = asked.before ?? isoInstant(clock.now());
       const after = asked.after ?? isoInstant(Date.parse(before) - day_ms);
       const range = { after, before };
       return { ...range, results: await listRuleCounts(db, request.access.team_id!, range) };
     },
-  );
+  });
 }

@@ -6,23 +6,21 @@ import { findWishes } from '../../engine/ingest/rules/find_intake.ts';
 import { judgeOf } from '../../engine/ingest/rules/intake.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { missing } from '../../platform/http/errors.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { TriedEvent, TriedOutcome } from './schema.ts';
 
 /** Route `try/`, which shows the result of an event by running the code of ingestion. */
 export function tryRoute(app: FastifyInstance, { db, secrets, clock }: Deps): void {
-  app.post(
-    '/api/projects/:project_id/ingestion_rules/try/',
-    {
-      // For members who may change rules: many tries could guess a hashed value.
-      config: { scope: 'project:write', within: 'project', level: 8 },
-      schema: {
-        summary: 'Show what ingestion would store of an event',
-        description: 'Applies the current rules and tracking plan. Stores nothing.',
-        body: TriedEvent,
-        response: { 200: TriedOutcome },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/projects/:project_id/ingestion_rules/try/',
+    // For members who may change rules: many tries could guess a hashed value.
+    config: { scope: 'project:write', within: 'project', level: 8 },
+    summary: 'Show what ingestion would store of an event',
+    description: 'Applies the current rules and tracking plan. Stores nothing.',
+    body: TriedEvent,
+    response: { 200: TriedOutcome },
+    handler: async (request) => {
       const { event: text, user_agent } = body(request, TriedEvent);
       const wishes = (await findWishes(db, secrets, request.access.team_id!)) ?? missing();
       const judge = judgeOf(wishes);
@@ -55,5 +53,5 @@ export function tryRoute(app: FastifyInstance, { db, secrets, clock }: Deps): vo
         off_plan: off_plan ?? null,
       };
     },
-  );
+  });
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import { Instance } from './schema.ts';
+import { addRoute } from '../../platform/http/records.ts';
 
 /** Route that identifies this server. */
 export function instanceRoutes(app: FastifyInstance, { config, mail }: Deps): void {
@@ -11,16 +12,12 @@ export function instanceRoutes(app: FastifyInstance, { config, mail }: Deps): vo
     sends_mail: mail.is_configured,
     command: commandLine('').trim(),
   };
-  app.get(
-    '/api/instance/',
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: 'Retrieve the name of the server',
-        description: 'Everybody gets the same answer, without a key.',
-        response: { 200: Instance },
-      },
-    },
-    () => instance,
-  );
+  addRoute(app, {
+    url: '/api/instance/',
+    config: { scope: 'public' },
+    summary: 'Retrieve the name of the server',
+    description: 'Everybody gets the same answer, without a key.',
+    response: { 200: Instance },
+    handler: () => instance,
+  });
 }

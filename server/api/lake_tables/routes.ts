@@ -7,7 +7,7 @@ import { conflict, missing } from '../../platform/http/errors.ts';
 import { PageQuery, answerPage } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { uuid } from '../../platform/http/schemas.ts';
-import { addWrite } from '../../platform/http/records.ts';
+import { addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { isMaintained } from '../../engine/exports/lake_maintenance/rules.ts';
@@ -40,18 +40,14 @@ const TablesQuery = Type.Object({
  */
 export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
   const { db } = deps;
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the tables of the Iceberg catalog of a project',
-        description: 'Engines read them under `/iceberg` (docs/iceberg_catalog.md).',
-        querystring: TablesQuery,
-        response: { 200: LakeTables },
-      },
-    },
-    (request) => {
+  addRoute(app, {
+    url: base,
+    config: reading,
+    summary: 'List the tables of the Iceberg catalog of a project',
+    description: 'Engines read them under `/iceberg` (docs/iceberg_catalog.md).',
+    querystring: TablesQuery,
+    response: { 200: LakeTables },
+    handler: (request) => {
       const { batch_export } = query(request, TablesQuery);
       return answerPage<LakeTable>(
         request,
@@ -59,18 +55,14 @@ export function lakeTableRoutes(app: FastifyInstance, deps: Deps): void {
         listLakeTables(request.access.team_id!, batch_export),
       );
     },
-  );
-  app.get(
-    `${base}:id/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve a table of the catalog, with its schema and properties',
-        response: { 200: LakeTableDetails },
-      },
-    },
-    (request) => tableOf(db, request),
-  );
+  });
+  addRoute(app, {
+    url: `${base}:id/`,
+    config: reading,
+    summary: 'Retrieve a table of the catalog, with its schema and properties',
+    response: { 200: LakeTableDetails },
+    handler: (request) => tableOf(db, request),
+  });
   maintainRoute(app);
   partRoutes(app, deps);
 }
@@ -104,40 +96,32 @@ function maintainRoute(app: FastifyInstance): void {
 }
 
 function partRoutes(app: FastifyInstance, { db, engine }: Deps): void {
-  app.get(
-    `${base}:id/snapshots/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the snapshots of a table, newest first',
-        querystring: PageQuery,
-        response: { 200: LakeSnapshots },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${base}:id/snapshots/`,
+    config: reading,
+    summary: 'List the snapshots of a table, newest first',
+    querystring: PageQuery,
+    response: { 200: LakeSnapshots },
+    handler: async (request) => {
       const { team_id, id } = asked(request);
       if ((await findTableById(db, team_id, id)) === undefined) return missing();
       return answerPage<LakeSnapshot>(request, db, listSnapshots(team_id, id));
     },
-  );
-  app.get(
-    `${base}:id/files/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Count the data files of a table, with the sizes of the smallest and the largest',
-        description:
-          'Sluice reads the manifests of the current snapshot, at most 1,000. If it cannot, ' +
-          '`fault` says why and the counts are null.',
-        response: { 200: LakeFiles },
-      },
-    },
-    async (request) => {
+  });
+  addRoute(app, {
+    url: `${base}:id/files/`,
+    config: reading,
+    summary: 'Count the data files of a table, with the sizes of the smallest and the largest',
+    description:
+      'Sluice reads the manifests of the current snapshot, at most 1,000. If it cannot, ' +
+      '`fault` says why and the counts are null.',
+    response: { 200: LakeFiles },
+    handler: async (request) => {
       const { team_id, id } = asked(request);
       const table = await findTableById(db, team_id, id);
       return table === undefined ? missing() : countFiles(engine, db, table);
     },
-  );
+  });
 }
 
 async function tableOf(db: Queryable, request: FastifyRequest): Promise<LakeTableDetailsType> {

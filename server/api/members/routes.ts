@@ -7,7 +7,7 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import { addList, addRecord } from '../../platform/http/records.ts';
+import { addList, addRecord, addRoute } from '../../platform/http/records.ts';
 import { getMember } from './named_member.ts';
 import { isOneself, refuseLevel, refuseRemoval } from './rules.ts';
 import { memberSessionRoutes } from './session_routes.ts';
@@ -80,24 +80,21 @@ function levelRoutes(app: FastifyInstance): void {
 }
 
 function removalRoute(app: FastifyInstance): void {
-  app.delete(
+  addRoute(app, {
+    method: 'DELETE',
     url,
-    {
-      config: writing,
-      schema: {
-        summary: 'Remove a member, or leave (`@me`)',
-        description:
-          'To remove another member you need level 8, to remove an owner level 15. Everybody ' +
-          'except the only owner can leave. Their keys and sessions stop working there at once. ' +
-          'Members whose account is deactivated can be removed as well.',
-        response: {
-          204: { type: 'null' },
-          409: { ...Problem, description: 'The only owner cannot leave.' },
-        },
-      },
+    config: writing,
+    summary: 'Remove a member, or leave (`@me`)',
+    description:
+      'To remove another member you need level 8, to remove an owner level 15. Everybody ' +
+      'except the only owner can leave. Their keys and sessions stop working there at once. ' +
+      'Members whose account is deactivated can be removed as well.',
+    response: {
+      204: { type: 'null' },
+      409: { ...Problem, description: 'The only owner cannot leave.' },
     },
-    removeMember,
-  );
+    handler: removeMember,
+  });
 }
 
 function removeMember(request: FastifyRequest, reply: FastifyReply) {

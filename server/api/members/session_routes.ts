@@ -6,7 +6,7 @@ import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Afterwards, Entry } from '../../platform/http/write.ts';
-import { addList } from '../../platform/http/records.ts';
+import { addList, addRoute } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { getOrganizationName } from '../organizations/store.ts';
 import { Session } from '../sessions/schema.ts';
@@ -41,33 +41,27 @@ export function memberSessionRoutes(app: FastifyInstance, deps: Deps): void {
       return listSessionsIn(place, clock.now());
     },
   });
-  app.delete(
-    list,
-    {
-      config: ending,
-      schema: {
-        summary: "End all of a member's sessions that reach the organization; for owners",
-        description,
-        operationId: 'organizations_members_sessions_destroy_all',
-        response: { 204: { type: 'null' } },
-      },
-    },
-    (request, reply) =>
+  addRoute(app, {
+    method: 'DELETE',
+    url: list,
+    config: ending,
+    summary: "End all of a member's sessions that reach the organization; for owners",
+    description,
+    operationId: 'organizations_members_sessions_destroy_all',
+    response: { 204: { type: 'null' } },
+    handler: (request, reply) =>
       end(deps, request, reply, (tx, member) =>
         endSessionsIn(tx, placeOf(request, member), clock.now()),
       ),
-  );
-  app.delete(
+  });
+  addRoute(app, {
+    method: 'DELETE',
     url,
-    {
-      config: ending,
-      schema: {
-        summary: "End one of a member's sessions at once; for owners",
-        description,
-        response: { 204: { type: 'null' } },
-      },
-    },
-    (request, reply) =>
+    config: ending,
+    summary: "End one of a member's sessions at once; for owners",
+    description,
+    response: { 204: { type: 'null' } },
+    handler: (request, reply) =>
       end(deps, request, reply, async (tx, member) => {
         const id = uuidParameter(request, 'id');
         const session =
@@ -76,7 +70,7 @@ export function memberSessionRoutes(app: FastifyInstance, deps: Deps): void {
         await endSession(tx, session.id);
         return 1;
       }),
-  );
+  });
 }
 
 /** Returns the member whose sessions the owner reads, and their organization. */

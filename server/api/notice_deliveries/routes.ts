@@ -10,7 +10,7 @@ import { conflict, notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
-import { addList, addWrite } from '../../platform/http/records.ts';
+import { addList, addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../deactivation/store.ts';
 import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.ts';
@@ -42,17 +42,13 @@ function readingRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount
       return listDeliveries(request.access, wanted);
     },
   });
-  app.get(
-    `${base}:id/`,
-    {
-      config,
-      schema: {
-        summary: 'Retrieve a delivery with its content and attempts',
-        response: { 200: NoticeDeliveryRecord },
-      },
-    },
-    (request) => getDelivery(deps, db, request),
-  );
+  addRoute(app, {
+    url: `${base}:id/`,
+    config,
+    summary: 'Retrieve a delivery with its content and attempts',
+    response: { 200: NoticeDeliveryRecord },
+    handler: (request) => getDelivery(deps, db, request),
+  });
 }
 
 function sendRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): void {

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { plugin_collections } from '../../engine/plugins/plugin.ts';
 import { PageQuery, answerPage } from '../../platform/http/lists/pagination.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { beside, besideRecord, no_record } from '../plugins/schema.ts';
 import { requirePluginsLevel } from '../plugins/store.ts';
 import { PluginConfig } from './schema.ts';
@@ -14,25 +15,21 @@ import { listExportingConfigs } from './store.ts';
  */
 export function exportingRoutes(app: FastifyInstance, { db }: Deps): void {
   for (const collection of plugin_collections)
-    app.get(
-      `/api/organizations/:organization_id/${collection}/exports_unsubscribe_configs/`,
-      {
-        config: { within: 'organization', scope: 'plugin:read' },
-        schema: {
-          summary:
-            'List the enabled configs of destinations, which receive all events of their ' +
-            'project, newest first',
-          description: beside,
-          querystring: PageQuery,
-          response: { 200: besideRecord(PluginConfig, 'ExportingPluginConfigs') },
-        },
-      },
-      async (request) => {
+    addRoute(app, {
+      url: `/api/organizations/:organization_id/${collection}/exports_unsubscribe_configs/`,
+      config: { within: 'organization', scope: 'plugin:read' },
+      summary:
+        'List the enabled configs of destinations, which receive all events of their ' +
+        'project, newest first',
+      description: beside,
+      querystring: PageQuery,
+      response: { 200: besideRecord(PluginConfig, 'ExportingPluginConfigs') },
+      handler: async (request) => {
         await requirePluginsLevel(db, request.access, 3);
         const { organization_id } = request.access;
         const configs = listExportingConfigs(organization_id);
         const page = await answerPage<PluginConfigRow>(request, db, configs);
         return { ...(page.results[0]?.plugin_info ?? no_record), ...page };
       },
-    );
+    });
 }

@@ -12,6 +12,7 @@ import {
   pageAnswer,
 } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { ActivityEntry } from '../activity/schema.ts';
 import type { ActivityRow } from '../activity/schema.ts';
 import { level_of_addresses } from '../activity/store.ts';
@@ -85,22 +86,18 @@ export function listRoutes(
   catalogue: CatalogueEntry[],
 ): void {
   for (const { name, title, summary, item, asks = PageQuery, answer } of lists)
-    app.get(
-      `${collection.base}${name}/`,
-      {
-        config: reading,
-        schema: {
-          summary: summary(collection.plural),
-          description: beside,
-          querystring: asks,
-          response: { 200: besideRecord(item, title) },
-        },
-      },
-      async (request) => {
+    addRoute(app, {
+      url: `${collection.base}${name}/`,
+      config: reading,
+      summary: summary(collection.plural),
+      description: beside,
+      querystring: asks,
+      response: { 200: besideRecord(item, title) },
+      handler: async (request) => {
         await requirePluginsLevel(deps.db, request.access, 3);
         return answer(request, { deps, collection, catalogue });
       },
-    );
+    });
 }
 
 /**

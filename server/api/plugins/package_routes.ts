@@ -4,6 +4,7 @@ import { readAside } from '../../platform/http/bodies/aside.ts';
 import { large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import type { Collection } from './collections.ts';
 import { fetching } from './faults.ts';
 import { getOwnPlugin } from './found.ts';
@@ -34,19 +35,15 @@ const acting = { ...changing, if_match: true } as const;
 function checkRoute(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
 
-  app.get(
-    `${one}check_for_updates/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Ask the origin for its newest version now',
-        description:
-          'The answer has it in `latest_tag`. If the origin cannot be reached, the answer is ' +
-          `400 on \`url\`. ${own}`,
-        response: { 200: Plugin, 400: Problem },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${one}check_for_updates/`,
+    config: reading,
+    summary: 'Ask the origin for its newest version now',
+    description:
+      'The answer has it in `latest_tag`. If the origin cannot be reached, the answer is ' +
+      `400 on \`url\`. ${own}`,
+    response: { 200: Plugin, 400: Problem },
+    handler: async (request) => {
       const { id } = await getOwnPlugin(deps.db, request, collection);
       const hidden = await findHiddenPlugin(deps.db, id);
       const origin =
@@ -62,7 +59,7 @@ function checkRoute(app: FastifyInstance, deps: Deps, collection: Collection): v
         );
       return getOwnPlugin(deps.db, request, collection);
     },
-  );
+  });
 }
 
 function versionRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
@@ -73,56 +70,47 @@ function versionRoutes(app: FastifyInstance, deps: Deps, collection: Collection)
     'happens. A version that is installed already, and code that was written through the API, ' +
     'stay unchanged. Other fields of the body are changed after that, as PATCH of the record ' +
     'does, in the same transaction.';
-  app.post(
-    `${one}upgrade/`,
-    {
-      config: acting,
-      schema: {
-        summary: 'Install the newest version, or the version of a tag',
-        description: `${upgrading} ${own}`,
-        body: { ...Upgrade, title: 'PluginUpgradeRequest' },
-        response: { 200: PluginWithDifferences },
-      },
-    },
-    (request, reply) => inTurn(request, () => upgradePlugin(deps, request, reply, collection)),
-  );
+  addRoute(app, {
+    method: 'POST',
+    url: `${one}upgrade/`,
+    config: acting,
+    summary: 'Install the newest version, or the version of a tag',
+    description: `${upgrading} ${own}`,
+    body: { ...Upgrade, title: 'PluginUpgradeRequest' },
+    response: { 200: PluginWithDifferences },
+    handler: (request, reply) =>
+      inTurn(request, () => upgradePlugin(deps, request, reply, collection)),
+  });
 
-  app.post(
-    `${one}rollback/`,
-    {
-      config: acting,
-      schema: {
-        summary: 'Return to the code before the last upgrade or edit',
-        description:
-          'A second rollback returns to the newer version. 409 if there is no earlier ' +
-          'version.' +
-          own,
-        response: { 200: PluginWithDifferences },
-      },
-    },
-    (request, reply) => rollbackPlugin(deps, request, reply, collection),
-  );
+  addRoute(app, {
+    method: 'POST',
+    url: `${one}rollback/`,
+    config: acting,
+    summary: 'Return to the code before the last upgrade or edit',
+    description:
+      'A second rollback returns to the newer version. 409 if there is no earlier ' +
+      'version.' +
+      own,
+    response: { 200: PluginWithDifferences },
+    handler: (request, reply) => rollbackPlugin(deps, request, reply, collection),
+  });
 }
 
 function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   const one = `${collection.base}:id/`;
 
-  app.get(
-    `${one}source/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve the files of the installed version',
-        description: `409 if the stored files differ from the installed ones. ${own}`,
-        response: { 200: PluginWithSource, 409: Problem },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${one}source/`,
+    config: reading,
+    summary: 'Retrieve the files of the installed version',
+    description: `409 if the stored files differ from the installed ones. ${own}`,
+    response: { 200: PluginWithSource, 409: Problem },
+    handler: async (request) => {
       const plugin = await getOwnPlugin(deps.db, request, collection);
       const has_previous_version = await hasPreviousVersion(deps.db, plugin.id);
       return { ...plugin, source: await sourceOf(deps, deps.db, plugin.id), has_previous_version };
     },
-  );
+  });
 
   const description =
     'Sluice compiles and checks the files in the sandbox. An error is 400 on `source` with ' +

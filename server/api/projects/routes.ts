@@ -12,7 +12,7 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { lockOutWriters } from '../../platform/http/confirm_access.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import { addList, addRecord, entryWriter } from '../../platform/http/records.ts';
+import { addList, addRecord, addRoute, entryWriter } from '../../platform/http/records.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { isTimezone } from '../../platform/timezone.ts';
 import { addressFaults } from './addresses.ts';
@@ -65,18 +65,15 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     answer: Project,
     rows: ({ caller, access }) => listProjects(caller, access.organization_id),
   });
-  app.post(
-    '/api/projects/',
-    {
-      config: { scope: 'project:write', service_keys: true },
-      schema: {
-        summary: 'Create a project',
-        description: 'Level in the organization: 8 or higher.',
-        body: ProjectCreate,
-        response: { 201: Project },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/projects/',
+    config: { scope: 'project:write', service_keys: true },
+    summary: 'Create a project',
+    description: 'Level in the organization: 8 or higher.',
+    body: ProjectCreate,
+    response: { 201: Project },
+    handler: async (request, reply) => {
       const { organization, name, timezone = 'UTC' } = wholeBody(request, ProjectCreate);
       const home = await findHome(db, request.caller, organization);
       return inWriteTurn(home?.organization_id, () =>
@@ -91,7 +88,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
         }),
       );
     },
-  );
+  });
 }
 
 function recordRoutes(app: FastifyInstance): void {
@@ -122,13 +119,13 @@ function recordRoutes(app: FastifyInstance): void {
 }
 
 function deleteRoute(app: FastifyInstance): void {
-  app.delete(
+  addRoute(app, {
+    method: 'DELETE',
     url,
-    {
-      config: { ...changing, locks_organization: true },
-      schema: { summary: 'Delete a project with its exports', response: { 204: { type: 'null' } } },
-    },
-    (request, reply) =>
+    config: { ...changing, locks_organization: true },
+    summary: 'Delete a project with its exports',
+    response: { 204: { type: 'null' } },
+    handler: (request, reply) =>
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const id = request.access.team_id!;
@@ -141,7 +138,7 @@ function deleteRoute(app: FastifyInstance): void {
           if (!isKept) await deleteProject(tx, id);
         }),
       ),
-  );
+  });
 }
 
 /**

@@ -6,6 +6,7 @@ import type { CheckedQuery } from '../../engine/query/custom_query.ts';
 import { queryTables } from '../../engine/query/resolve/source.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { whileWaiting } from '../../platform/http/while_waiting.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { QueryLanguage, QueryToValidate, QueryValidation } from './schema.ts';
 
 /** Route `query/validate/` of a project: columns and errors for a query editor. */
@@ -22,29 +23,27 @@ export function queryRoutes(
     body: QueryToValidate,
     response: { 200: QueryValidation },
   };
-  app.post(
-    '/api/projects/:project_id/query/validate/',
-    { config: { scope: 'batch_export:read', within: 'project' }, schema },
-    async (request) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/projects/:project_id/query/validate/',
+    config: { scope: 'batch_export:read', within: 'project' },
+    ...schema,
+    handler: async (request) => {
       const { query, model = 'events' } = body(request, QueryToValidate);
       return validationOf(
         model,
         await whileWaiting((signal) => checkQuery(store, query, model, signal)),
       );
     },
-  );
-  app.get(
-    '/api/projects/:project_id/query/language/',
-    {
-      config: { scope: 'batch_export:read', within: 'project' },
-      schema: {
-        summary: 'List the tables, columns and functions of the query language',
-        description: 'For autocompletion in an editor; docs/query_language.md explains them.',
-        response: { 200: QueryLanguage },
-      },
-    },
-    () => language,
-  );
+  });
+  addRoute(app, {
+    url: '/api/projects/:project_id/query/language/',
+    config: { scope: 'batch_export:read', within: 'project' },
+    summary: 'List the tables, columns and functions of the query language',
+    description: 'For autocompletion in an editor; docs/query_language.md explains them.',
+    response: { 200: QueryLanguage },
+    handler: () => language,
+  });
 }
 
 const language: QueryLanguage = {

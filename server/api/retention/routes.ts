@@ -6,6 +6,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import { notFound, unavailable } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { findProject } from '../projects/store.ts';
 import { Retention, RetentionQuery } from './schema.ts';
@@ -20,20 +21,16 @@ const nothing = { rows: 0, oldest: null, newest: null };
  * Route `/api/projects/:project_id/retention/`: rows that retention would remove, and its removals.
  */
 export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
-  app.get(
-    '/api/projects/:project_id/retention/',
-    {
-      config: { scope: 'project:read', within: 'project' },
-      schema: {
-        summary: 'Show which rows of a project retention would remove now, and which it removed',
-        description:
-          '`retention` and `retention_days` replace the stored setting. Sluice counts the ' +
-          'current rows. A removal starts at least an hour after a change of the project.',
-        querystring: RetentionQuery,
-        response: { 200: Retention },
-      },
-    },
-    async (request): Promise<RetentionAnswer> => {
+  addRoute(app, {
+    url: '/api/projects/:project_id/retention/',
+    config: { scope: 'project:read', within: 'project' },
+    summary: 'Show which rows of a project retention would remove now, and which it removed',
+    description:
+      '`retention` and `retention_days` replace the stored setting. Sluice counts the ' +
+      'current rows. A removal starts at least an hour after a change of the project.',
+    querystring: RetentionQuery,
+    response: { 200: Retention },
+    handler: async (request): Promise<RetentionAnswer> => {
       const team_id = request.access.team_id!;
       const project = await findProject(engine.db, team_id);
       if (project === undefined) throw notFound();
@@ -61,7 +58,7 @@ export function retentionRoutes(app: FastifyInstance, { engine }: Deps): void {
       );
       return { ...setting, ...told(outlook), removals };
     },
-  );
+  });
 }
 
 function tooLong(): ApiError {

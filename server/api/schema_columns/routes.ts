@@ -11,7 +11,7 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, pageAnswer, pageAsked } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import { addWrite } from '../../platform/http/records.ts';
+import { addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import {
   NewSchemaColumn,
@@ -43,20 +43,16 @@ export function schemaColumnRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function listRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    base,
-    {
-      config: reading,
-      schema: {
-        summary: "List the columns of a project's schema, in the order of their creation",
-        description:
-          'Columns of events precede columns of groups, then of persons. The list includes ' +
-          'removed columns.',
-        querystring: SchemaColumnQuery,
-        response: { 200: SchemaColumns },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: base,
+    config: reading,
+    summary: "List the columns of a project's schema, in the order of their creation",
+    description:
+      'Columns of events precede columns of groups, then of persons. The list includes ' +
+      'removed columns.',
+    querystring: SchemaColumnQuery,
+    response: { 200: SchemaColumns },
+    handler: async (request) => {
       const { source, is_filled } = query(request, SchemaColumnQuery);
       const { schema_number, columns } = await listColumns(db, request.access.team_id!);
       const matching = columns.filter(
@@ -66,22 +62,18 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
       );
       return { ...pageIn(request, matching), schema_number };
     },
-  );
-  app.get(
-    `${base}proposals/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'List the properties that could be columns, with the types of their values',
-        description:
-          'Proposed from the counts of the event catalogue, properties of the most events ' +
-          'first. A property needs ten values. A removed property is not proposed again.',
-        querystring: PageQuery,
-        response: { 200: SchemaProposals },
-      },
-    },
-    async (request) => pageIn(request, await listProposals(db, request.access.team_id!)),
-  );
+  });
+  addRoute(app, {
+    url: `${base}proposals/`,
+    config: reading,
+    summary: 'List the properties that could be columns, with the types of their values',
+    description:
+      'Proposed from the counts of the event catalogue, properties of the most events ' +
+      'first. A property needs ten values. A removed property is not proposed again.',
+    querystring: PageQuery,
+    response: { 200: SchemaProposals },
+    handler: async (request) => pageIn(request, await listProposals(db, request.access.team_id!)),
+  });
 }
 
 function pageIn<Row>(request: FastifyRequest, rows: Row[]) {
@@ -176,14 +168,13 @@ async function wantedIn(request: FastifyRequest, tx: Transaction): Promise<Typed
 }
 
 function recordRoutes(app: FastifyInstance, { db }: Deps): void {
-  app.get(
-    `${base}:id/`,
-    {
-      config: reading,
-      schema: { summary: 'Retrieve a column of the schema', response: { 200: SchemaColumn } },
-    },
-    (request) => getColumn(request, db),
-  );
+  addRoute(app, {
+    url: `${base}:id/`,
+    config: reading,
+    summary: 'Retrieve a column of the schema',
+    response: { 200: SchemaColumn },
+    handler: (request) => getColumn(request, db),
+  });
   addWrite(app, {
     method: 'DELETE',
     url: `${base}:id/`,

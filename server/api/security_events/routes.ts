@@ -9,6 +9,7 @@ import {
   lines_type,
 } from '../../platform/http/lists/lines_file.ts';
 import { query } from '../../platform/http/lists/query.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { SecurityEvent, SecurityEventQuery, security_event_orders } from './schema.ts';
 import { listSecurityEvents } from './store.ts';
 import type { ListOwner } from './store.ts';
@@ -25,35 +26,28 @@ const listing = {
  * organization, and people the events about them. Read only; events are kept for 400 days.
  */
 export function securityEventRoutes(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    '/api/organizations/:organization_id/security_events/',
-    {
-      config: {
-        scope: 'activity_log:read',
-        within: 'organization',
-        level: 15,
-        media_types: [lines_type],
-      },
-      schema: {
-        ...listing,
-        summary: 'List refusals that concern the organization, newest first; for owners',
-      },
+  addRoute(app, {
+    url: '/api/organizations/:organization_id/security_events/',
+    config: {
+      scope: 'activity_log:read',
+      within: 'organization',
+      level: 15,
+      media_types: [lines_type],
     },
-    (request, reply) =>
+    ...listing,
+    summary: 'List refusals that concern the organization, newest first; for owners',
+    handler: (request, reply) =>
       answerEvents(deps, request, reply, { organization_id: request.access.organization_id }),
-  );
-  app.get(
-    '/api/users/@me/security_events/',
-    {
-      config: { scope: 'user:read', own_account: true, media_types: [lines_type] },
-      schema: {
-        ...listing,
-        operationId: 'users_me_security_events_list',
-        summary: 'List refusals about you, and your new devices, newest first',
-      },
-    },
-    (request, reply) => answerEvents(deps, request, reply, { user_id: personOf(request).user_id }),
-  );
+  });
+  addRoute(app, {
+    url: '/api/users/@me/security_events/',
+    config: { scope: 'user:read', own_account: true, media_types: [lines_type] },
+    ...listing,
+    operationId: 'users_me_security_events_list',
+    summary: 'List refusals about you, and your new devices, newest first',
+    handler: (request, reply) =>
+      answerEvents(deps, request, reply, { user_id: personOf(request).user_id }),
+  });
 }
 
 async function answerEvents(

@@ -14,6 +14,7 @@ import {
 } from '../../platform/http/errors.ts';
 import { openid_providers } from '../../platform/openid_providers.ts';
 import { write } from '../../platform/http/write.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { isPassword } from '../../platform/passwords/password.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { provePasskey, wrongPasskey } from '../passkeys/store.ts';
@@ -31,26 +32,23 @@ type Given = Static<typeof SessionConfirm>;
  * requires a recent confirmation.
  */
 export function confirmRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/sessions/@current/confirm/',
-    {
-      config: { scope: 'user:write', session: true },
-      schema: {
-        summary: 'Confirm that it is you, with password and second factor or a passkey',
-        description:
-          'Send `password` if the account has one, and `code` if it has a second factor; or ' +
-          'send `passkey` alone (ask for its options at `/api/sessions/passkey/begin/`). A ' +
-          'session of a provider then reaches all your organizations. For ten minutes you can ' +
-          'make changes that need a recent confirmation (403 `own_factor_required`). The ' +
-          'session gets a new cookie. 409: the account has neither; have a link mailed ' +
-          '(`/api/users/@me/reset_password/`) and choose a password.',
-        operationId: 'sessions_current_confirm_create',
-        body: SessionConfirm,
-        response: { 200: Session },
-      },
-    },
-    (request, reply) => confirmSession(deps, request, reply),
-  );
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/sessions/@current/confirm/',
+    config: { scope: 'user:write', session: true },
+    summary: 'Confirm that it is you, with password and second factor or a passkey',
+    description:
+      'Send `password` if the account has one, and `code` if it has a second factor; or ' +
+      'send `passkey` alone (ask for its options at `/api/sessions/passkey/begin/`). A ' +
+      'session of a provider then reaches all your organizations. For ten minutes you can ' +
+      'make changes that need a recent confirmation (403 `own_factor_required`). The ' +
+      'session gets a new cookie. 409: the account has neither; have a link mailed ' +
+      '(`/api/users/@me/reset_password/`) and choose a password.',
+    operationId: 'sessions_current_confirm_create',
+    body: SessionConfirm,
+    response: { 200: Session },
+    handler: (request, reply) => confirmSession(deps, request, reply),
+  });
 }
 
 async function confirmSession(deps: Deps, request: FastifyRequest, reply: FastifyReply) {

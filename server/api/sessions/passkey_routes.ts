@@ -6,6 +6,7 @@ import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throt
 import { twoCredentials } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { PasskeySignIn, ShowOptions } from '../passkeys/schema.ts';
 import type { GivenPasskey } from '../passkeys/schema.ts';
@@ -31,48 +32,42 @@ export function passkeySignInRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function beginRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    `${url}begin/`,
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: 'Start a passkey sign-in and return the options for the browser',
-        description:
-          'The answer is the same for everybody and reveals no account. The answer of the ' +
-          'browser signs in, is a second factor for the password, or confirms that it is ' +
-          'you. It is valid once, in this browser. 400 `feature_not_available`: browsers ' +
-          'support no passkeys at the address of the server.',
-        operationId: 'sessions_passkey_begin_create',
-        body: NoFields,
-        response: { 200: ShowOptions, ...refusals },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: `${url}begin/`,
+    config: { scope: 'public' },
+    summary: 'Start a passkey sign-in and return the options for the browser',
+    description:
+      'The answer is the same for everybody and reveals no account. The answer of the ' +
+      'browser signs in, is a second factor for the password, or confirms that it is ' +
+      'you. It is valid once, in this browser. 400 `feature_not_available`: browsers ' +
+      'support no passkeys at the address of the server.',
+    operationId: 'sessions_passkey_begin_create',
+    body: NoFields,
+    response: { 200: ShowOptions, ...refusals },
+    handler: async (request, reply) => {
       refuseCrossSite(app.context, request);
       body(request, NoFields);
       return showOptions(deps, request, reply);
     },
-  );
+  });
 }
 
 function signInRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
+  addRoute(app, {
+    method: 'POST',
     url,
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: 'Sign in with a passkey alone',
-        description:
-          'Sets the session cookie. A passkey replaces password and second factor, because ' +
-          'the authenticator has checked the person. Failures are throttled like failed ' +
-          'passwords. 400 `sso_enforced`: the domain of the address enforces single sign-on. ' +
-          '403: the directory of your company has deactivated you.',
-        operationId: 'sessions_passkey_create',
-        body: PasskeySignIn,
-        response: { 201: SignedIn, 401: Problem, 429: Problem, ...refusals },
-      },
-    },
-    async (request, reply) => {
+    config: { scope: 'public' },
+    summary: 'Sign in with a passkey alone',
+    description:
+      'Sets the session cookie. A passkey replaces password and second factor, because ' +
+      'the authenticator has checked the person. Failures are throttled like failed ' +
+      'passwords. 400 `sso_enforced`: the domain of the address enforces single sign-on. ' +
+      '403: the directory of your company has deactivated you.',
+    operationId: 'sessions_passkey_create',
+    body: PasskeySignIn,
+    response: { 201: SignedIn, 401: Problem, 429: Problem, ...refusals },
+    handler: async (request, reply) => {
       refuseCrossSite(app.context, request);
       if (request.headers.authorization !== undefined) throw twoCredentials();
       const { passkey } = body(request, PasskeySignIn);
@@ -95,7 +90,7 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
         }),
       );
     },
-  );
+  });
 }
 
 /**

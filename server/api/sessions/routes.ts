@@ -11,7 +11,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { clearSessionCookie } from '../../platform/http/caller/session.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
-import { addList, addWrite } from '../../platform/http/records.ts';
+import { addList, addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseEnforced } from '../domains/store.ts';
 import { getUser } from '../users/store.ts';
@@ -36,32 +36,29 @@ export function sessionRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function signInRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    list,
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: 'Sign in with e-mail address and password',
-        description:
-          'Sets the session cookie. 401 `second_factor_required`: the password is right, ' +
-          'send the same again with `code`, or with `passkey` (ask for its options at ' +
-          '`/api/sessions/passkey/begin/`). After 5 failures of an account, or 20 from an ' +
-          'address, each further try has to wait (429), even with the right password. 400 ' +
-          '`sso_enforced`: the domain of the address enforces single sign-on.',
-        body: SignIn,
-        response: {
-          201: SignedIn,
-          400: Problem,
-          401: Problem,
-          403: Problem,
-          413: Problem,
-          415: Problem,
-          429: Problem,
-          503: Problem,
-        },
-      },
+  addRoute(app, {
+    method: 'POST',
+    url: list,
+    config: { scope: 'public' },
+    summary: 'Sign in with e-mail address and password',
+    description:
+      'Sets the session cookie. 401 `second_factor_required`: the password is right, ' +
+      'send the same again with `code`, or with `passkey` (ask for its options at ' +
+      '`/api/sessions/passkey/begin/`). After 5 failures of an account, or 20 from an ' +
+      'address, each further try has to wait (429), even with the right password. 400 ' +
+      '`sso_enforced`: the domain of the address enforces single sign-on.',
+    body: SignIn,
+    response: {
+      201: SignedIn,
+      400: Problem,
+      401: Problem,
+      403: Problem,
+      413: Problem,
+      415: Problem,
+      429: Problem,
+      503: Problem,
     },
-    async (request, reply) => {
+    handler: async (request, reply) => {
       refuseCrossSite(app.context, request);
       if (request.headers.authorization !== undefined) throw twoCredentials();
       const given = body(request, SignIn);
@@ -85,7 +82,7 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
       const isTry = given.code !== undefined || given.passkey !== undefined;
       return isTry ? countTry(request, user.address, signIn) : signIn();
     },
-  );
+  });
 }
 
 function listRoutes(app: FastifyInstance, { clock }: Deps): void {
@@ -123,17 +120,13 @@ function listRoutes(app: FastifyInstance, { clock }: Deps): void {
 }
 
 function recordRoutes(app: FastifyInstance, { db, clock }: Deps): void {
-  app.get(
+  addRoute(app, {
     url,
-    {
-      config: { scope: 'user:read' },
-      schema: {
-        summary: 'Retrieve one of your sessions; `@current` is the one you ask in',
-        response: { 200: Session },
-      },
-    },
-    (request) => getSession(db, request, clock.now()),
-  );
+    config: { scope: 'user:read' },
+    summary: 'Retrieve one of your sessions; `@current` is the one you ask in',
+    response: { 200: Session },
+    handler: (request) => getSession(db, request, clock.now()),
+  });
 
   addWrite(app, {
     method: 'DELETE',

@@ -8,7 +8,7 @@ import { invalid, missing, notFound } from '../../platform/http/errors.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { addWrite } from '../../platform/http/records.ts';
+import { addRoute, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { serviceMetadata } from '../../platform/saml/metadata.ts';
 import { GivenLink } from '../domains/setup_links/schema.ts';
@@ -43,51 +43,43 @@ const Asked = Type.Object({
 });
 
 function providersRoute(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    '/api/single_sign_on/',
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: 'List the providers for signing in',
-        description:
-          'Without `email`: the configured OpenID providers of this server. With it: the ' +
-          'providers that the domain of the address allows.',
-        operationId: 'single_sign_on_list',
-        tags: ['single_sign_on'],
-        querystring: Asked,
-        response: { 200: Providers, 400: Problem, 429: Problem },
-      },
-    },
-    (request) => {
+  addRoute(app, {
+    url: '/api/single_sign_on/',
+    config: { scope: 'public' },
+    summary: 'List the providers for signing in',
+    description:
+      'Without `email`: the configured OpenID providers of this server. With it: the ' +
+      'providers that the domain of the address allows.',
+    operationId: 'single_sign_on_list',
+    tags: ['single_sign_on'],
+    querystring: Asked,
+    response: { 200: Providers, 400: Problem, 429: Problem },
+    handler: (request) => {
       limitAddress(request, 'sign-in providers');
       return findProviders(deps, query(request, Asked).email);
     },
-  );
+  });
 }
 
 function metadataRoute(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    '/api/saml/metadata/',
-    {
-      config: { scope: 'public', accepts_anything: true },
-      schema: {
-        summary:
-          "Retrieve this server's SAML metadata for an organization, to import into its " +
-          'identity provider',
-        operationId: 'saml_metadata_retrieve',
-        tags: ['single_sign_on'],
-        querystring: Named,
-        response: {
-          200: {
-            description: 'The metadata.',
-            content: { [metadata_type]: { schema: Type.String() } },
-          },
-          400: Problem,
-          404: Problem,
-        },
+  addRoute(app, {
+    url: '/api/saml/metadata/',
+    config: { scope: 'public', accepts_anything: true },
+    summary:
+      "Retrieve this server's SAML metadata for an organization, to import into its " +
+      'identity provider',
+    operationId: 'saml_metadata_retrieve',
+    tags: ['single_sign_on'],
+    querystring: Named,
+    response: {
+      200: {
+        description: 'The metadata.',
+        content: { [metadata_type]: { schema: Type.String() } },
       },
+      400: Problem,
+      404: Problem,
     },
-    async (request, reply) => {
+    handler: async (request, reply) => {
       const { organization } = query(request, Named);
       const known = isUuid(organization)
         ? await deps.db.row<{ id: string }>(
@@ -99,7 +91,7 @@ function metadataRoute(app: FastifyInstance, deps: Deps): void {
         .type(metadata_type)
         .send(Buffer.from(serviceMetadata(samlService(deps.config, known.id))));
     },
-  );
+  });
 }
 
 function testRoute(app: FastifyInstance, deps: Deps): void {
@@ -127,33 +119,30 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function setupTestRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/setup_links/test_sign_in/',
-    {
-      config: { scope: 'public', no_store: true },
-      schema: {
-        summary: 'Start a test of the identity provider of a domain with a setup link',
-        description: 'Nothing is changed, and nobody is signed in.',
-        operationId: 'setup_links_test_sign_in_create',
-        tags: ['setup_links'],
-        body: GivenLink,
-        response: {
-          200: TestSignIn,
-          400: Problem,
-          404: { ...Problem, description: 'The link is unknown, has expired or was revoked.' },
-          413: Problem,
-          415: Problem,
-          429: Problem,
-          503: Problem,
-        },
-      },
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/setup_links/test_sign_in/',
+    config: { scope: 'public', no_store: true },
+    summary: 'Start a test of the identity provider of a domain with a setup link',
+    description: 'Nothing is changed, and nobody is signed in.',
+    operationId: 'setup_links_test_sign_in_create',
+    tags: ['setup_links'],
+    body: GivenLink,
+    response: {
+      200: TestSignIn,
+      400: Problem,
+      404: { ...Problem, description: 'The link is unknown, has expired or was revoked.' },
+      413: Problem,
+      415: Problem,
+      429: Problem,
+      503: Problem,
     },
-    async (request) => {
+    handler: async (request) => {
       const { token } = body(request, GivenLink);
       const { domain } = await openLink(request, deps.db, token);
       return startTest(deps, deps.db, domain);
     },
-  );
+  });
 }
 
 /**

@@ -5,6 +5,7 @@ import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
 import { forbidden, notedAs, twoCredentials } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
+import { addRoute } from '../../platform/http/records.ts';
 import { beginningEntry, startSession } from '../sessions/store.ts';
 import { GivenToken, LinkedEmail } from '../users/schema.ts';
 import { limitAddress } from './limit.ts';
@@ -19,30 +20,27 @@ const refusal = 'The link was used, has expired, or was replaced by a newer one.
  * pressed, so that a link preview does not use it up.
  */
 export function linkRoutes(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/single_sign_on/link/',
-    {
-      config: { scope: 'public' },
-      schema: {
-        summary: "Sign in with the token of an operator's link",
-        description:
-          'Sets the session cookie. A link signs in once, within 15 minutes; ' +
-          '`sluice user let-in` creates one.',
-        operationId: 'single_sign_on_link_create',
-        tags: ['single_sign_on'],
-        body: GivenToken,
-        response: {
-          200: LinkedEmail,
-          400: Problem,
-          403: Problem,
-          413: Problem,
-          415: Problem,
-          429: Problem,
-          503: Problem,
-        },
-      },
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/single_sign_on/link/',
+    config: { scope: 'public' },
+    summary: "Sign in with the token of an operator's link",
+    description:
+      'Sets the session cookie. A link signs in once, within 15 minutes; ' +
+      '`sluice user let-in` creates one.',
+    operationId: 'single_sign_on_link_create',
+    tags: ['single_sign_on'],
+    body: GivenToken,
+    response: {
+      200: LinkedEmail,
+      400: Problem,
+      403: Problem,
+      413: Problem,
+      415: Problem,
+      429: Problem,
+      503: Problem,
     },
-    async (request, reply) => {
+    handler: async (request, reply) => {
       refuseCrossSite(app.context, request);
       if (request.headers.authorization !== undefined) throw twoCredentials();
       const { token } = body(request, GivenToken);
@@ -62,5 +60,5 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
       countSignIn(request, 'link', 'accepted');
       return answer;
     },
-  );
+  });
 }

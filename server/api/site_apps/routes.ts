@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { findSiteApps } from '../../engine/plugins/running/site_script.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
@@ -6,7 +6,7 @@ import { missing, notFound } from '../../platform/http/errors.ts';
 import { isKnown } from '../../platform/http/etag.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { write } from '../../platform/http/write.ts';
+import { addRoute, addWrite } from '../../platform/http/records.ts';
 import { requirePluginsLevel } from '../plugins/store.ts';
 import { openKeptScripts } from './kept_scripts.ts';
 import { SiteScript } from './schema.ts';
@@ -33,53 +33,44 @@ function tokenRoutes(app: FastifyInstance, { db, config }: Deps): void {
       apps: apps.map(({ id, name }) => ({ id, name })),
     };
   };
-  app.get(
-    base,
-    {
-      config: { within: 'project', scope: 'plugin:read' },
-      schema: {
-        summary: "Retrieve the address from which web pages load the project's site apps",
-        response: { 200: SiteScript },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: base,
+    config: { within: 'project', scope: 'plugin:read' },
+    summary: "Retrieve the address from which web pages load the project's site apps",
+    response: { 200: SiteScript },
+    handler: async (request) => {
       await requirePluginsLevel(db, request.access, 3);
       return show(db, request.access.team_id!);
     },
-  );
-  app.post(
-    `${base}rotate/`,
-    {
-      config: { within: 'project', scope: 'plugin:write', level: 8 },
-      schema: {
-        summary: "Give the script of the project's site apps another address",
-        description:
-          'The old address stops working. Change the pages that load it. Needs the plugins ' +
-          'access level 3.',
-        response: { 200: SiteScript },
-      },
+  });
+  addWrite(app, {
+    url: `${base}rotate/`,
+    config: { within: 'project', scope: 'plugin:write', level: 8 },
+    summary: "Give the script of the project's site apps another address",
+    description:
+      'The old address stops working. Change the pages that load it. Needs the plugins ' +
+      'access level 3.',
+    response: { 200: SiteScript },
+    work: async ({ request, tx, record }) => {
+      await requirePluginsLevel(tx, request.access, 3);
+      body(request, NoFields);
+      const team_id = request.access.team_id!;
+      const before = (await findSiteToken(tx, team_id, 'lock')) ?? missing();
+      await rotateSiteToken(tx, team_id);
+      const after = await show(tx, team_id);
+      const changes = [
+        { field: 'site_token', action: 'changed' as const, before, after: after.site_token },
+      ];
+      record({
+        activity: 'site_token_rotated',
+        scope: 'project',
+        item_id: String(team_id),
+        item_name: null,
+        changes,
+      });
+      return after;
     },
-    (request: FastifyRequest, reply: FastifyReply) =>
-      write(request, reply, 200, async (tx, record) => {
-        await requirePluginsLevel(tx, request.access, 3);
-        body(request, NoFields);
-        const team_id = request.access.team_id!;
-        const before = (await findSiteToken(tx, team_id, 'lock')) ?? missing();
-        await rotateSiteToken(tx, team_id);
-        const after = await show(tx, team_id);
-        const changes = [
-          { field: 'site_token', action: 'changed' as const, before, after: after.site_token },
-        ];
-        record({
-          activity: 'site_token_rotated',
-          scope: 'project',
-          item_id: String(team_id),
-          item_name: null,
-          changes,
-        });
-        return after;
-      }),
-  );
+  });
 }
 
 function scriptRoute(app: FastifyInstance, deps: Deps): void {

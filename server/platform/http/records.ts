@@ -104,6 +104,25 @@ export function entryWriter<Row extends { id: string | number }>(
   };
 }
 
+/** Adds a route whose schema stands beside its path and config. */
+export function addRoute(
+  app: FastifyInstance,
+  {
+    method = 'GET',
+    url,
+    config,
+    handler,
+    ...schema
+  }: FastifySchema & {
+    method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+    url: string;
+    config: Config;
+    handler: (request: FastifyRequest, reply: FastifyReply) => unknown;
+  },
+): void {
+  app.route({ method, url, config, schema, handler });
+}
+
 /** Adds the route of a list that is answered page by page. */
 export function addList<Row = unknown>(
   app: FastifyInstance,
@@ -136,8 +155,8 @@ export function addList<Row = unknown>(
 }
 
 /**
- * Adds a POST or DELETE that changes something: `work` is that of `write`, and the first status of
- * `response` is the one of its answer.
+ * Adds a route that changes something, by default a POST: `work` is that of `write`, and the first
+ * status of `response` is the one of its answer.
  */
 export function addWrite<Answer>(
   app: FastifyInstance,
@@ -148,7 +167,7 @@ export function addWrite<Answer>(
     work,
     ...schema
   }: Words & {
-    method?: 'POST' | 'DELETE';
+    method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
     url: string;
     config: Config;
     body?: unknown;

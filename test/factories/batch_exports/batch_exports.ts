@@ -23,14 +23,14 @@ export const attrsOf = (answer: Answer): string[] =>
     .map((one: { attr: string; code: string }) => `${one.attr} ${one.code}`)
     .toSorted();
 
-/** Creates an export through the API and gives its body. */
+/** Creates an export through the API and returns its body. */
 export async function newExport(home: TestOrganization, body: Record<string, unknown> = {}) {
   const created = await home.ask('POST', projectBase(home), { ...noop_export, ...body });
   assert.equal(created.status, 201, created.text);
   return created.body;
 }
 
-/** The fields of a run that no worker created, as a test gives them. */
+/** The fields of a run without a worker, as a test sets them. */
 export type RunWanted = {
   status?: string;
   hour?: number;
@@ -42,15 +42,15 @@ export type RunWanted = {
   is_make_up?: boolean;
   backfill_id?: string;
   failures?: number;
-  /** No worker takes it before. */
+  /** No worker claims it earlier. */
   due_at?: string;
-  /** It writes a delivery anew, for an erasure. */
+  /** True if it rewrites a delivery after an erasure. */
   replaces?: true;
 };
 
 /**
- * Adds a run row of one hour of 1 January 2026, as the planner and a worker would have left it, and
- * returns its id.
+ * Adds a run row of one hour of 1 January 2026, as planner and worker would leave it, and returns
+ * its id.
  */
 export async function insertRunRow(
   harness: Harness,

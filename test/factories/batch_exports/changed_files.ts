@@ -16,8 +16,8 @@ const ways: Record<string, [open: typeof same, close: typeof same]> = {
 };
 
 /**
- * A file of the contract's rows with a change: the event `plain` is `plane`, and the properties of
- * its row are `{"a":2}` instead of `{"a":1}`.
+ * Changes a file of the contract's rows: the event `plain` becomes `plane`, and the properties of
+ * its row become `{"a":2}` instead of `{"a":1}`.
  */
 export function changedFile(bytes: Buffer, { format, compression }: Encoding): Buffer {
   const [open, close] = (format === 'Parquet' ? undefined : ways[compression ?? '']) ?? [
@@ -26,7 +26,7 @@ export function changedFile(bytes: Buffer, { format, compression }: Encoding): B
   ];
   const text = open(bytes).toString('latin1');
   const changed = text.replace('plain', 'plane').replace(/(a"+:)1\}/, '$12}');
-  // A Parquet file has its texts in its statistics too, wherever they come first.
+  // A Parquet file also has its texts in its statistics, in any order.
   const all = text.replaceAll('plain', 'plane').replaceAll('{"a":1}', '{"a":2}');
   return close(Buffer.from(format === 'Parquet' ? all : changed, 'latin1'));
 }

@@ -7,32 +7,33 @@ import { insertRunRow, newExport } from './batch_exports.ts';
 import type { Harness } from '../../harness.ts';
 
 /**
- * A worker as claims see it. It remembers its runs and the last served project, like the real one.
+ * A worker from the claims' point of view. It remembers its runs and the last served project, like
+ * the real one.
  */
 export type TestClaimant = {
   worker_id: string;
-  /** Claims, and gives the ids. */
+  /** Claims runs, and returns their ids. */
   claim(count: number): Promise<string[]>;
   claimed(): ClaimedRun[];
-  /** Hears nothing from the destination of the run any more. */
+  /** Simulates that the destination of the run is silent. */
   stall(id: string): void;
-  /** Does not work on the run any more. */
+  /** Stops work on the run. */
   forget(id: string): void;
 };
 
-/** Waiting runs of three projects, and workers that take them. */
+/** Waiting runs of three projects, and workers that claim them. */
 export type ClaimWorld = {
   /** An export of each project, in the order of the projects. */
   exports: { id: string; team_id: number }[];
   /**
-   * A waiting run of the export of a project, the later the higher its hour, at a host or at none;
-   * gives its id.
+   * Adds a waiting run to the project's export, at a host or at none, and returns its id. A higher
+   * hour means a later run.
    */
   newRun(project: number, wanted?: { hour?: number; host?: string }): Promise<string>;
-  /** Ends a run without asking its worker. */
+  /** Ends a run without its worker. */
   end(id: string): Promise<unknown>;
   openClaimant(bounds?: RunBounds): TestClaimant;
-  /** Makes the worker's last word as old as that of a dead one. */
+  /** Makes the worker's last heartbeat as old as that of a dead one. */
   fallSilent(worker: { worker_id: string }): Promise<unknown>;
   /** Removes all runs and workers. */
   clear(): Promise<unknown>;

@@ -27,7 +27,7 @@ const openWorld = betweenFiles(
   () => harness.close(),
 );
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export function openAroundTests(): void {
   openWorld();
   beforeEach(() => world.clear());

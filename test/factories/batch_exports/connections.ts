@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestOrganization } from '../../harness.ts';
 
-/** The keys of a connection to a database, and a password that nobody may ever see. */
+/** The keys of a connection to a database, with a password that must stay invisible. */
 export const database_keys = {
   host: 'db.example.com',
   database: 'analytics',
@@ -13,7 +13,7 @@ export const database_keys = {
 export const connectionsBase = (home: TestOrganization) =>
   `/api/organizations/${home.organization.id}/connections/`;
 
-/** Creates a connection through the API and gives its body: one to a PostgreSQL server. */
+/** Creates a connection to a PostgreSQL server through the API and returns its body. */
 export async function newConnection(home: TestOrganization, body: Record<string, unknown> = {}) {
   const created = await home.ask('POST', connectionsBase(home), {
     name: 'Warehouse',

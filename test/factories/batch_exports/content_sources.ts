@@ -5,8 +5,8 @@ import type {
 } from '../../../server/engine/model/destination/content_source.ts';
 
 /**
- * Creates a source that still has these rows: the same ones for each delivery, or the ones that
- * `rows` returns for it. Its notes go to `notes`.
+ * Creates a source that still has these rows: the same for each delivery, or the ones that `rows`
+ * returns for it. Its notes go to `notes`.
  */
 export function sourceOf(
   rows: ValueRow[] | ((delivery_id: string) => ValueRow[]),

@@ -67,7 +67,7 @@ const nasty: [event: string, properties: string][] = [
     'only like huge',
     '{"id":"9F5D1e99999","commit":"see 07e95121f318dc32","dots":"\n1...........","n":1e00012}',
   ],
-  // More than a stream gives at once; 10 MB have tests of their own.
+  // Longer than a stream reads at once; other tests cover 10 MB.
   ['large', JSON.stringify({ large: 'é"\\'.repeat(inDepth(12_000, 250_000)) })],
 ];
 
@@ -83,8 +83,8 @@ const ratios = [0.1, null, -1.5, 1e300, 5e-324];
 const notes = ['', null, '\\N', 'NULL', 'null'];
 
 /**
- * Rows that break writers which escape, quote or round wrongly. Their uuids do not rise, so that
- * rows in the order of their uuids are not taken for rows in order.
+ * Rows that break writers which escape, quote or round wrongly. Their uuids do not ascend, so that
+ * the order of uuids differs from the order of rows.
  */
 export const contractRows: SourceRow[] = nasty.map(([event, properties], index) => ({
   uuid: `018f0000-0000-7000-8000-${String((index * 7) % nasty.length).padStart(12, '0')}`,
@@ -122,12 +122,12 @@ export function insertRows(rows: SourceRow[], position: number): string {
   return `INSERT INTO contract VALUES ${values.join(', ')}`;
 }
 
-/** Bytes of the one property of the large row. */
+/** Length in bytes of the one property of the large row. */
 export const large_bytes = 10 * 1024 * 1024;
-/** The position of the large row in the table `contract`, behind all others. */
+/** The position of the large row in the table `contract`, after all others. */
 export const large_position = 1_000_000;
 
-/** A statement that adds a row whose properties are one text of `large_bytes`. */
+/** Returns a statement that adds a row whose properties are one text of `large_bytes`. */
 export const large_row = `INSERT INTO contract
   SELECT ${large_position}, '018f0000-0000-7000-8000-ffffffffffff', 'large', concat('{"large":"',
   repeat('0123456789abcdef', ${large_bytes / 16}), '"}'), NULL, toDateTime64('2015-09-12 00:00:00',
@@ -136,7 +136,9 @@ export const large_row = `INSERT INTO contract
 const lone_surrogate =
   /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}/g;
 
-/** JSON whose numbers that JavaScript would round stay apart, as text. */
+/**
+ * Returns JSON in which numbers that JavaScript would round are texts, so that they stay different.
+ */
 export function parseExact(text: string): unknown {
   const exact = (_key: string, value: unknown, context: { source?: string }) =>
     typeof value === 'number' && context.source !== undefined && String(value) !== context.source
@@ -163,8 +165,8 @@ export function expectedRow(
 }
 
 /**
- * PostgreSQL, which has no NUL, has no such numbers either: more than 6,000 digits, or an exponent
- * of five.
+ * PostgreSQL, which has no NUL, also refuses numbers with more than 6,000 digits or an exponent of
+ * five.
  */
 function hasNumberBeyond(json: string): boolean {
   // A reviver cannot do this: it does not see numbers under a repeated key, and PostgreSQL reads

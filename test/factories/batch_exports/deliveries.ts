@@ -39,7 +39,7 @@ export function freshDelivery(changes: Partial<Delivery> = {}): Delivery {
   };
 }
 
-/** The outcome of a first slice of so many rows, where nothing but their number is looked at. */
+/** The outcome of a first slice with this many rows, for tests that only read their number. */
 export const outcomeOf = (records: number): SliceOutcome => ({
   number: 0,
   name: 'x',
@@ -49,13 +49,13 @@ export const outcomeOf = (records: number): SliceOutcome => ({
   state: null,
 });
 
-/** The manifest of a delivery, for tests that only check that it is there. */
+/** The manifest of a delivery, for tests that only check that there is one. */
 export const manifest = { name: 'manifest', text: '{}' };
 
 /** The parts of a delivery besides its destination. */
 type Way = { config: Record<string, unknown>; delivery: Delivery; deps: DestinationDeps };
 
-/** Delivers lines of tab-separated text as one slice, which is the last. */
+/** Delivers lines of tab-separated text as the last slice. */
 export async function deliverText(
   definition: DestinationDefinition,
   { config, delivery, deps }: Way,
@@ -77,18 +77,15 @@ export async function deliverText(
   }
 }
 
-/** Tells whether an error has this code and is worth another attempt. */
+/** Returns true if an error has this code and is retried. */
 export const isPassing = (code: string) => (error: unknown) =>
   error instanceof RetryableError && error.code === code;
 
-/** Tells whether an error has this code and no other attempt can mend it. */
+/** Returns true if an error has this code and is final. */
 export const isLasting = (code: string) => (error: unknown) =>
   error instanceof NonRetryableError && error.code === code;
 
-/**
- * Fails unless it is the known fault with this code, of which another attempt is or is not worth
- * its while.
- */
+/** Fails unless it is the known fault with this code, and retried or final as expected. */
 export function assertFault(
   error: unknown,
   isRetryable: boolean,
@@ -107,8 +104,8 @@ export const failureIn = (steps: CheckStep[]): string =>
   steps.find(({ status }) => status === 'failed')?.detail ?? 'passed';
 
 /**
- * Fails unless a connection test failed where it reads its row back, with a sentence that names
- * these columns, in order, and no others.
+ * Fails unless a connection test failed while it read its row again, with a sentence that names
+ * exactly these columns, in order.
  */
 export function assertChanged(steps: CheckStep[], columns: string[]): void {
   const { name, detail } = steps.find(({ status }) => status === 'failed') ?? {
@@ -137,8 +134,8 @@ export const personLine = (
   `${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
 
 /**
- * Two deliveries of persons. Each version is higher in one respect and lower in the other: distinct
- * id, version, mapping and name. The first version that differs decides.
+ * Two deliveries of persons. Each version is higher in one field and lower in the other: distinct
+ * id, version, mapping and name. The first field that differs decides.
  */
 export const rival_deliveries: [string, number, number, string][][] = [
   [
@@ -153,7 +150,7 @@ export const rival_deliveries: [string, number, number, string][][] = [
   ],
 ];
 
-/** Each person of `rival_deliveries` with the name that a table has in the end. */
+/** Each person of `rival_deliveries` with the final name in a table. */
 export const rivals_left = ['x first', 'y late', 'z higher'];
 
 /** Names of the tables of a schema of PostgreSQL, in order. */
@@ -167,8 +164,8 @@ export async function tablesIn(pool: pg.Pool, schema: unknown): Promise<string[]
 }
 
 /**
- * The rows of a table of PostgreSQL with the contract's columns, in the order in which they were
- * written and in the form of `expectedRow`.
+ * Returns the rows of a table of PostgreSQL with the contract's columns, in the order in which they
+ * were written and in the form of `expectedRow`.
  */
 export async function readContractRows(
   pool: pg.Pool,

@@ -12,19 +12,19 @@ import { insertRows } from '../events/insert_rows.ts';
 import { newExport, projectBase } from './batch_exports.ts';
 
 const hour_ms = 3_600_000;
-/** When the first of the three hours begins that `withEvents` fills. */
+/** The start of the first of the three hours that `withEvents` fills. */
 export const first_hour_at = Date.parse('2026-01-01T00:00:00.000000Z');
 
 /** The names of the events of `withEvents`, sorted. */
 export const all_events = Array.from({ length: 30 }, (_, number) => `event ${number}`).toSorted();
 
-/** When an hour of that day begins: the first is 0. */
+/** Returns the start of an hour of that day; the first hour is 0. */
 export const hour_of = (hour: number) => new Date(first_hour_at + hour * hour_ms).toISOString();
 
-/** An event that happened and was ingested at these instants, in milliseconds. */
+/** An event with its time and its insertion time, in milliseconds. */
 export type PlacedEvent = { event: string; happened: number; taken: number };
 
-/** A server with stores of its own that delivers files to `folder` once its worker is started. */
+/** A server with its own stores that delivers files to `folder` once its worker is started. */
 export type DeliveringHarness = Awaited<ReturnType<typeof openDeliveringHarness>>;
 
 /** Opens a delivering harness; its worker starts with `startOnce`. */
@@ -55,7 +55,9 @@ export async function openDeliveringHarness() {
 const clickHouseInstant = (at: number) =>
   new Date(at).toISOString().replace('T', ' ').replace('Z', '');
 
-/** Ten events in each of the first three hours of 1 January 2026, taken in as they happened. */
+/**
+ * Inserts ten events in each of the first three hours of 1 January 2026, ingested as they happened.
+ */
 export async function insertEvents(harness: Harness, home: TestOrganization): Promise<void> {
   const instants = Array.from(
     { length: 30 },
@@ -68,7 +70,7 @@ export async function insertEvents(harness: Harness, home: TestOrganization): Pr
   );
 }
 
-/** Inserts events as if they had come in then. */
+/** Inserts events with this insertion time. */
 export async function insertAt(
   harness: Harness,
   home: TestOrganization,
@@ -90,14 +92,14 @@ export async function insertAt(
   await insertRows(harness.deps.clickhouse, values);
 }
 
-/** Puts the schedule at the first of the three hours and ends it after the last. */
+/** Moves the schedule to the first of the three hours and ends it after the last one. */
 export const scheduleFrom = (harness: Harness, id: string) =>
   harness.deps.db.run(sql`
   UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
     next_run_at = '2026-01-01T01:00:00.000000Z', end_at = '2026-01-01T03:00:00.000000Z'
     WHERE id = ${id}`);
 
-/** Asks until the body is as wanted, a minute at most. */
+/** Repeats the request until the body is as expected, for at most a minute. */
 export async function until(
   ask: () => Promise<Answer>,
   isReached: (body: Answer['body']) => boolean,
@@ -112,7 +114,10 @@ export async function until(
   }
 }
 
-/** An organization with ten events in each of three hours, and an export of them to a folder. */
+/**
+ * Creates an organization with ten events in each of three hours, and an export of them to a
+ * folder.
+ */
 export async function withEvents(
   harness: Harness,
   prefix: string,
@@ -131,7 +136,7 @@ export async function withEvents(
   return { home, created, get, send };
 }
 
-/** Moves the schedules to the hours from one to another, and waits until they are delivered. */
+/** Moves the schedules to the hours of a range, and waits until they are delivered. */
 export async function deliverHours(
   { deps: { db } }: Harness,
   worker: Worker,
@@ -150,7 +155,7 @@ export async function deliverHours(
   });
 }
 
-/** The rows of all files below the prefix, in no order. */
+/** Returns the rows of all files below the prefix, in no order. */
 export async function rowsIn(folder: string, prefix: string): Promise<Record<string, unknown>[]> {
   const names = (await readdir(join(folder, prefix))).filter((name) => name.endsWith('.jsonl'));
   const texts = await Promise.all(

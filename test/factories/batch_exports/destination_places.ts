@@ -5,13 +5,13 @@ import { own_keys } from '../people/rsa_keys.ts';
 type Config = Record<string, unknown>;
 
 /**
- * A stored config with every secret that it can have, and a test value for a change of each key of
- * its type.
+ * A stored config with all its possible secrets, and a test value for a change of each key of its
+ * type.
  */
 export type PlacesCase = {
   type: string;
   config: Config;
-  /** Changes of keys that name a place; each requires every secret that it does not bring. */
+  /** Changes of keys that name a place; each requires every secret that it does not contain. */
   moves: Config[];
   /** Changes that keep every secret. */
   stays: Config[];
@@ -74,7 +74,7 @@ const other_role = [
 
 /**
  * All destination types, with the keys that name a place and the other keys. Together they are all
- * keys of a type that are no secret.
+ * keys of a type except the secrets.
  */
 export const places_cases: PlacesCase[] = [
   {
@@ -278,7 +278,7 @@ export const places_cases: PlacesCase[] = [
   { type: 'NoOp', config: {}, moves: [], stays: [{ arg: 'other' }] },
 ];
 
-/** Tables of a format in stores with keys of their own. */
+/** Tables of a format in stores with their own keys. */
 function inStores(type: string): PlacesCase[] {
   return [
     {

@@ -19,7 +19,7 @@ export let harness: Harness;
 /** The engine of the server. */
 export let engine: Engine;
 
-/** Has one event in each of the first two hours. */
+/** A project with one event in each of the first two hours. */
 export let busy: TestOrganization;
 
 /** A row of runs. */
@@ -38,11 +38,11 @@ export const runOf = async (id: string): Promise<Run> =>
 export const exportOf = async (home: TestOrganization, body: Record<string, unknown> = {}) =>
   ((await newExport(home, body)) as { id: string }).id;
 
-/** Status of a run, and whether it is for a worker. */
+/** Returns the status of a run, and whether a worker must deliver it. */
 export const statusOf = async (id: string) =>
   (({ status, needs_worker }) => [status, needs_worker])(await runOf(id));
 
-/** Looks at runs until none is left, and returns their number. */
+/** Checks runs until none is left, and returns their number. */
 export async function lookAtAll(): Promise<number> {
   let count = 0;
   for (let more = await completeEmptyRuns(engine); more > 0; more = await completeEmptyRuns(engine))
@@ -50,7 +50,7 @@ export async function lookAtAll(): Promise<number> {
   return count;
 }
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     harness = await openHarness();

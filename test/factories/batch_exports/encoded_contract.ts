@@ -7,7 +7,7 @@ import { encodeStage } from '../../../server/engine/destinations/formats/encode_
 import type { Encoding } from '../../../server/engine/model/destination/encoding.ts';
 
 /**
- * Holds the rows of the contract; opened and closed around the tests of the file that imports it.
+ * Stores the rows of the contract; opened and closed around the tests of the file that imports it.
  */
 export let clickhouse: ClickHouseBytes;
 
@@ -17,14 +17,14 @@ export const none = { compression: null } as const;
 /** The rows of the contract in their order. */
 export const from = 'contract ORDER BY position';
 
-/** Encodes these pieces by the stage of an encoding. */
+/** Encodes these pieces with an encoding. */
 export async function encode(encoding: Encoding, pieces: Buffer[]) {
   const stage = encodeStage(encoding);
   const bytes = await Readable.from(stage.pipeline(Readable.from(pieces))).toArray();
   return { content: Buffer.concat(bytes as Buffer[]), ...stage.finish() };
 }
 
-/** Bytes in pieces of odd sizes, so that every kind of border is hit. */
+/** Splits bytes into pieces of odd sizes, so that every kind of boundary occurs. */
 export function pieces(bytes: Buffer): Buffer[] {
   const result: Buffer[] = [];
   for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7 + 3) % 65_537)
@@ -33,8 +33,8 @@ export function pieces(bytes: Buffer): Buffer[] {
 }
 
 /**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ * Opens the exports of this file before the tests of the file that calls it, and closes them after.
+ * Each test file calls it itself, because hooks of an imported module may run before its tests.
  */
 export function openAroundTests(): void {
   before(async () => {

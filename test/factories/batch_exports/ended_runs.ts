@@ -8,7 +8,7 @@ import { insertRunRow } from './batch_exports.ts';
 import type { RunWanted } from './batch_exports.ts';
 import type { Harness } from '../../harness.ts';
 
-/** The end of a run that failed for good. */
+/** The end of a run that failed finally. */
 export const failed: RunEnd & { status: 'Failed' | 'FailedRetryable' } = {
   status: 'Failed',
   code: 'permission_denied',
@@ -17,13 +17,12 @@ export const failed: RunEnd & { status: 'Failed' | 'FailedRetryable' } = {
 /** The end of a completed run. */
 export const completed: RunEnd = { status: 'Completed' };
 
-// Scheduled runs of one export have an interval each.
+// Each scheduled run of an export has its own interval.
 let hours = 10_000;
 
 /**
- * Adds a run of the given hour, else of one that no other run has, takes it as a worker does and
- * ends it through the engine; gives its id. `rows`: the number of delivered rows, by default one if
- * it completes.
+ * Adds a run of the given hour, or of a free one, claims it like a worker and ends it through the
+ * engine; returns its id. `rows`: the number of delivered rows, by default one if it completes.
  */
 export async function endedRun(
   harness: Harness,

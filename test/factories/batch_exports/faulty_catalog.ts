@@ -4,17 +4,17 @@ import type { Engine } from '../../../server/engine/exports/engine.ts';
 import type { Outbound } from '../../../server/platform/outbound/outbound.ts';
 
 type Send = Outbound['fetch'];
-/** A commit on its way to a catalog; `send` sends it, as often as it is called. */
+/** A commit to a catalog that was not sent yet; `send` sends it, each time that it is called. */
 export type CommitOnItsWay = { count: number; body: string; headers: Record<string, string> };
 
-/** Lets the server of a harness be reached by HTTP, as the catalog of somebody else. */
+/** Makes the server of a harness reachable by HTTP, like a foreign catalog. */
 export async function listenAsCatalog(harness: Harness): Promise<string> {
   await harness.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = harness.app.server.address() as AddressInfo;
   return `http://127.0.0.1:${port}/iceberg`;
 }
 
-/** The engine, whose commits to a table of a REST catalog pass through `onCommit`. */
+/** Returns an engine whose commits to a table of a REST catalog pass through `onCommit`. */
 export function withCommits(
   engine: Engine,
   onCommit: (send: () => ReturnType<Send>, commit: CommitOnItsWay) => ReturnType<Send>,
@@ -31,7 +31,7 @@ export function withCommits(
   return { ...engine, outbound: { ...engine.outbound, fetch } };
 }
 
-/** The engine, whose requests are told before they are sent. */
+/** Returns an engine that reports its requests before it sends them. */
 export function withRequests(engine: Engine, tell: (method: string, path: string) => void): Engine {
   const fetch: Send = (url, init) => {
     tell(init?.method ?? 'GET', new URL(String(url)).pathname);
@@ -40,13 +40,13 @@ export function withRequests(engine: Engine, tell: (method: string, path: string
   return { ...engine, outbound: { ...engine.outbound, fetch } };
 }
 
-/** Reads an answer whole, and loses it: the connection seems to break. */
+/** Reads an answer completely, and drops it as if the connection had broken. */
 export async function lose(answer: ReturnType<Send>): Promise<never> {
   await (await answer).text();
   throw brokenConnection();
 }
 
-/** The error of a connection that broke. */
+/** The error of a broken connection. */
 export function brokenConnection(): TypeError {
   const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
   return new TypeError('fetch failed', { cause });

@@ -9,17 +9,17 @@ type Fetch = Engine['outbound']['fetch'];
 
 /**
  * The fault of the answer to a commit. The answer is lost before the request was sent or after it
- * was carried out, or it is `late`: the request arrives after the worker has given it up.
+ * took effect, or it is `late`: the request arrives after the worker stopped waiting.
  */
 export type Answer = 'lost before' | 'lost after' | 'late';
 
 /** The faults of one attempt. */
 export type AttemptFaults = {
-  /** The worker dies at this boundary of its calls; undefined: it lives. */
+  /** The worker dies at this boundary of its calls; undefined: it survives. */
   kill_at: number | undefined;
-  /** Taken from its beginning, one for each commit. */
+  /** Consumed from the start, one for each commit. */
   answers: Answer[];
-  /** Done before a commit leaves, so that another writer comes first. */
+  /** Runs before a commit is sent, so that another writer is first. */
   before_commit: (() => Promise<void>) | undefined;
   is_naive: boolean;
 };
@@ -29,16 +29,16 @@ type Between = <Given extends unknown[], Result>(
   call: (...given: Given) => Promise<Result>,
 ) => (...given: Given) => Promise<Result>;
 
-/** The faults that struck an attempt, and how many boundaries it came to. */
+/** The faults that hit an attempt, and the number of boundaries that it reached. */
 export type Struck = { killed: boolean; answers: number; boundaries: number };
 
 class Killed extends Error {}
 
 /**
- * An engine whose worker dies, and whose commits lose their answers. A worker that is dead makes no
- * call any more and its signal is aborted; requests that it has sent continue. Boundaries lie
- * before and after each statement, before and after each COMMIT, and before and after each request.
- * Further calls of the worker have some if they are given to `between`.
+ * Returns an engine whose worker dies, and whose commits lose their answers. A dead worker makes no
+ * more calls and its signal is aborted; its sent requests continue. Boundaries are before and after
+ * each statement, each COMMIT, and each request. Further calls of the worker have boundaries if
+ * they are passed to `between`.
  */
 export function faultyEngine(
   engine: Engine,
@@ -89,7 +89,9 @@ export function faultyEngine(
   return { engine: own, struck, between };
 }
 
-/** A transaction that may lose its answer if it commits to a table, and dies before its COMMIT. */
+/**
+ * A transaction that may lose its answer if it commits to a table, and that dies before its COMMIT.
+ */
 function losing(db: Engine['db'], next: () => Answer | undefined, boundary: () => void) {
   return async (work: (tx: Transaction) => Promise<unknown>): Promise<unknown> => {
     let answer: Answer | undefined;
@@ -128,7 +130,7 @@ async function commit(
   if (answer === undefined) return fetch(url, sent);
   if (answer === 'lost after') return lose(fetch(url, sent));
   if (answer === 'late') {
-    // It has no signal, as a request has none that is on its way already.
+    // It has no signal, like a request that was already sent.
     const { signal: _signal, ...rest } = sent!;
     late.push(later().then(async () => void (await (await fetch(url, rest)).text())));
   }
@@ -138,12 +140,12 @@ async function commit(
 const late: Promise<void>[] = [];
 const later = () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * 60));
 
-/** Waits until no request is on its way any more. */
+/** Waits until no request is in progress any more. */
 export async function settleLate(): Promise<void> {
   await Promise.allSettled(late.splice(0));
 }
 
-/** A commit as a writer sends it that takes another id each time and names no delivery. */
+/** A commit of a writer that uses another id each time and names no delivery. */
 function naive(init: NonNullable<Parameters<Fetch>[1]>) {
   type Update = { action: string; snapshot?: Record<string, unknown> } & Record<string, unknown>;
   const body = parseExactJson(init.body as string) as { updates: Update[] };

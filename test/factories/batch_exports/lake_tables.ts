@@ -20,13 +20,13 @@ import { readParquets } from '../../../server/engine/destinations/formats/parque
 import type { ValueRow } from '../../../server/engine/model/destination/content_source.ts';
 import type { QueryHarness } from './query_exports.ts';
 
-/** A table of an export whose runs a test executes, and what lies in its folder. */
+/** A table of an export whose runs a test executes, and the contents of its folder. */
 export type TestTable = {
   export_id: string;
   team_id: number;
   id: string;
   folder: string;
-  /** Opens it as maintenance does, with another engine if there is one. */
+  /** Opens it like maintenance does, with this engine or the harness's own. */
   open(engine?: Engine): Promise<MaintainedTable>;
   /** The data files that readers of a ref see. */
   live(ref?: string): Promise<LiveFile[]>;
@@ -34,12 +34,12 @@ export type TestTable = {
   rows(columns: string[], ref?: string): Promise<ValueRow[]>;
   /** The names of files below the folder of the table. */
   stored(): Promise<string[]>;
-  /** Fails unless everything that any snapshot names is there, and is read. */
+  /** Fails unless everything that any snapshot names exists, and is read. */
   checkWhole(): Promise<void>;
   setProperties(updates: Record<string, string>): Promise<void>;
 };
 
-/** Exports events of some hours to a table, one run an hour. */
+/** Exports events of some hours to a table, one run for each hour. */
 export async function newLakeTable(
   exporting: QueryHarness,
   {
@@ -54,7 +54,7 @@ export async function newLakeTable(
     events?: number;
     distinct_id?: (n: number) => string;
     properties?: (n: number) => object;
-    /** Keys of the destination beside the usual ones. */
+    /** Keys of the destination besides the usual ones. */
     config?: Record<string, unknown>;
     /** Fields of the export. */
     body?: Record<string, unknown>;

@@ -8,8 +8,8 @@ const never = new AbortController().signal;
 
 /**
  * Looks at all deliveries of an export as the schedule does, but without its pauses. The budget is
- * so many milliseconds; null: the export's own, and without one it does nothing. With `is_forced`
- * false only a look that is due begins.
+ * in milliseconds; null: the export's own one, and without one it does nothing. With `is_forced`
+ * false, only a look that is due starts.
  */
 export async function lookAt(
   { db, engine }: Pick<Deps, 'db' | 'engine'>,

@@ -5,7 +5,7 @@ import type {
   SliceOutcome,
 } from '../../../server/engine/model/destination/destination.ts';
 
-/** A delivery of no columns to an object store. */
+/** A delivery without columns to an object store. */
 export const delivery: Delivery = {
   delivery_id: '018f0000-0000-7000-8000-0123456789ab',
   run_id: '018f0000-0000-7000-8000-0123456789ab',

@@ -4,8 +4,8 @@ import { accessTo, poolOf, socketOf } from '../../servers/databases/embedded_pos
 import { openPostgresProxy } from '../../servers/databases/postgres_proxy.ts';
 
 /**
- * Opens a destination database of its own behind a proxy with TLS, and a pool that reads it.
- * `config` is the config of a destination that writes to one of its tables.
+ * Opens a new destination database behind a proxy with TLS, and a pool that reads it. `config` is
+ * the config of a destination that writes to one of its tables.
  */
 export async function openProxiedPostgres() {
   const target = await openTestStores({ clickhouse: false });

@@ -21,7 +21,7 @@ export function linesOf(bytes: Buffer | undefined): unknown[] {
     .map((line) => JSON.parse(line) as unknown);
 }
 
-/** Status and number of rows of each run, in one text. */
+/** Returns status and number of rows of each run, in one text. */
 export const statuses = (runs: TestRun[]) =>
   runs.map(({ status, records_completed }) => `${status} ${records_completed}`);
 

@@ -15,13 +15,13 @@ import { openHarness } from '../../harness.ts';
 import type { Answer, Harness, HarnessOptions, TestOrganization } from '../../harness.ts';
 
 /**
- * An event of a test, with defaults for missing fields. `at` is when it happened and was ingested.
+ * An event of a test, with defaults for missing fields. `at` is its time and its insertion time.
  */
 export type TestEvent = { event: string; at: string; distinct_id?: string; properties?: object };
 /** A version of a person. */
 export type TestPerson = { distinct_id: string; at: string; version: number; properties?: object };
 
-/** A server whose exports run when a test says so, and the folder that its files go to. */
+/** A server whose exports run when a test says so, and the folder of its files. */
 export type QueryHarness = {
   harness: Harness;
   folder: string;
@@ -39,22 +39,22 @@ export type QueryHarness = {
     get(path: string): Promise<Answer>;
     send(method: string, path: string, body?: unknown): Promise<Answer>;
   }>;
-  /** Lets the schedule of the export go on, up to this hour of its day. */
+  /** Moves the schedule of the export on, up to this hour of its day. */
   extend(id: string, hours: number): Promise<void>;
   /**
-   * Plans what is due, executes every open run of the export once, oldest first, and gives its runs
-   * by interval.
+   * Plans what is due, executes every open run of the export once, oldest first, and returns its
+   * runs by interval.
    */
   runAll(id: string): Promise<TestRun[]>;
-  /** Plans what is due and gives the export's open runs, oldest first. */
+  /** Plans what is due and returns the export's open runs, oldest first. */
   plan(id: string): Promise<{ id: string }[]>;
   /** Plans and executes the runs of a backfill until it is over. */
   advance(id: string, backfillId: string): Promise<void>;
-  /** The files of a folder that end so, in order of their names. */
+  /** Returns the files of a folder with this ending, in order of their names. */
   filesIn(prefix: string, end: string): Promise<Buffer[]>;
   close(): Promise<void>;
 };
-/** The fields of a run that a test looks at. */
+/** The fields of a run that a test reads. */
 export type TestRun = {
   id: string;
   status: string;
@@ -151,7 +151,7 @@ async function scheduled(
 
 async function extend({ deps }: Harness, id: string, hours: number): Promise<void> {
   const end_at = `2026-01-01T0${hours}:00:00Z`;
-  // Exports are planned together: this one may have been, up to its end, with another.
+  // Exports are planned together: this one may have been planned up to its end with another.
   await deps.db.run(sql`
     UPDATE batch_exports SET end_at = ${end_at}, next_run_at =
       CASE WHEN planned_until < ${end_at} THEN planned_until + interval '1 hour' END
@@ -159,7 +159,7 @@ async function extend({ deps }: Harness, id: string, hours: number): Promise<voi
 }
 
 async function plan(harness: Harness, id: string): Promise<{ id: string }[]> {
-  // Somebody else may be planning it, beside exports of other projects, and is waited for.
+  // Another process may be planning it, beside exports of other projects; this waits for it.
   await eventually('The export is still due.', async () => {
     const { db, engine } = harness.deps;
     while ((await planDueExports(engine)) > 0);

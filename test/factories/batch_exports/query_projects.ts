@@ -9,7 +9,7 @@ let stores: TestStores;
 /** Two projects in one store. */
 export let projects: TwoProjects;
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     stores = await openTestStores({ clickhouse: true });

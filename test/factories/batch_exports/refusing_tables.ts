@@ -61,11 +61,11 @@ export const refusing: Record<string, Refusing> = {
   },
 };
 
-/** Returns how many rows a table has. */
+/** Returns the number of rows in a table. */
 export const countOf = async (pool: pg.Pool, table: string): Promise<number> =>
   Number((await pool.query<{ n: string }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]!.n);
 
-/** The result of `foundAt` for an export whose table and rejected rows are right. */
+/** The result of `foundAt` for an export whose table and rejected rows are correct. */
 export const right = { fault: null, differences: [], notes: [] };
 
 /** Returns the findings of `verify` for an export. */
@@ -74,7 +74,7 @@ export async function foundAt({ harness }: QueryHarness, id: string) {
   return { fault: finding!.fault, differences: finding!.differences, notes: finding!.notes };
 }
 
-/** A table in a schema of its own, and a config that leads to it. */
+/** A table in a new schema, and a config for it. */
 export async function prepareTable(
   { pool, freshConfig }: Pick<PostgresServer, 'pool' | 'freshConfig'>,
   statements: Refusing['statements'],

@@ -6,14 +6,14 @@ import type { TestOrganization } from '../../harness.ts';
 import { erasing } from '../events/erasures.ts';
 import type { QueryHarness, TestEvent } from './query_exports.ts';
 
-/** The columns of the exports whose rows are refused. */
+/** The columns of the exports with rejected rows. */
 export const refused_query = 'SELECT uuid, event, distinct_id, timestamp, inserted_at FROM events';
 
 /** The table that such an export would create in PostgreSQL. */
 export const refusing_columns =
   'uuid text, event text, distinct_id text, timestamp timestamptz, inserted_at timestamptz';
 
-/** A text that no server compresses, of so many characters. */
+/** A text with this many characters that no server compresses. */
 export const longText = (characters: number): string =>
   randomBytes(characters).toString('base64').slice(0, characters);
 
@@ -28,7 +28,7 @@ export function eventsWith(hour: number, good: number, others: Partial<TestEvent
   return all.map((one, n) => ({ event: 'event', at: at(n), ...one }));
 }
 
-/** Erases a person whom the export has delivered, and gives the erasure when it is over. */
+/** Erases a person whose rows the export has delivered, and returns the ended erasure. */
 export async function erasePerson(
   exporting: QueryHarness,
   home: TestOrganization,
@@ -40,7 +40,7 @@ export async function erasePerson(
   const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: [distinct_id] });
   const look = async () => (await ask(home, 'GET', `erasures/${asked.id}/`)).body;
   await eventually('The erasure is not over.', async () => {
-    // As some minutes later, when the store has removed the files of what it rewrote.
+    // As if minutes had passed, after which the store has removed the files of rewritten rows.
     await db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z', removed_at = CASE step
       WHEN 'files' THEN '2026-01-01Z' ELSE removed_at END WHERE id = ${asked.id}`);
     await workOneStep(engine, new AbortController().signal, 0);

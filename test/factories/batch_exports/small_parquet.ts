@@ -1,7 +1,7 @@
 /** A value of Thrift's compact protocol: an integer of 32 or 64 bits, text, a list or a struct. */
 type Value = { i32: number } | { i64: number } | string | Value[] | Map<number, Value>;
 
-/** The claims of the parts of the file, true or not. */
+/** The claims of the parts of the file, true or false. */
 export type Said = {
   rows?: number;
   group_rows?: number;
@@ -18,8 +18,8 @@ export type Said = {
 };
 
 /**
- * A Parquet file with one page of one nullable text column `text`, written by hand so that it can
- * contain what no writer writes. `body` is the page: its levels and its values.
+ * A Parquet file with one page of one nullable text column `text`. It is written by hand, so that
+ * it can contain what no writer writes. `body` is the page: its levels and its values.
  */
 export function smallParquet(body: Buffer, rows: number, said: Said = {}): Buffer {
   const page = struct(
@@ -98,7 +98,7 @@ function footerOf(length: number, rows: number, said: Said): Buffer {
       ]);
 }
 
-/** The page of so many rows `a`; its run of levels claims `run` rows. */
+/** A page with this many rows `a`; its run of levels claims `run` rows. */
 export function pageOf(rows: number, run = rows): Buffer {
   const levels = Buffer.concat([varint(run * 2), Buffer.from([1])]);
   const head = Buffer.alloc(4);

@@ -7,7 +7,7 @@ import { openS3Server } from '../../servers/object_stores/s3_server.ts';
 
 const bucket = 'tables';
 
-/** The stores that tables lie in besides the export folder. */
+/** The stores of tables besides the export folder. */
 export const table_stores = ['S3', 'GCS', 'AzureBlob', 'SeaweedFS'] as const;
 
 /** One of `table_stores`. */
@@ -17,13 +17,13 @@ export type TableStoreName = (typeof table_stores)[number];
 export const withoutStore = (name: TableStoreName): string | false =>
   name === 'SeaweedFS' && without_seaweedfs;
 
-/** A store on 127.0.0.1; each config has a folder of its own. */
+/** A store on 127.0.0.1; each config has its own folder. */
 export type TableStore = {
   config(): Record<string, unknown>;
   close(): Promise<void>;
 };
 
-/** Opens a store, and leads the way to Google's token service of a harness to it. */
+/** Opens a store, and connects a harness's Google token service to it. */
 export async function openTableStore(
   name: TableStoreName,
   { deps: { engine } }: Harness,

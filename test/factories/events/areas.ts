@@ -1,6 +1,6 @@
 import type { Rectangle } from '../../../server/engine/model/ledger/rectangles.ts';
 
-/** True when the point lies in one of the rectangles. */
+/** Returns true if the point is in one of the rectangles. */
 export function contains(rectangles: Rectangle[], eventTime: number, insertedAt: number): boolean {
   return rectangles.some(
     (side) =>

@@ -6,7 +6,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { openEmbeddedClickHouse } from '../../../server/platform/embedded/clickhouse/clickhouse.ts';
 import { silentLog } from '../../../server/platform/log.ts';
 
-/** Everything that a stream brings. */
+/** All bytes of a stream. */
 export async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
@@ -14,8 +14,8 @@ export async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 /**
- * Starts an embedded ClickHouse of a test's own, in `root`, with a client; `rows` and `bytes` ask
- * it, `running` counts its queries that hold a text.
+ * Starts a separate embedded ClickHouse in `root`, with a client; `rows` and `bytes` run queries,
+ * `running` counts its queries that contain a text.
  */
 export async function openOwnClickHouse() {
   const root = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-'));

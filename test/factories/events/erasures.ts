@@ -17,7 +17,7 @@ type Exported = {
   destination?: object;
   timezone?: string;
   custom_query?: string;
-  /** The fields that say how rows go into a table. */
+  /** The fields for the write mode of a table. */
   rule?: object;
 };
 
@@ -37,7 +37,7 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
   const send = async (home: TestOrganization, events: object[]) =>
     (await ask(home, 'POST', 'events/', { events })).body;
 
-  /** An export to files that has delivered the last hour. */
+  /** Creates an export to files that has delivered the last hour. */
   async function exported(
     home: TestOrganization,
     prefix: string,
@@ -62,13 +62,13 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
     return id as string;
   }
 
-  /** Works until the erasure is over, or at the step. A step that waits is retried later. */
+  /** Works until the erasure has ended, or reached the step. A waiting step is retried later. */
   async function work(home: TestOrganization, id: string, at = 'done') {
     const { db, engine } = opened().harness.deps;
     const look = async () => (await ask(home, 'GET', `erasures/${id}/`)).body;
     const began = performance.now();
     for (let { step } = await look(); step !== at;) {
-      // As some minutes later, when the store has removed the files of what it rewrote.
+      // As if minutes had passed, after which the store has removed the files of rewritten rows.
       if (step === 'files')
         await db.run(sql`UPDATE erasures SET removed_at = '2026-01-01Z' WHERE id = ${id}`);
       await db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z' WHERE id = ${id}`);

@@ -9,19 +9,19 @@ export type Fill = {
   events: number;
   from: number;
   to: number;
-  /** Insertion times; default: the times of the events. */
+  /** Insertion times; by default the times of the events. */
   inserted_from?: number;
   inserted_to?: number;
 };
 
-// Rows of one insertion time, as ingestion under load creates them.
+// Rows with one insertion time, as ingestion under load creates them.
 const batch_rows = 10_000;
 const chunk_rows = 1_000_000;
 
 /**
- * Fills events straight in the store, for benches: properties of about 500 bytes, 1,000 distinct
- * ids per 100,000 events, ten event names. Goes round ingestion, so nothing else may write to the
- * project meanwhile, and uuids are random.
+ * Inserts events directly into the store, for benches: properties of about 500 bytes, 1,000
+ * distinct ids for 100,000 events, ten event names. It bypasses ingestion, so nothing else may
+ * write to the project meanwhile, and uuids are random.
  */
 export async function fillEvents(clickhouse: ClickHouse, fill: Fill): Promise<void> {
   const { inserted_from = fill.from, inserted_to = fill.to } = fill;

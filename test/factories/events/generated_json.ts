@@ -1,9 +1,9 @@
 import { openRandom } from '../../chaos/random.ts';
 
-/** Gives the next number of a seed's sequence, from 0 up to but not including `below`. */
+/** Returns the next number of a seed's sequence, at least 0 and less than `below`. */
 export type Draw = (below: number) => number;
 
-/** The numbers of a seed, the same on every machine. */
+/** Returns the numbers of a seed, the same on every machine. */
 export function drawsOf(seed: number): Draw {
   const random = openRandom(seed, 0);
   return (below) => random.between(0, below - 1);
@@ -15,8 +15,8 @@ const digits = (draw: Draw, count: number, set = '0123456789') =>
 const hex = (draw: Draw, count: number) => digits(draw, count, '0123456789abcdef');
 
 /**
- * A text in another place than a number's that looks like one: hashes, ids, versions, dates, lists,
- * exponents that nothing could hold.
+ * Returns a text that looks like a number outside of a number's place: hashes, ids, versions,
+ * dates, lists, impossible exponents.
  */
 function textLikeNumber(draw: Draw): string {
   const front = () =>
@@ -112,8 +112,8 @@ function someText(draw: Draw): string {
 }
 
 /**
- * A text as JSON, some of its characters in escapes that nobody needs; now and then with NUL or
- * half of a surrogate pair.
+ * Returns a text as JSON, with some needless escapes, and sometimes with NUL or half of a surrogate
+ * pair.
  */
 function quoted(draw: Draw, text: string): string {
   const inside = JSON.stringify(text).slice(1, -1);
@@ -122,7 +122,7 @@ function quoted(draw: Draw, text: string): string {
   return `"${draw(10) === 0 ? `\\u00${(0x61 + draw(26)).toString(16)}` : ''}${inside}${end}"`;
 }
 
-/** A number of JSON, in any notation; sometimes one that hardly any store holds. */
+/** Returns a number of JSON in any notation, sometimes one that hardly any store holds. */
 export function numberText(draw: Draw): string {
   const sign = of(draw, ['', '', '-']);
   const whole = draw(3) === 0 ? '0' : `${1 + draw(9)}${digits(draw, draw(draw(6) === 0 ? 40 : 6))}`;
@@ -190,8 +190,8 @@ function valueText(draw: Draw, depth: number): string {
 }
 
 /**
- * JSON text of an object with whatever JSON allows: any notation of numbers, escapes, white space,
- * the same key twice, keys and texts that look like something else.
+ * Returns JSON text of an object with everything that JSON allows: any notation of numbers,
+ * escapes, white space, repeated keys, keys and texts that look like something else.
  */
 export function objectText(draw: Draw, depth = 3): string {
   const members = Array.from(
@@ -203,7 +203,7 @@ export function objectText(draw: Draw, depth = 3): string {
   return `{${members.join(',')}${space(draw)}}`;
 }
 
-/** JSON text of an object whose one value is a text that looks like a number. */
+/** Returns JSON text of an object whose one value is a text that looks like a number. */
 export function messageText(draw: Draw): string {
   return `{"message": ${JSON.stringify(textLikeNumber(draw))}}`;
 }

@@ -2,24 +2,21 @@ import { drawsOf, messageText, objectText } from './generated_json.ts';
 import { inDepth } from '../../depth.ts';
 import type { SourceRow } from '../batch_exports/contract_rows.ts';
 
-/**
- * The generated values: by default few and always the same; `npm run values` asks for many, and for
- * others.
- */
+/** The generated values: by default a few fixed ones; `npm run values` uses many others. */
 export const generated = {
   seed: Number(process.env['SLUICE_TEST_VALUES_SEED'] ?? '1'),
   count: Number(process.env['SLUICE_TEST_VALUES_COUNT'] ?? inDepth(60, 300)),
 };
 
-/** Redshift's VARCHAR holds 65,535 bytes; this test has no longer values. */
+/** Redshift's VARCHAR holds 65,535 bytes; the values of this test are shorter. */
 const row_bytes_max = 60_000;
 
-/** The position of the generated rows in the table `contract`, behind the rows of the contract. */
+/** The position of the generated rows in the table `contract`, after the rows of the contract. */
 export const generated_position = 2_000_000;
 
 /**
- * As many rows whose one value is a text that looks like a number, then as many with anything that
- * JSON can be.
+ * Rows whose one value is a text that looks like a number, then as many with anything that JSON
+ * allows.
  */
 export function generatedRows({ seed, count }: typeof generated): SourceRow[] {
   const draw = drawsOf(seed);
@@ -42,8 +39,8 @@ export function generatedRows({ seed, count }: typeof generated): SourceRow[] {
 }
 
 /**
- * JSON as `parseExact` gives it with each number in one notation, for stores that keep numbers and
- * not how they were written: `1e5`, `100000` and `100000.0` are the same.
+ * Returns the JSON of `parseExact` with each number in one notation, for stores that keep the value
+ * and not the notation: `1e5`, `100000` and `100000.0` are equal.
  */
 export function byValue(value: unknown): unknown {
   if (typeof value === 'number') return numberByValue(String(value));

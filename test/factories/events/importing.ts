@@ -17,8 +17,8 @@ type ImportedRow = {
 };
 
 /**
- * Opens a server that listens, and a folder for files: `put` writes one, `run` imports it, `rows`
- * shows what came.
+ * Opens a server that listens, and a folder for files: `put` writes a file, `run` imports it,
+ * `rows` returns the stored rows.
  */
 export async function openImporting() {
   const harness = await openHarness();

@@ -10,14 +10,14 @@ import { parseEvent } from '../../../server/engine/ingest/parse/parse.ts';
 /** Opened before the tests of the files that import it, and closed after them. */
 export let harness: Harness;
 
-/** An ingestion of its own. */
+/** A separate ingestion. */
 export const open = (limits?: Parameters<typeof openIngestion>[1]) =>
   openIngestion(harness.deps, limits);
 
-/** The number of a new project. */
+/** Returns the number of a new project. */
 export const newTeam = async () => (await harness.newOrganization()).project.id;
 
-/** An event as it comes from the endpoint. */
+/** Returns an event as the endpoint passes it on. */
 export function event(fields: Record<string, unknown> = {}): IncomingEvent {
   const read = parseEvent(
     JSON.stringify({ event: 'e', distinct_id: 'd', ...fields }),
@@ -40,7 +40,7 @@ export async function select<Row>(query: string, teamId: number): Promise<Row[]>
   return harness.deps.clickhouse.rows<Row>({ query, query_params: { team_id: teamId } });
 }
 
-/** Returns how many rows and uuids a project has. */
+/** Returns the number of rows and of uuids in a project. */
 export const count = async (teamId: number) =>
   (
     await select<{ rows: number; uuids: number }>(
@@ -50,7 +50,7 @@ export const count = async (teamId: number) =>
     )
   )[0]!;
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     harness = await openHarness();

@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../../server/platform/clickhouse/client.ts';
 
 /**
  * Inserts rows of events as one batch. Columns of groups stay empty for rows without a group, as
- * ingestion leaves them: to make them is a third of the store's work for one row.
+ * ingestion leaves them, because computing them is a third of the store's work for a row.
  */
 export async function insertRows(
   clickhouse: ClickHouse,

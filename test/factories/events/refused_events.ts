@@ -4,7 +4,7 @@ import type { RefusedEvent } from '../../../server/engine/ingest/warnings/refuse
 import { isoInstant } from '../../../server/platform/clock.ts';
 import type { Database } from '../../../server/platform/postgres/database.ts';
 
-/** A refused event of the project, as the table has it. */
+/** A refused event of the project, as the table stores it. */
 export function refusedEvent(team_id: number, given: Partial<RefusedEvent> = {}): RefusedEvent {
   return {
     id: uuidv7(),
@@ -21,7 +21,7 @@ export function refusedEvent(team_id: number, given: Partial<RefusedEvent> = {})
   };
 }
 
-/** Stores a refused event of the project and gives its id. */
+/** Stores a refused event of the project and returns its id. */
 export async function newRefusedEvent(db: Database, team_id: number): Promise<string> {
   const event = refusedEvent(team_id);
   await storeRefusedEvents(db, [event]);

@@ -10,7 +10,7 @@ export type StoredEvent = {
   person_properties: string;
 };
 
-/** The events of a project that are stored, in the order of their times. */
+/** Returns the stored events of a project, in the order of their times. */
 export async function storedEvents(
   { clickhouse }: Pick<Deps, 'clickhouse'>,
   team_id: number,
@@ -22,7 +22,7 @@ export async function storedEvents(
   });
 }
 
-/** The distinct ids of each person of a project of whom anything is known. */
+/** Returns the distinct ids of each known person of a project. */
 export async function storedPeople(
   { clickhouse }: Pick<Deps, 'clickhouse'>,
   team_id: number,

@@ -8,7 +8,7 @@ export type Bent = {
   challenge?: string;
   type?: string;
   cross_origin?: boolean;
-  /** True if the authenticator made sure of the person; true unless said. */
+  /** True if the authenticator verified the person; default true. */
   verifies?: boolean;
   /** The reported sign count; by default one more than before. */
   sign_count?: number;
@@ -18,15 +18,15 @@ type Options = { challenge: string; rp?: { id: string }; rpId?: string; user?: {
 
 /** An authenticator in software: ES256, no attestation, a passkey for each site. */
 export type Authenticator = {
-  /** Answers what `navigator.credentials.create()` is asked with, as a browser writes it. */
+  /** Answers the options of `navigator.credentials.create()`, as a browser encodes the answer. */
   create(options: Options, bent?: Bent & { attestation?: Buffer }): any;
-  /** Answers what `navigator.credentials.get()` is asked with, by the passkey it created last. */
+  /** Answers the options of `navigator.credentials.get()` with the passkey that it created last. */
   show(options: Options, bent?: Bent): any;
 };
 
 const flags = { present: 0x01, verified: 0x04, backup_eligible: 0x08, attested: 0x40 };
 
-/** A new authenticator in the hands of a person, at pages of this origin. */
+/** Creates a new authenticator of a person, at pages of this origin. */
 export function newAuthenticator(origin: string): Authenticator {
   let held: { key: KeyObject; id: string; user_handle: string } | undefined;
   let count = 0;

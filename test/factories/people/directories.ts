@@ -3,27 +3,29 @@ import sql from 'sql-template-tag';
 import type { DomainRow } from '../../../server/api/domains/schema.ts';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
 
-/** The object that a directory is answered: a person or a group. */
+/** An object in the answers to a directory: a person or a group. */
 export type Resource = { id: string; [name: string]: any };
 
-/** An organization with a verified domain and the directory of that. */
+/** An organization with a verified domain and its directory. */
 export type TestDirectory = TestOrganization & {
   domain: DomainRow;
   token: string;
   token_id: string;
   /** The address where people manage it. */
   url: string;
-  /** Asks as the directory does; `path` is what comes behind its base URL. */
+  /** Sends a request of the directory; `path` follows its base URL. */
   scim(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
-  /** Provisions a person with such a name of their address; fails for another status than 201. */
+  /**
+   * Provisions a person with this local part of their address; fails for another status than 201.
+   */
   provision(name: string, more?: object): Promise<Resource>;
-  /** A person's level in the organization; undefined: they are no member. */
+  /** A person's level in the organization; undefined if they are no member. */
   levelOf(email: string): Promise<number | undefined>;
   /** The newest entries of the organization's log: the action and the person. */
   entries(count: number): Promise<string[]>;
 };
 
-/** Opens a directory at a domain of its own. */
+/** Opens a directory at a new domain. */
 export async function newDirectory(
   harness: Harness,
   home?: TestOrganization,

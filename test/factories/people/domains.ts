@@ -10,10 +10,7 @@ import type { Answer, Harness, TestOrganization } from '../../harness.ts';
 import { openMailServer } from '../../servers/mail_server.ts';
 import type { MailServer, ReceivedMail } from '../../servers/mail_server.ts';
 
-/**
- * A server whose look-ups go to name servers of the test, whose mails come to a relay of the test,
- * and whose time the test sets.
- */
+/** A server with the test's name servers and mail relay, and a clock that the test sets. */
 export type DomainWorld = {
   harness: Harness;
   /** The resolvers that the server asks, all at once. */
@@ -22,18 +19,18 @@ export type DomainWorld = {
   now(): number;
   /** Sets the time (ms). */
   goTo(instant: number): void;
-  /** Claims a domain; a name that nobody has without one. */
+  /** Claims a domain, by default a new name. */
   claim(home: TestOrganization, domain?: string): Promise<DomainRow>;
-  /** Looks it up by hand; fails for another status than 200. */
+  /** Looks it up on request; fails for another status than 200. */
   verify(home: TestOrganization, domain: DomainRow): Promise<DomainRow>;
-  /** Publishes its record, and looks it up by hand. */
+  /** Publishes its record, and looks it up on request. */
   prove(home: TestOrganization, domain: DomainRow): Promise<DomainRow>;
-  /** The record as it is now. */
+  /** Returns the current record. */
   read(home: TestOrganization, domain: DomainRow): Promise<DomainRow>;
   change(home: TestOrganization, domain: DomainRow, body: unknown): Promise<Answer>;
   /**
-   * The mails to the address with the text in their subject, in the order in which they came; waits
-   * until there are so many.
+   * Waits for this many mails to the address with the text in their subject, and returns them in
+   * order of arrival.
    */
   mailed(address: string, subject: string, count: number): Promise<ReceivedMail[]>;
   close(): Promise<void>;
@@ -55,7 +52,7 @@ export function domainsPath(home: TestOrganization, domain?: DomainRow): string 
   return domain === undefined ? base : `${base}${domain.id}/`;
 }
 
-/** Opens the server with so many resolvers. */
+/** Opens the server with this many resolvers. */
 export async function openDomainWorld(options: { resolvers?: number } = {}): Promise<DomainWorld> {
   const resolvers = await Promise.all(
     Array.from({ length: options.resolvers ?? 1 }, () => openDnsServer()),
@@ -66,7 +63,7 @@ export async function openDomainWorld(options: { resolvers?: number } = {}): Pro
   const log = silentLog();
   const dns = openDns({
     servers: resolvers.map(({ address }) => address),
-    // Shorter than in production, where some of these servers never answer.
+    // Shorter than in production, because some of these servers never answer.
     time_limit_ms: 4_000,
     log,
   });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import type { Harness, TestOrganization } from '../../harness.ts';
 
-/** An invite as its mail names it. */
+/** An invite as its mail identifies it. */
 export type InviteLink = { id: string; token: string; target_email: string };
 type Sent = { key?: string; headers?: Record<string, string> };
 
@@ -13,7 +13,7 @@ export async function membersOf(home: TestOrganization) {
   return body.results.map((one: any) => [one.user.email, one.level]);
 }
 
-/** Looks at an invite as who holds its link does. */
+/** Opens an invite with its link. */
 export function lookAtInvite(
   harness: Harness,
   { id, token }: Partial<InviteLink>,
@@ -23,7 +23,7 @@ export function lookAtInvite(
   return harness.request('GET', `/api/invites/${id}/${query}`, sent);
 }
 
-/** Accepts an invite as who holds its link does. */
+/** Accepts an invite with its link. */
 export function acceptInvite(
   harness: Harness,
   { id, token }: Partial<InviteLink>,
@@ -36,7 +36,7 @@ export function acceptInvite(
   });
 }
 
-/** Invites somebody to the organization, by default an address that nobody has. */
+/** Invites a person to the organization, by default at a new address. */
 export async function newInvite(
   home: TestOrganization,
   fields: Record<string, unknown> = {},
@@ -55,7 +55,7 @@ export async function newInvite(
   };
 }
 
-/** Somebody with an account and an organization of their own, invited to another one. */
+/** A person with an account and an own organization, invited to another one. */
 export async function invitedAccount(
   harness: Harness,
   fields: { is_email_verified?: boolean } = {},

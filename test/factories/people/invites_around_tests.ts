@@ -3,13 +3,13 @@ import { after, before } from 'node:test';
 import { openHarness, shareHarness } from '../../harness.ts';
 import type { Harness } from '../../harness.ts';
 
-/** There in the tests of the file that imports it. */
+/** Set during the tests of the file that imports it. */
 export let harness: Harness;
 
 /**
- * Opens the harness before the tests of the file that calls it, and closes it after them.
- * `passed_ms` is how far its clock is ahead; without it, the harness is the shared one. Called by
- * each test file itself: hooks of an imported module may run before its tests.
+ * Opens the harness before the tests of the file that calls it, and closes it after. `passed_ms` is
+ * how far its clock is ahead; without it, the harness is the shared one. Each test file calls it
+ * itself, because hooks of an imported module may run before its tests.
  */
 export function openAroundTests(passed_ms?: () => number): void {
   if (passed_ms === undefined) {
@@ -36,7 +36,7 @@ export type Level = 1 | 8 | 15;
 /** The URL of an organization's invites. */
 export const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
 
-/** An address that nobody has. */
+/** A new address. */
 export const address = () => `${randomUUID()}@example.com`;
 
 /** Invites somebody. */
@@ -47,14 +47,14 @@ export const invite = (organization_id: string, key: string, body: unknown) =>
 export const list = async (organization_id: string, key: string) =>
   (await harness.request('GET', base(organization_id), { key })).body;
 
-/** Takes an invite back. */
+/** Withdraws an invite. */
 export const remove = (organization_id: string, id: string, key: string, headers = {}) =>
   harness.request('DELETE', `${base(organization_id)}${id}/`, { key, headers });
 
-/** Has an invite sent again. */
+/** Sends an invite again. */
 export const resend = (organization_id: string, id: string, key: string) =>
   harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
 
-/** Asks for the page of a link, as anybody who holds it may. */
+/** Requests the page of a link, as anyone with the link may. */
 export const shown = (link: string) =>
   harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);

@@ -14,7 +14,7 @@ import {
   session_lifetime_ms,
 } from '../../../server/platform/http/caller/session.ts';
 
-/** A person and a key of theirs. */
+/** A person and their key. */
 export type Caller = { user: UserRow; key: string };
 /** An organization with its project, and a caller in it. */
 export type OwnOrganization = Caller & {
@@ -28,7 +28,7 @@ async function newUser(deps: Deps): Promise<UserRow> {
   );
 }
 
-/** Another key of the person. */
+/** Creates another key of the person. */
 export async function newKey(
   deps: Deps,
   user: { id: number },
@@ -44,7 +44,7 @@ export async function newKey(
   ).value;
 }
 
-/** The `cookie` header of a browser in which the person is signed in. */
+/** Returns the `cookie` header of a browser in which the person is signed in. */
 export async function newSession(deps: Deps, user: { id: number }): Promise<string> {
   const token = createSessionToken();
   const [now, end] = [
@@ -59,7 +59,7 @@ export async function newSession(deps: Deps, user: { id: number }): Promise<stri
   return `sluice_session=${token}`;
 }
 
-/** Takes a person into the organization. */
+/** Makes a person a member of the organization. */
 export async function addMember(
   deps: Deps,
   organization_id: string,
@@ -84,7 +84,7 @@ export async function newMember(
   return { user, key: await newKey(deps, user, { scopes }) };
 }
 
-/** An organization with a project, and a caller in it with the level and a key. */
+/** Creates an organization with a project, and a caller with the level and a key. */
 export async function newOrganization(
   deps: Deps,
   options: { level?: 1 | 8 | 15; scopes?: string[]; name?: string } = {},
@@ -108,7 +108,7 @@ export async function newOrganization(
   };
 }
 
-/** Sets the person's second factor up, without a code that anybody knows. */
+/** Sets up the person's second factor, with codes that nobody knows. */
 export async function giveSecondFactor(deps: Deps, user: { id: number }): Promise<void> {
   await deps.db.run(sql`UPDATE users SET totp_confirmed_at = now() WHERE id = ${user.id}`);
 }

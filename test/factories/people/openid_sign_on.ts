@@ -10,7 +10,7 @@ import type { Navigator } from './single_sign_on.ts';
 export const email = 'ada@acme.example';
 /** Their names. */
 const names = { given_name: 'Ada', family_name: 'Lovelace' };
-/** The person as each provider tells of them. */
+/** The person in the words of each provider. */
 export const persons: Record<OpenidProvider, OpenidTestProvider['person']> = {
   'google-oauth2': {
     sub: '100',
@@ -29,7 +29,7 @@ export const persons: Record<OpenidProvider, OpenidTestProvider['person']> = {
 /** A server whose OpenID providers are all one test provider. */
 export type OpenidSignOn = Awaited<ReturnType<typeof openOpenidSignOn>>;
 
-/** Opens a server and its provider; `signIn` goes the whole way with one browser. */
+/** Opens a server and its provider; `signIn` does all steps with one browser. */
 export async function openOpenidSignOn() {
   const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
   const provider = await openOpenidProvider();
@@ -51,8 +51,8 @@ export async function openOpenidSignOn() {
     },
   });
   /**
-   * Returns the path of this server, with code and state, that the browser is led to after the
-   * provider.
+   * Returns the path of this server, with code and state, to which the provider redirects the
+   * browser.
    */
   async function begin(browser: Navigator, name: OpenidProvider, more = ''): Promise<string> {
     const begun = await browser.go(`/login/${name}/${more}`);

@@ -10,10 +10,10 @@ import { password } from './people.ts';
 /** The path of a person's passkeys. */
 export const list_of_passkeys = '/api/users/@me/passkeys/';
 
-/** A browser that keeps all cookies: the session of the person, and the id of the browser. */
+/** A browser that keeps all cookies: the person's session, and the id of the browser. */
 export type PasskeyBrowser = {
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** The options that `/api/sessions/passkey/begin/` gave. */
+  /** The options of `/api/sessions/passkey/begin/`. */
   options(): Promise<any>;
 };
 
@@ -39,7 +39,7 @@ export function openPasskeyBrowser(harness: Harness): PasskeyBrowser {
   return { ask, options };
 }
 
-/** A browser in which the person has just signed in with their password. */
+/** Opens a browser in which the person has just signed in with their password. */
 export async function signedInAt(harness: Harness, { email }: UserRow, more: object = {}) {
   const browser = openPasskeyBrowser(harness);
   const answer = await browser.ask('POST', '/api/sessions/', { email, password, ...more });
@@ -51,8 +51,8 @@ export async function signedInAt(harness: Harness, { email }: UserRow, more: obj
 export const passkey_origin = 'http://localhost:8000';
 
 /**
- * Creates a passkey in the browser; `more` is a code or passkey where the account has a second
- * factor. Gives the authenticator that holds it, and the answer.
+ * Creates a passkey in the browser; `more` is a code or passkey if the account has a second factor.
+ * Returns its authenticator and the answer.
  */
 export async function addPasskey(
   browser: PasskeyBrowser,
@@ -71,7 +71,7 @@ export async function addPasskey(
   return { authenticator, created: created.body };
 }
 
-/** Signs in with the passkey alone. */
+/** Signs in with only the passkey. */
 export async function signInByPasskey(
   browser: PasskeyBrowser,
   authenticator: Authenticator,
@@ -81,7 +81,7 @@ export async function signInByPasskey(
   return browser.ask('POST', '/api/sessions/passkey/', { passkey });
 }
 
-/** Gives the person a passkey that no authenticator has; gives its id. */
+/** Adds a passkey to the person that no authenticator has; returns its id. */
 export async function insertPasskey({ deps }: Harness, user: { id: number }): Promise<string> {
   const id = randomUUID();
   await deps.db.run(sql`

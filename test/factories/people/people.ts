@@ -8,15 +8,15 @@ import type { UserRow } from '../../../server/api/users/store.ts';
 import type { Answer, Harness } from '../../harness.ts';
 import type { MailServer, ReceivedMail } from '../../servers/mail_server.ts';
 
-/** The password of everybody that `newPerson` creates. */
+/** The password of all people of `newPerson`. */
 export const password = 'tidal lamp orchid crust';
-/** Another one that the rules take. */
+/** Another valid password. */
 export const other_password = 'violet anchor mosaic dune';
 const hash = hashQuickly(password);
 
 /**
- * Hashes a password with the least work, for `newPerson` without a hash. The hash names its work,
- * so that a check of it is as cheap. A test of the work itself uses one of `hashPassword`.
+ * Hashes a password with the least work, for `newPerson` without a hash. The hash contains its
+ * work, so that a check is as cheap. A test of the work itself uses a hash of `hashPassword`.
  */
 function hashQuickly(message: string): string {
   const nonce = randomBytes(16);
@@ -26,11 +26,11 @@ function hashQuickly(message: string): string {
   return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=1$${salt}$${kept}`;
 }
 
-/** A clock that a test moves on. */
+/** A clock that a test moves. */
 export type TestClock = { now(): number; pass(milliseconds: number): void };
 
 /**
- * Creates a clock that stands still, until it is moved, at the second in which it is first asked.
+ * Creates a clock that stands still at the second of its first reading, until the test moves it.
  * That may be long after its file was loaded, if other files of the process ran before.
  */
 export function openTestClock(): TestClock {
@@ -51,7 +51,7 @@ export async function newPerson(
   );
 }
 
-/** Tries to sign in; from 127.0.0.1 unless an address is given. */
+/** Tries to sign in, by default from 127.0.0.1. */
 export function trySignIn(
   harness: Harness,
   email: string,
@@ -61,7 +61,7 @@ export function trySignIn(
   return harness.request('POST', '/api/sessions/', { body: { email, password, ...more }, headers });
 }
 
-/** A browser: it keeps the cookie that answers set, and shows it. */
+/** A browser: it keeps the cookie of answers, and shows it. */
 export type TestBrowser = {
   cookie(): string | undefined;
   ask(
@@ -72,7 +72,7 @@ export type TestBrowser = {
   ): Promise<Answer>;
 };
 
-/** Opens a browser, with a cookie when one is given. */
+/** Opens a browser, with this cookie if there is one. */
 export function openBrowser(harness: Harness, cookie?: string): TestBrowser {
   let kept = cookie;
   return {
@@ -89,7 +89,7 @@ export function openBrowser(harness: Harness, cookie?: string): TestBrowser {
   };
 }
 
-/** A browser in which the person has just signed in with `password`. */
+/** Opens a browser in which the person has just signed in with `password`. */
 export async function signedIn(
   harness: Harness,
   user: UserRow,
@@ -114,8 +114,8 @@ export async function newSignedIn(
 }
 
 /**
- * The `set-cookie` of the session; fails when there are several, or another one than that of the
- * device beside it.
+ * Returns the session's `set-cookie`; fails if there are several, or any other besides that of the
+ * device.
  */
 export function setCookieOf(answer: Answer): string | undefined {
   const all = [answer.headers['set-cookie'] ?? []].flat();
@@ -126,14 +126,14 @@ export function setCookieOf(answer: Answer): string | undefined {
   return others![0];
 }
 
-/** The code that an app with this seed shows at the instant, some steps later. */
+/** Returns the code that an app with this seed shows at the instant, some steps later. */
 export function codeOf(secret: string, now_ms: number, steps = 0): string {
   return new TOTP({ secret }).generate({ timestamp: now_ms + steps * 30_000 });
 }
 
 /**
- * Sets a second factor up through the API; gives the seed and the recovery codes. The code of the
- * present step is used after it.
+ * Sets up a second factor through the API; returns the seed and the recovery codes. It uses up the
+ * code of the current step.
  */
 export async function setUpSecondFactor(
   harness: Harness,
@@ -149,7 +149,7 @@ export async function setUpSecondFactor(
   return { secret, recovery_codes: confirmed.body.recovery_codes };
 }
 
-/** Returns the log's activities on a person's own things, oldest first. */
+/** Returns the log's activities about a person's own objects, oldest first. */
 export async function activitiesOf({ deps }: Harness, user: { uuid: string }): Promise<string[]> {
   const rows = await deps.db.rows<{ activity: string; scope: string }>(
     sql`SELECT activity, scope FROM activity WHERE chain_id = ${user.uuid}::uuid ORDER BY number`,
@@ -157,12 +157,12 @@ export async function activitiesOf({ deps }: Harness, user: { uuid: string }): P
   return rows.map(({ activity, scope }) => `${scope} ${activity}`);
 }
 
-/** Forgets every series of attempts, so that one test's failures do not slow the next. */
+/** Forgets all failed attempts, so that one test's failures do not slow the next. */
 export async function forgetAllAttempts({ deps }: Harness): Promise<void> {
   await deps.db.run(sql`DELETE FROM attempts`);
 }
 
-/** The user as the database has them now. */
+/** Returns the user's current row. */
 export async function userNow({ deps }: Harness, email: string): Promise<UserRow> {
   const user = await findUserByEmail(deps.db, email);
   assert.ok(user, `there is no ${email}`);

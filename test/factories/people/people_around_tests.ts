@@ -15,13 +15,13 @@ export let harness: Harness;
 /** The clock of the harness. */
 export let clock: TestClock;
 
-/** The relay that takes its mails; exists with `mail` alone. */
+/** The relay for its mails; only set with `mail`. */
 export let server: MailServer;
 
 /**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Before each test no try to sign in counts any more. Called by each test file itself: hooks
- * of an imported module may run before its tests.
+ * Opens the exports of this file before the tests of the file that calls it, and closes them after.
+ * It forgets failed sign-ins before each test. Each test file calls it itself, because hooks of an
+ * imported module may run before its tests.
  */
 export function openAroundTests(with_mail?: 'mail'): void {
   before(async () => {
@@ -42,14 +42,14 @@ export function openAroundTests(with_mail?: 'mail'): void {
   beforeEach(() => forgetAllAttempts(harness));
 }
 
-/** A body that makes a sign-in fail. */
+/** A body of a failing sign-in. */
 export const wrong = { password: 'another password' };
 
-/** The status of an answer, or how long it says to wait. */
+/** Returns the status of an answer, or the wait that it names. */
 export const outcome = (answer: Answer) =>
   answer.status === 429 ? `wait ${answer.headers['retry-after']}` : answer.status;
 
-/** Signs in with a wrong password so many times. */
+/** Signs in with a wrong password this many times. */
 export async function failTimes(times: number, email: string): Promise<void> {
   for (let time = 0; time < times; time += 1)
     assert.equal((await trySignIn(harness, email, wrong)).status, 401);

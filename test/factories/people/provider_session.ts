@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import type { Harness } from '../../harness.ts';
 
-/** A verified domain of the organization, with the fields of a SAML provider that nobody asks. */
+/** A verified domain of the organization, with the fields of a SAML provider that is never used. */
 export async function insertProvider(
   { deps }: Harness,
   organization_id: string,
@@ -16,7 +16,7 @@ export async function insertProvider(
   return { id, name };
 }
 
-/** Makes the sessions of the person such as the provider of the domain opens. */
+/** Makes the person's sessions like those that the provider of the domain opens. */
 export async function openByProvider(
   { deps }: Harness,
   user: { id: number },

@@ -10,8 +10,8 @@ export type RsaKeys = {
 };
 
 /**
- * RSA keys of 2,048 bits that the asked party knows. They are read, because to create some takes a
- * tenth to half a second.
+ * RSA keys of 2,048 bits that the server knows. They are read from a file, because creating some
+ * takes a tenth to half a second.
  */
 export const own_keys = readKeys('saml_acme.key');
 /** The keys of a stranger. */

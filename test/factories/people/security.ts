@@ -9,19 +9,17 @@ import type { MailServer } from '../../servers/mail_server.ts';
 import { openTestClock } from './people.ts';
 import type { TestClock } from './people.ts';
 
-/** A line of the server's log that tells of a security event. */
+/** A line of the server's log about a security event. */
 export type SecurityLine = Record<string, unknown> & { security_event: string; msg: string };
 
-/**
- * A server with a readable log, a relay of the test for its mails, and a clock that stands still.
- */
+/** A server with a readable log, a mail relay of the test, and a clock that stands still. */
 export type SecurityWorld = {
   harness: Harness;
   clock: TestClock;
   mail: MailServer;
-  /** The lines of security events since it was last asked, oldest first. */
+  /** The lines of security events since the last call, oldest first. */
   lines(): SecurityLine[];
-  /** Everything that was ever logged, as text. */
+  /** All lines of the log, as text. */
   logged(): string;
   /** The events in the organization's list, newest first, as this key reads them. */
   eventsOf(organization_id: string, key: string, query?: string): Promise<Record<string, any>[]>;

@@ -3,7 +3,7 @@ import type { ServiceKeyFields } from '../../../server/api/service_keys/schema.t
 import { insertServiceKey } from '../../../server/api/service_keys/store.ts';
 import type { Harness, TestOrganization } from '../../harness.ts';
 
-/** A service key of the organization, with every scope that such a key can have unless named. */
+/** Creates a service key of the organization, by default with every possible scope. */
 export async function newServiceKey(
   { deps }: Pick<Harness, 'deps'>,
   { organization, user }: Pick<TestOrganization, 'organization' | 'user'>,

@@ -5,7 +5,7 @@ import { testIdentityProvider } from '../../saml/identity_provider.ts';
 import { domainsPath, proofNameOf, proofOf } from './domains.ts';
 import type { DomainWorld } from './domains.ts';
 
-/** A link as the answer shows it that created it. */
+/** A link in the answer that created it. */
 export type CreatedLink = Record<string, any> & { id: string; url: string };
 
 /** An organization with a claimed domain, and its owner's browser. */
@@ -29,7 +29,7 @@ export const provider = () => ({
 
 type Sent = { headers?: Record<string, string>; key?: string };
 
-/** Asks as the page behind a link does; `url` is the link. */
+/** Sends a request of the page behind a link; `url` is the link. */
 export function through(
   harness: Harness,
   url: string,

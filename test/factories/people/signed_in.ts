@@ -4,7 +4,7 @@ import type { Harness, TestOrganization } from '../../harness.ts';
 /** The path where a person manages their keys. */
 export const list_of_keys = '/api/personal_api_keys/';
 
-/** A person in an organization of their own, who asks by their signed-in browser. */
+/** A person in their own organization, who uses a signed-in browser. */
 export type Person = TestOrganization;
 
 /** Creates a person, the owner of a fresh organization, and signs them in. */
@@ -19,7 +19,7 @@ export async function newPerson(harness: Harness): Promise<Person> {
   return { ...home, ask };
 }
 
-/** Creates a key in the person's browser and gives the answer, the key in `value`. */
+/** Creates a key in the person's browser and returns the answer, with the key in `value`. */
 export async function createKey(
   person: Person,
   fields: Record<string, unknown> = {},

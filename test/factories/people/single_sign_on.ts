@@ -16,15 +16,15 @@ import {
 } from '../../saml/identity_provider.ts';
 import type { IdentityProvider, ResponseFacts } from '../../saml/identity_provider.ts';
 
-/** A server whose time the test sets and whose log it reads. */
+/** A server whose clock the test sets and whose log it reads. */
 export type SingleSignOnWorld = {
   harness: Harness;
   clock: TestClock;
-  /** The reasons of the refusals since it was last asked, oldest first. */
+  /** The reasons of the refusals since the last call, oldest first. */
   reasons(): string[];
   /**
-   * An organization with a verified domain (`acme.example` unless named) whose provider is `acme`;
-   * `fields` are further settings of the domain.
+   * Creates an organization with a verified domain (by default `acme.example`) whose provider is
+   * `acme`; `fields` are further settings of the domain.
    */
   newHome(fields?: Record<string, unknown>, domain?: string): Promise<Home>;
   close(): Promise<void>;
@@ -33,11 +33,11 @@ export type SingleSignOnWorld = {
 /** An organization of a test with its verified domain. */
 export type Home = TestOrganization & { domain: DomainRow };
 
-/** A browser with its cookies. None of them goes along with a form that another site sends. */
+/** A browser with its cookies. A form of another site sends none of them. */
 export type Navigator = {
   cookies: Map<string, string>;
   go(path: string): Promise<Answer>;
-  /** Posts a form; `from_elsewhere` is the form of a page of another site. */
+  /** Posts a form; `from_elsewhere`: it is the form of a page of another site. */
   post(path: string, fields: Record<string, string>, from_elsewhere?: boolean): Promise<Answer>;
 };
 
@@ -143,8 +143,8 @@ export function openNavigator(harness: Harness): Navigator {
 }
 
 /**
- * Begins a SAML sign-in and returns what the provider reads in it. Fails when the browser is not
- * sent to a provider.
+ * Begins a SAML sign-in and returns what the provider reads in it. Fails if the browser is not sent
+ * to a provider.
  */
 export async function beginSaml(
   browser: Navigator,
@@ -170,9 +170,7 @@ export function genuine(
   });
 }
 
-/**
- * The form of a response (XML) that the provider's page lets the browser send, and nothing more.
- */
+/** The form with a response (XML) that the provider's page makes the browser send. */
 export function postResponse(browser: Navigator, xml: string): Promise<Answer> {
   return browser.post(
     '/complete/saml/',
@@ -181,15 +179,15 @@ export function postResponse(browser: Navigator, xml: string): Promise<Answer> {
   );
 }
 
-/** Posts a response and goes where it leads. */
+/** Posts a response and follows its redirect. */
 export async function respond(browser: Navigator, xml: string): Promise<Answer> {
   const taken = await postResponse(browser, xml);
   return taken.status === 303 ? browser.go(taken.headers['location']!) : taken;
 }
 
 /**
- * The genuine response to the request still signs in, so what was refused before was not the
- * request.
+ * Asserts that the genuine response to the request still signs in, so that the earlier refusal did
+ * not concern the request.
  */
 export async function assertStillOpen(
   world: SingleSignOnWorld,
@@ -199,7 +197,7 @@ export async function assertStillOpen(
   assert.equal((await respond(browser, genuine(world, request))).status, 303);
 }
 
-/** A whole SAML sign-in; gives the last answer. */
+/** Does a whole SAML sign-in; returns the last answer. */
 export async function signInBySaml(
   world: SingleSignOnWorld,
   browser: Navigator,
@@ -209,7 +207,7 @@ export async function signInBySaml(
   return respond(browser, genuine(world, await beginSaml(browser, email, more), { email }));
 }
 
-/** The header with which the browser shows its session; none when it has no session. */
+/** Returns the header with the browser's session; empty without a session. */
 export function sessionOf({ cookies }: Navigator): { cookie?: string } {
   const name = ['sluice_session', '__Host-sluice_session'].find((one) => cookies.has(one));
   return name === undefined ? {} : { cookie: `${name}=${cookies.get(name)}` };

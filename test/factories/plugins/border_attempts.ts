@@ -2,9 +2,9 @@ import { fails, gives } from './reaching_attempts.ts';
 import type { Attempt } from './reaching_attempts.ts';
 
 /**
- * Attempts where something is handed over or comes back: a name, the body of an `onEvent(event,
- * meta)`, and the required outcome. A body that begins with // is put at the top of the module
- * instead.
+ * Attempts at values that cross the border in either direction: a name, the body of an
+ * `onEvent(event, meta)`, and the required outcome. A body that begins with // is put at the top of
+ * the module instead.
  */
 export const border_attempts: Attempt[] = [
   [

@@ -6,7 +6,7 @@ import type { PluginFiles } from '../../../server/engine/plugins/plugin.ts';
 import { bundlePackage } from '../../../server/engine/plugins/sandbox/bundle.ts';
 import type { Bundles } from '../../../server/engine/plugins/sandbox/bundle.ts';
 
-/** Runs compiled server code of our own making, without a sandbox. */
+/** Runs our own compiled server code, without a sandbox. */
 export async function run(
   files: PluginFiles,
   main: string | null = null,
@@ -26,8 +26,8 @@ export async function run(
 }
 
 /**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ * Opens the exports of this file before the tests of the file that calls it, and closes them after.
+ * Each test file calls it itself, because hooks of an imported module may run before its tests.
  */
 export function openAroundTests(): void {
   after(() => stop());

@@ -1,12 +1,12 @@
 import type { PluginError } from '../../../server/engine/plugins/plugin.ts';
 
-/** A name, the archive, and the code and the words with which it is refused. */
+/** A name, the archive, and the code and the words of its refusal. */
 export type HostileArchive = [string, Buffer, PluginError['code'], RegExp];
 
 /** The manifest of the packages. */
 export const manifest = { name: 'package/plugin.json', content: '{"name":"x"}' };
 
-/** A copy with one byte turned over. */
+/** Returns a copy with one changed byte. */
 export const flipped = (archive: Buffer, at: number) => {
   const copy = Buffer.from(archive);
   copy[at] = copy[at]! ^ 0xff;

@@ -14,7 +14,7 @@ export const pax = (name: string): TarEntry => {
   return { name: 'PaxHeader', type: 'ExtendedHeader', content: `${length}${body}` };
 };
 
-/** Tars that are refused. */
+/** Tars that the server refuses. */
 export const hostile_tars: HostileArchive[] = [
   ['no archive', Buffer.from('hello'), 'invalid', /neither a zip archive nor a tar/],
   ['nothing', Buffer.alloc(0), 'invalid', /neither a zip archive nor a tar/],

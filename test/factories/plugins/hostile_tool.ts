@@ -1,6 +1,6 @@
 import { writeToolPackage } from './tool_package.ts';
 
-/** The name of the destination that runs code which an event brings. */
+/** The name of the destination that runs code from an event. */
 export const hostile_directory = 'hostile';
 
 /**
@@ -15,7 +15,7 @@ export function writeHostilePackage(tools_dir: string): void {
   });
 }
 
-// The words of an attempt are the reason of its outcome.
+// The outcome's reason has the words of an attempt.
 const destination = `
   const Work = Object.getPrototypeOf(async function () {}).constructor;
   exports.default = {

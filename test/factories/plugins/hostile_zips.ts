@@ -7,7 +7,7 @@ const link = 0o120777;
 
 const zipOf = (...entries: ZipEntry[]) => createZip([manifest, ...entries]);
 
-/** Zips that are refused. */
+/** Zips that the server refuses. */
 export const hostile_zips: HostileArchive[] = [
   ['an empty zip', createZip([]), 'invalid', /empty/],
   [

@@ -2,7 +2,7 @@ import type { TestOrganization } from '../../harness.ts';
 
 /**
  * Installs the Webhook of the catalogue and enables it, with one mapping to the address and more
- * fields of it. Returns the path of the config.
+ * fields. Returns the path of the config.
  */
 export async function installedWebhook(
   home: TestOrganization,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PluginError } from '../../../server/engine/plugins/plugin.ts';
 
-/** The error of `work`. */
+/** Returns the error of `work`. */
 export const faultOf = (work: () => unknown): PluginError => {
   try {
     work();

@@ -9,13 +9,13 @@ export type OauthTool = {
   url: string;
   id: number;
   plugin: number;
-  /** Asks as the owner in their browser. */
+  /** Sends a request of the owner in their browser. */
   ask: TestOrganization['ask'];
 };
 
 const tool = 'webhook-extensible';
 
-/** Registers the vendor's application for the organization; gives its address. */
+/** Registers the vendor's application for the organization; returns its address. */
 export async function registerApplication(
   home: TestOrganization,
   vendor: Pick<OauthVendorServer, 'url'>,
@@ -36,7 +36,7 @@ export async function registerApplication(
   return `${list}${registered.body.id}/`;
 }
 
-/** Installs the Extensible Webhook of the catalogue; gives its id. */
+/** Installs the Extensible Webhook of the catalogue; returns its id. */
 async function installTool(home: TestOrganization): Promise<number> {
   const collection = `/api/organizations/${home.organization.id}/pipeline_destinations/`;
   const installed = await home.ask('POST', collection, {
@@ -47,7 +47,7 @@ async function installTool(home: TestOrganization): Promise<number> {
   return installed.body.id;
 }
 
-/** Switches the Extensible Webhook on; installs it, if no plugin is given. */
+/** Enables the Extensible Webhook; installs it, if no plugin is given. */
 export async function oauthTool(
   harness: Harness,
   home: TestOrganization,
@@ -75,7 +75,9 @@ export async function oauthTool(
   };
 }
 
-/** Begins to connect the tool and goes to the vendor; gives the path that it leads back to. */
+/**
+ * Starts to connect the tool and opens the vendor's page; returns the path to which that redirects.
+ */
 export async function beginConnecting(
   harness: Harness,
   { ask, url }: OauthTool,

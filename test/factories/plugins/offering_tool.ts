@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '../../../server/engine/plugins/tools/tool.ts';
 
-/** A destination whose functions do what a test asks of a tool. */
+/** A destination whose functions do what a test requires of a tool. */
 export const offering_code = `
   const text = 'x'.repeat(2000);
   const give = {
@@ -28,7 +28,7 @@ export const offering_code = `
     fields: Object.fromEntries(Object.keys(give).map((key) => [key, { dynamic: true }])),
     dynamicFields: give, perform: async () => {} } } };`;
 
-/** The destination as a plugin has it. */
+/** Returns the destination in the form of a plugin. */
 export const offering_definition: ToolDefinition = {
   directory: 'offering',
   version: '1.0.0',

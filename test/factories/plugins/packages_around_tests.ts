@@ -12,7 +12,7 @@ import type { PluginRegistry } from '../../servers/plugin_registry.ts';
 /** Opened before the tests of the files that import it, and closed after them. */
 export let harness: Harness;
 
-/** The organization whose key `ask` has. */
+/** The organization of the key that `ask` uses. */
 export let home: TestOrganization;
 
 /** The source of the harness's packages. */
@@ -25,7 +25,7 @@ export let folder: string;
 /** The collection that most tests use. */
 export const destination = 'pipeline_destinations';
 
-/** Asks with the key of `home`. */
+/** Sends a request with the key of `home`. */
 export const ask = (
   method: string,
   path: string,
@@ -33,7 +33,7 @@ export const ask = (
   key = home.key,
 ): Promise<Answer> => harness.request(method, path, { key, body });
 
-/** Opens what this file exports; for files that need it, one after the other. */
+/** Opens the exports of this file; files that need it run one after another. */
 export const openAroundTests = betweenFiles(
   async () => {
     registry = await openPluginRegistry();

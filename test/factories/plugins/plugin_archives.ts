@@ -10,7 +10,7 @@ export type TarEntry = {
   size?: number;
 };
 
-/** One entry of a zip archive. Fields besides name and content are written instead of the truth. */
+/** An entry of a zip archive. Fields besides name and content replace the true values. */
 export type ZipEntry = {
   name: string | Buffer;
   content?: string | Buffer;
@@ -23,11 +23,11 @@ export type ZipEntry = {
   size?: number;
   packed_size?: number;
   local_name?: string;
-  /** Index of an earlier entry whose bytes serve this one too. */
+  /** Index of an earlier entry whose bytes this one reuses. */
   same_as?: number;
 };
 
-/** A tar archive, not packed. It has its end unless `is_cut`. */
+/** A tar archive, uncompressed. It has its end unless `is_cut`. */
 export function createTar(entries: TarEntry[], is_cut = false): Buffer {
   const parts = entries.flatMap(({ name, content = '', type = 'File', target, size }) => {
     const body = Buffer.from(content);
@@ -46,9 +46,7 @@ export function createTar(entries: TarEntry[], is_cut = false): Buffer {
   return Buffer.concat(is_cut ? parts : [...parts, Buffer.alloc(1024)]);
 }
 
-/**
- * The package of these files as npm and the forges serve it: everything in one folder, as tar.gz.
- */
+/** A package of these files as npm and the forges serve it: all in one folder, as tar.gz. */
 export function packFiles(files: Record<string, string | Buffer>, folder = 'package'): Buffer {
   return gzipSync(
     createTar(
@@ -57,7 +55,7 @@ export function packFiles(files: Record<string, string | Buffer>, folder = 'pack
   );
 }
 
-/** A zip archive with a directory at its end that claims `count` entries. */
+/** A zip archive whose directory claims `count` entries. */
 export function createZip(entries: ZipEntry[], count = entries.length): Buffer {
   const parts: Buffer[] = [];
   const starts: number[] = [];

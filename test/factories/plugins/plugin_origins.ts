@@ -8,7 +8,7 @@ import type { PluginForge } from '../../servers/plugin_forge.ts';
 import { openPluginRegistry } from '../../servers/plugin_registry.ts';
 import type { PluginRegistry } from '../../servers/plugin_registry.ts';
 
-/** A token that must not be seen in any sentence or log line. */
+/** A token that must not appear in any sentence or log line. */
 export const origin_secret = 'secret-token-0123456789';
 
 /**
@@ -23,7 +23,7 @@ export type OriginWorld = {
   close(): Promise<void>;
 };
 
-/** Starts one with nothing in it and no folder of local plugins. */
+/** Starts an empty one without a folder of local plugins. */
 export async function openOriginWorld(): Promise<OriginWorld> {
   const [registry, forge] = await Promise.all([openPluginRegistry(), openPluginForge()]);
   const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
@@ -47,8 +47,8 @@ export async function openOriginWorld(): Promise<OriginWorld> {
 }
 
 /**
- * Fails unless the work is refused by a `PluginError` of this code whose sentence fits and does not
- * have the secret.
+ * Fails unless a `PluginError` of this code refuses the work, with a matching sentence without the
+ * secret.
  */
 export async function rejectsAs(
   work: Promise<unknown>,

@@ -31,16 +31,16 @@ export async function stopAll(): Promise<void> {
   runners = [];
 }
 
-/** Waits as long as a test may. */
+/** Waits for at most the time of a test. */
 export const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
   until(what, wait_ms_max, 20, ask);
 
-/** The requests of the target, as soon as there are so many. */
+/** Returns the target's requests, once there are this many. */
 export const taken = (count: number) =>
   soon(`${count} requests`, async () =>
     target.taken.length >= count ? target.taken : undefined,
   ).catch(async (error: unknown) => {
-    // Why the plugin sent no more is in its log.
+    // The plugin's log says why it sent no more.
     const said = await harness.deps.db.rows<{ message: string }>(
       sql`SELECT message FROM plugin_logs ORDER BY id DESC LIMIT 10`,
     );
@@ -50,7 +50,7 @@ export const taken = (count: number) =>
 
 const read = async (url: string) => (await home.ask('GET', url)).body;
 
-/** The config, as soon as it was disabled. */
+/** Returns the config, once it is disabled. */
 export const stopped = (url: string) =>
   soon('the stop', async () => {
     const config = await read(url);
@@ -66,8 +66,8 @@ export const send = `
   };`;
 
 /**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ * Opens the exports of this file before the tests of the file that calls it, and closes them after.
+ * Each test file calls it itself, because hooks of an imported module may run before its tests.
  */
 export function openAroundTests(): void {
   before(async () => {

@@ -27,7 +27,7 @@ export type PlatformRecord = {
   counted: Record<string, number>[];
 };
 
-/** A loaded plugin and what it has done so far. */
+/** A loaded plugin and its effects so far. */
 export type TestPlugin = { plugin: LoadedPlugin; record: PlatformRecord };
 
 /** A sandbox for a test, and short ways to load a plugin from its source. */
@@ -57,11 +57,11 @@ export const plain_manifest: PluginManifest = {
 };
 
 /**
- * The server part of a package; index.ts where only a text is given. For our own code, the compiler
- * works in this process. The two processes that confine foreign code cost 0.1 s each time.
+ * Returns the server part of a package; a text is index.ts. For our own code, the compiler works in
+ * this process. The two processes that confine foreign code cost 0.1 s each time.
  */
 export async function compileServer(source: string | PluginFiles): Promise<string> {
-  // It stops the compiler once, for all that compile beside it.
+  // It stops the compiler once, for all concurrent builds.
   await sandboxProgram();
   const files = typeof source === 'string' ? { 'index.ts': source } : source;
   const bundles = await bundlePackage(files, plain_manifest);
@@ -70,7 +70,7 @@ export async function compileServer(source: string | PluginFiles): Promise<strin
   return bundles.server;
 }
 
-/** Opens a sandbox whose guard lets `allow` through, with these limits. */
+/** Opens a sandbox whose guard allows `allow`, with these limits. */
 export async function openTestSandbox(
   limits: Partial<SandboxLimits> = {},
   allow: string[] = [],

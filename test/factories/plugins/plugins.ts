@@ -13,7 +13,7 @@ import { sandboxProgram } from '../../../server/engine/plugins/sandbox/program.t
 import type { PluginInspection } from '../../../server/engine/plugins/sandbox/sandbox.ts';
 import type { Harness, TestOrganization } from '../../harness.ts';
 
-/** The three collections, each with code that serves it and the capabilities that this code has. */
+/** The three collections, each with code that serves it and the capabilities of that code. */
 export const served = {
   pipeline_destinations: {
     file: 'index.ts',
@@ -40,10 +40,7 @@ type CollectionName = keyof typeof served;
 /** The names of the three. */
 export const collection_names = Object.keys(served) as CollectionName[];
 
-/**
- * Files of a package that serves a collection. `manifest` overrides its plugin.json, `files` its
- * files.
- */
+/** Files of a package for a collection. `manifest` overrides its plugin.json, `files` its files. */
 export function packageFiles(
   collection: CollectionName,
   manifest: Record<string, unknown> = {},
@@ -73,7 +70,7 @@ export function collectionUrl(
 const known = new Map<string, PreparedPlugin>();
 
 /**
- * A plugin of kind `source` with the files, as if they had been sent. It is built here as an
+ * Adds a plugin of kind `source` with the files, as if they had been sent. It is built here as an
  * install would build it, once in a process for files that only differ in the plugin's name. The
  * activity has no entry for it.
  */
@@ -109,11 +106,11 @@ export async function writtenPlugin(
 }
 
 /**
- * Prepares the files as an install does, for code of our own: the compiler and the code run in this
- * process. The two processes for code of others take 0.2 s each time.
+ * Prepares the files as an install does, for our own code: the compiler and the code run in this
+ * process. The two processes for foreign code take 0.2 s each time.
  */
 export async function preparedHere(files: PluginFiles): Promise<PreparedPlugin> {
-  // It stops the compiler once, for all that compile beside it.
+  // It stops the compiler once, for all concurrent builds.
   await sandboxProgram();
   return preparePlugin(files, null, { inspect: inspectHere }, async (...order) => {
     const bundles = await bundlePackage(...order);
@@ -140,7 +137,9 @@ async function inspectHere(code: string): Promise<PluginInspection> {
   return { capabilities, metrics, public_jobs };
 }
 
-/** A written plugin that its organization, to which the operator gave the right, publishes. */
+/**
+ * A plugin with its own code that its organization publishes, to which the operator gave the right.
+ */
 export async function publishedPlugin(
   harness: Harness,
   home: TestOrganization,

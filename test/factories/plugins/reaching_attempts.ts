@@ -1,6 +1,6 @@
 /**
- * The required outcome of an attempt: a value, or the codes of a fault, one of which occurs.
- * `again` is a fault after which the call may be repeated, such as a process that took itself down.
+ * The required outcome of an attempt: a value, or the possible codes of a fault. `again`: a fault
+ * after which the call may be repeated, such as a process that ended itself.
  */
 export type Outcome =
   | { gives: unknown }

@@ -18,12 +18,12 @@ export type PluginTarget = {
    * arrival.
    */
   answer: (body: any, path: string) => number | undefined;
-  /** The promise that a request waits for before it is answered. */
+  /** A request waits for this promise before its answer. */
   before_answer: (body: any) => Promise<void>;
   close(): Promise<void>;
 };
 
-/** Opens an endpoint that takes everything. */
+/** Opens an endpoint that accepts everything. */
 export async function openPluginTarget(): Promise<PluginTarget> {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const text = await textOf(request);
@@ -61,7 +61,7 @@ export async function keepSandbox({ deps }: Harness): Promise<void> {
   });
 }
 
-/** Fields of a plugin that sends somewhere. */
+/** Fields of a plugin that sends requests. */
 export const target_fields = [
   { key: 'address', type: 'string', required: true },
   { key: 'secret', type: 'string', secret: true },
@@ -69,8 +69,8 @@ export const target_fields = [
 ];
 
 /**
- * Writes a plugin with this code and enables it in the organization's project; gives the addresses
- * of both and the config's answer.
+ * Creates a plugin with this code and enables it in the organization's project; returns the
+ * addresses of both and the config's answer.
  */
 export async function enabledPlugin(
   harness: Harness,
@@ -111,7 +111,7 @@ export async function enabledPlugin(
   return { plugin: url, url: `${list}${answer.body.id}/`, id: answer.body.id };
 }
 
-/** Sends so many events in one request. */
+/** Sends this many events in one request. */
 export async function sendEvents(
   home: TestOrganization,
   count: number,
@@ -127,7 +127,7 @@ export async function sendEvents(
   if (answer.status !== 200) throw new Error(`The events were not taken: ${answer.text}`);
 }
 
-/** The project's events in the order in which tools get them. */
+/** Returns the project's events in the order in which tools get them. */
 export async function storedEvents(
   harness: Harness,
   team_id: number,

@@ -6,9 +6,9 @@ import type { TestSandbox } from './plugin_sandbox.ts';
 export let world: TestSandbox;
 
 /**
- * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them. Called by each test file itself: hooks of an imported module may run before its tests. With
- * `keeps_process` a plugin that does nothing keeps the process, which else ends with each test's.
+ * Opens the exports of this file before the tests of the file that calls it, and closes them after.
+ * Each test file calls it itself, because hooks of an imported module may run before its tests.
+ * With `keeps_process`, an idle plugin keeps the process, which otherwise ends with each test's.
  */
 export function openAroundTests({ keeps_process = false } = {}): void {
   before(async () => {

@@ -2,7 +2,7 @@ import { fails, gives } from './reaching_attempts.ts';
 import type { Attempt } from './reaching_attempts.ts';
 
 /**
- * Attempts to stay, or to take all resources: a name, the body of an `onEvent(event, meta)`, and
+ * Attempts to stay, or to use up all resources: a name, the body of an `onEvent(event, meta)`, and
  * the required outcome. A body that begins with // is put at the top of the module instead.
  */
 export const staying_attempts: Attempt[] = [
@@ -171,7 +171,7 @@ export const staying_attempts: Attempt[] = [
   ],
 ];
 
-/** Further ones of a kind that is among them: a long step of V8 holds a thread. */
+/** More of a kind that is listed above: a long step of V8 holds a thread. */
 export const further_attempts: Attempt[] = [
   ['a long step of numbers', 'return (2n ** 30000000n).toString().length;', fails('timeout')],
 ];

@@ -7,11 +7,11 @@ export type AttemptTargets = {
   port: number;
   udp_port: number;
   path: string;
-  /** The port of a server that may be reached, by the name good.example. */
+  /** The port of an allowed server, by the name good.example. */
   outside_port: number;
 };
 
-// Refused by Node, or gone from the process.
+// Refused by Node, or absent from the process.
 const refused =
   /^failed: (ERR_|MODULE_NOT_FOUND| process\.\S+ is not a func| Cannot read properties of undef)/;
 const denied = /^failed: (ERR_ACCESS_DENIED|ERR_DLOPEN_DISABLED) /;
@@ -231,13 +231,13 @@ const handles: ToolAttempt[] = [
   ],
 ];
 
-/** Attempts at addresses of the inside, by every client that Node has. */
+/** Attempts at internal addresses, by every client that Node has. */
 export const network_attempts: ToolAttempt[] = [
   ...clients.map(([name, code]): ToolAttempt => [name, code, guarded]),
   ...handles,
 ];
 
-/** The code with the places that it tries to reach. */
+/** Returns the code with the places that it tries to reach. */
 export function aimed(code: string, targets: AttemptTargets): string {
   const up = `../../../../../../../../../../..${targets.secret_file}`;
   const places: Record<string, string | number> = {

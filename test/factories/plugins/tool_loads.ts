@@ -1,6 +1,6 @@
 import type { ToolAttempt } from './tool_attempts.ts';
 
-/** Attempts at what all code of a process shares, which the tools of other projects use too. */
+/** Attempts at objects that all code of a process shares, which tools of other projects use too. */
 export const sharing_attempts: ToolAttempt[] = [
   [
     'the prototype of objects',

@@ -15,16 +15,16 @@ import { silentLog } from '../../../server/platform/log.ts';
 import { Response } from 'undici';
 import { emptyRecord, platformInMemory } from './plugin_sandbox.ts';
 
-/** A request that a tool made. */
+/** A tool's request. */
 export type RecordedRequest = { url: string; method: string };
 
-/** The way of a request of a tool to what answers it. */
+/** The path from a tool's request to its answer. */
 export type TrialFetch = Outbound['fetch'];
 
 const answerAll: TrialFetch = async () =>
   new Response('{}', { headers: { 'content-type': 'application/json' } });
 
-/** Settings and fields in place of made-up ones, and changes of the event. */
+/** Settings and fields that replace made-up ones, and changes of the event. */
 export type TrialValues = {
   settings?: Record<string, unknown>;
   fields?: Record<string, unknown>;
@@ -33,10 +33,10 @@ export type TrialValues = {
 
 /** Tools of the installed library in one process, and a receiver that answers 200 to everything. */
 export type ToolTrials = {
-  /** Loads a tool; `variables` are the operator's, for a process of its own. */
+  /** Loads a tool; `variables` are the operator's, for a separate process. */
   load(directory: string, variables?: Record<string, string>): Promise<LoadedPlugin>;
   describe(tool: LoadedPlugin): Promise<ToolDescription>;
-  /** Returns the outcome of an event that fits the mapping, and the requests that were made. */
+  /** Returns the outcome of an event that fits the mapping, and the tool's requests. */
   send(
     tool: LoadedPlugin,
     description: ToolDescription,
@@ -46,7 +46,7 @@ export type ToolTrials = {
   close(): Promise<void>;
 };
 
-// Each name below one of these: nothing leaves the process.
+// All names are below one of these, and no request leaves the process.
 const endings =
   'com io net co app ai dev run cloud jp de eu us ' +
   'ca uk me se so in org tech live site digital pm pro one';
@@ -123,7 +123,7 @@ export function mappingsOf(description: ToolDescription): ToolMapping[] {
   ];
 }
 
-/** The surroundings that SDKs tell. */
+/** The context that SDKs send. */
 const context = {
   ip: '198.51.100.7',
   userAgent: 'Mozilla/5.0 (X11; Linux x86_64)',
@@ -143,7 +143,7 @@ const context = {
   os: { name: 'iOS', version: '18.0' },
 };
 
-/** The event with parts of another one in their places. */
+/** Returns the event with other parts. */
 export function merged(event: object, parts: object): object {
   const all = { ...event } as Record<string, unknown>;
   for (const [key, part] of Object.entries(parts)) {
@@ -153,7 +153,7 @@ export function merged(event: object, parts: object): object {
   return all;
 }
 
-/** A call of the first kind that the filter names, with what many mappings read. */
+/** Returns a call of the first kind that the filter names, with values that many mappings read. */
 export function eventFor(subscribe: string): object {
   const type = /type\s*=\s*["'](\w+)["']/.exec(subscribe)?.[1] ?? 'track';
   const event = /event\s*=\s*["']([^"']+)["']/.exec(subscribe)?.[1] ?? 'Signed Up';
@@ -210,11 +210,11 @@ export function eventFor(subscribe: string): object {
   };
 }
 
-/** As a connection would give them. */
+/** The values that a connection would provide. */
 const oauth = { access_token: 'token', refresh_token: 'token', clientId: 'id', clientSecret: 'x' };
 const rounds_max = 5;
 
-/** The fields that a refusal asks for by name, as somebody fills them in who reads it. */
+/** The fields that a refusal names, filled in as a reader would fill them in. */
 function asked(
   slug: string,
   fields: Record<string, ToolField>,
@@ -228,7 +228,7 @@ function asked(
   );
 }
 
-/** Fields by which a person is known, and where an event has them. */
+/** Fields that identify a person, and their places in an event. */
 const known: Record<string, string> = {
   user_id: '$.userId',
   userId: '$.userId',
@@ -237,7 +237,7 @@ const known: Record<string, string> = {
   email: '$.context.traits.email',
 };
 
-/** The mapping with a value for each required field that has none, and with the person. */
+/** Returns the mapping with a value for each required field without one, and with the person. */
 export function filled(
   slug: string,
   fields: Record<string, ToolField>,
@@ -256,18 +256,18 @@ export function filled(
   };
 }
 
-/** Addresses that a tool takes of its own hosts alone. */
+/** Addresses for tools that only accept their own hosts. */
 const urls: Record<string, string> = {
   'actions-slack': 'https://hooks.slack.com/services/T/B/X',
   'actions-zapier': 'https://hooks.zapier.com/hooks/catch/1/x',
 };
 
-/** A value for a field whose own default is no value of the event. */
+/** Returns a value for a field whose default is not in the event. */
 function plainFor(slug: string, key: string, { default: _standard, ...field }: ToolField): unknown {
   return valueFor(slug, key, field);
 }
 
-/** A value that fits the field as far as its description says. */
+/** Returns a value that fits the field, as far as its description tells. */
 function valueFor(slug: string, key: string, field: ToolField): unknown {
   const { type, choices = [], default: standard, multiple } = field;
   const [choice] = choices;
@@ -284,7 +284,7 @@ function valueFor(slug: string, key: string, field: ToolField): unknown {
   return standard ?? (multiple === true ? [one()] : one());
 }
 
-/** An object with its parts, as far as the field names them. */
+/** Returns an object with its parts, as far as the field names them. */
 function objectFor(slug: string, field: ToolField): object {
   const { properties = {} } = field as { properties?: Record<string, ToolField> };
   const parts = Object.entries(properties).filter(

@@ -4,7 +4,7 @@ import type { TestOrganization } from '../../harness.ts';
 /** Settings of the Webhook of the catalogue in a test. */
 type WebhookOptions = { mappings?: object[]; allowed_hosts?: string[]; subscribe?: string };
 
-/** Installs the Webhook of the catalogue and switches it on; gives the config's address. */
+/** Installs the Webhook of the catalogue and enables it; returns the config's address. */
 export async function enabledWebhook(
   home: TestOrganization,
   target_url: string,

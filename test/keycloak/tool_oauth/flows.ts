@@ -8,7 +8,7 @@ import { eventually } from '../../eventually.ts';
 import { connectInBrowser, makeDue } from './world.ts';
 import type { ToolWorld } from './world.ts';
 
-/** One thing that is walked from its beginning to its end; they follow each other. */
+/** A flow from start to end; the flows follow each other. */
 export type ToolFlow = { name: string; walk(world: ToolWorld): Promise<void> };
 
 /** Waits until each event of the project has arrived with an active token. */
@@ -28,7 +28,7 @@ async function generationOf({ db, config_id }: ToolWorld): Promise<number> {
 
 const refresh_program = fileURLToPath(new URL('./refresh_process.ts', import.meta.url));
 
-/** Starts a process that refreshes; `lines` are its output. */
+/** Starts a process that refreshes; `lines` is its output. */
 function startRefresh({ database_url, secret_key, config_id }: ToolWorld, generation: number) {
   const words = [refresh_program, database_url, secret_key, String(config_id), String(generation)];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -93,7 +93,7 @@ export const tool_flows: ToolFlow[] = [
       await makeDue(world);
       await world.send(10);
       await eventually('nobody refreshes', () => world.door.refreshes.length > before);
-      // Keycloak has replaced the refresh token, and nobody here has seen the new one.
+      // Keycloak has replaced the refresh token, and no process here knows the new one.
       await world.worker.kill();
       release();
       await world.startWorker();

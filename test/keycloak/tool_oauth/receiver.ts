@@ -5,7 +5,7 @@ import { listenLocally } from '../../servers/loopback.ts';
 /** The API of a vendor: it asks Keycloak about the token of each request. */
 export type Receiver = {
   url: string;
-  /** The events that came with a token that Keycloak calls active, with that token. */
+  /** The events that arrived with a token that Keycloak calls active, with that token. */
   taken: { uuid: string; token: string }[];
   /** Number of requests whose token Keycloak does not call active. */
   refused: number;

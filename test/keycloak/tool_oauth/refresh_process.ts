@@ -1,5 +1,5 @@
-// A process that refreshes the tokens of a config as a worker does. Arguments: the address of the
-// control store, the secret key, the id of the config, and the generation that was refused. It says
+// A process that refreshes the tokens of a config like a worker. Arguments: the address of the
+// control store, the secret key, the id of the config, and the refused generation. It prints
 // "asking", and then the generation that it got.
 import { currentConnection } from '../../../server/engine/plugins/oauth/refresh.ts';
 import { findVendor } from '../../../server/engine/plugins/oauth/vendors.ts';

@@ -2,17 +2,17 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { listenLocally } from '../../servers/loopback.ts';
 
-/** A token address in front of Keycloak's, which can keep an answer back. */
+/** A proxy of Keycloak's token address, which can hold an answer back. */
 export type TokenDoor = {
   url: string;
-  /** The refresh tokens that were shown, in order, and what Keycloak answered. */
+  /** The refresh tokens of the requests, in order, and Keycloak's answers. */
   refreshes: { token: string; status: number }[];
-  /** Keeps answers to refreshes back from now on; gives what lets them go. */
+  /** Holds answers to refreshes back from now on; returns a function that releases them. */
   hold(): () => void;
   close(): Promise<void>;
 };
 
-/** Opens the door to the token address of a realm. */
+/** Opens the proxy of the token address of a realm. */
 export async function openTokenDoor(token_url: string): Promise<TokenDoor> {
   let held = Promise.resolve();
   const server = createServer((request, response) => {

@@ -147,7 +147,7 @@ async function openStores(folder: string, keep: Keep) {
   };
 }
 
-/** A realm whose refresh tokens work once, with somebody who has an account there. */
+/** Creates a realm whose refresh tokens work once, with a person who has an account there. */
 async function openVendor(home: string, keep: Keep, redirect_uri: string) {
   const keycloak = await keep(startKeycloak(home, await findFreePort()), (part) => part.close());
   const realm = await createRealm(keycloak, 'vendor');
@@ -157,7 +157,7 @@ async function openVendor(home: string, keep: Keep, redirect_uri: string) {
     refreshTokenMaxReuse: 0,
   });
   await realm.setOpenidClient({ ...client, redirect_uri });
-  // Keycloak tells a client about tokens that are meant for it, and about no others.
+  // Keycloak only introspects tokens that are meant for the client.
   const [{ id }] = await keycloak.admin('GET', `/realms/vendor/clients?clientId=${client.id}`);
   await keycloak.admin('POST', `/realms/vendor/clients/${id}/protocol-mappers/models`, {
     name: 'audience',
@@ -176,7 +176,7 @@ async function openVendor(home: string, keep: Keep, redirect_uri: string) {
   };
 }
 
-/** Registers the application, and switches the tool on, not connected yet. */
+/** Registers the application, and enables the tool, which is not connected yet. */
 async function installTool(
   ask: Ask,
   { path, door, receiver }: Pick<ToolWorld, 'door' | 'receiver'> & { path: string },
@@ -223,7 +223,7 @@ async function openPage(ask: Ask, browser: Browser, url: string, address: string
   return page;
 }
 
-/** Connects the tool in the browser: its page, Keycloak's login where it asks, and back. */
+/** Connects the tool in the browser: its page, Keycloak's login if it asks, and back. */
 export async function connectInBrowser(page: Page): Promise<void> {
   const section = page.getByRole('region', { name: 'Connection' });
   const connected = section.locator('.good', { hasText: 'Connected' });
@@ -238,7 +238,7 @@ export async function connectInBrowser(page: Page): Promise<void> {
   await connected.waitFor({ timeout: wait_ms });
 }
 
-/** Lets the tokens of the tool count as due, and the worker look at it again. */
+/** Makes the tokens of the tool due, and the worker check it again. */
 export async function makeDue({ db, config_id }: ToolWorld): Promise<void> {
   await db.run(sql`UPDATE plugin_oauth_connections SET refresh_at = now()
     WHERE plugin_config_id = ${config_id}`);

@@ -37,11 +37,13 @@ type StoredJob = {
 };
 type Fault = { pattern: RegExp; reason: string; message: string; is_after: boolean };
 
-/** The jobs of a project: each name is taken once, and each ends at once unless a test holds it. */
+/**
+ * The jobs of a project: each name is used once, and each job ends at once unless a test holds it.
+ */
 export class BigQueryJobs {
-  /** Statements in the order in which they were asked for. */
+  /** Statements in the order of their requests. */
   readonly statements: string[] = [];
-  /** The configurations of load jobs, in the order in which they were asked for. */
+  /** The configurations of load jobs, in the order of their requests. */
   readonly loads: unknown[] = [];
   private readonly jobs = new Map<string, StoredJob>();
   private readonly project: string;
@@ -57,18 +59,20 @@ export class BigQueryJobs {
     this.page_size = pageSize;
   }
 
-  /** Lets the next job whose name matches end with an error; `is_after`: after its work is done. */
+  /**
+   * Makes the next job with a matching name end with an error; `is_after`: after its work is done.
+   */
   failNext(pattern: RegExp, reason: string, message: string, is_after = false): void {
     this.faults.push({ pattern, reason, message, is_after });
   }
 
-  /** Lets the next job whose name matches continue until `release`, or until it is cancelled. */
+  /** Makes the next job with a matching name continue until `release`, or until it is cancelled. */
   holdNext(pattern: RegExp): void {
     this.held.push(pattern);
   }
 
   /**
-   * Lets the table of the next load hold other rows than the file has; a value must still have the
+   * Makes the table of the next load hold other rows than the file has; a value must still have the
    * type of its column.
    */
   spoilNext(change: (row: Row) => Row): void {
@@ -249,14 +253,14 @@ export class BigQueryJobs {
   }
 }
 
-/** Thrown for a name that a job has already. */
+/** Thrown for a name of an existing job. */
 export class JobTaken extends Error {
   constructor(id: string) {
     super(`Already Exists: Job test-project:EU.${id}`);
   }
 }
 
-/** Takes the first that fits out of a list. */
+/** Takes the first match out of a list. */
 function taken<One>(list: One[], fits: (one: One) => boolean): One | undefined {
   const index = list.findIndex(fits);
   return index === -1 ? undefined : list.splice(index, 1)[0];

@@ -5,8 +5,8 @@ import { nothing, tableOf, plain, selectRows, typedRow } from './rows.ts';
 import type { StatementWorld, StatementResult, Parameters } from './rows.ts';
 
 /**
- * Does a MERGE: of the rows of one key the greatest, where it is greater than that of the table.
- * SQLite is asked for the order and for the condition, which it spells as BigQuery does.
+ * Does a MERGE: of the rows of one key, the greatest one replaces a smaller row of the table.
+ * SQLite evaluates the order and the condition, which it spells as BigQuery does.
  */
 export function mergeRows(
   world: StatementWorld,

@@ -1,10 +1,10 @@
 import { JobFailure, checkedRow, safeParseJson } from './tables.ts';
 import type { Field, Row, StoredTable, Value } from './tables.ts';
 
-/** A dataset that statements work in: its project, its name, its tables. */
+/** A dataset that statements use: its project, its name, its tables. */
 export type StatementWorld = { project: string; dataset: string; tables: Map<string, StoredTable> };
 
-/** The result of a statement: columns and rows, none for one that only changes. */
+/** The result of a statement: columns and rows, none for one that only changes rows. */
 export type StatementResult = { names: string[]; rows: Value[][] };
 
 /** The named parameters of a statement. */
@@ -16,7 +16,7 @@ export const name = '`[^`]+`\\.`[^`]+`\\.`[^`]+`';
 /** The result of a statement that only changes. */
 export const nothing: StatementResult = { names: [], rows: [] };
 
-/** The table of a full name. Refuses when it is not there. */
+/** Returns the table of a full name. Refuses an unknown one. */
 export function tableOf(world: StatementWorld, quotedName = ''): StoredTable {
   const [project, dataset, table = ''] = quotedName.slice(1, -1).split('`.`');
   if (project !== world.project) throw new JobFailure('notFound', `Not found: Project ${project}`);
@@ -31,11 +31,11 @@ export function tableOf(world: StatementWorld, quotedName = ''): StoredTable {
   return found;
 }
 
-/** The names of a list, without quotes and in small letters. */
+/** Returns the names of a list, without quotes and in lower case. */
 export const plain = (list = '') =>
   list.split(', ').map((one) => one.replaceAll('`', '').toLowerCase());
 
-/** The field of a column. Refuses when the table has none. */
+/** Returns the field of a column. Refuses if the table lacks it. */
 export function fieldOf({ fields }: StoredTable, column: string): Field {
   const field = fields.find((one) => one.name.toLowerCase() === column.toLowerCase());
   if (field === undefined) throw new JobFailure('invalidQuery', `Unrecognized name: ${column}`);
@@ -43,8 +43,8 @@ export function fieldOf({ fields }: StoredTable, column: string): Field {
 }
 
 /**
- * The rows of a list of stage tables, with the values that a SELECT list makes of them. An array
- * around JSON values separates them from text.
+ * Returns the rows of a list of stage tables, with the values of a SELECT list. An array around
+ * JSON values separates them from text.
  */
 export function selectRows(
   world: StatementWorld,
@@ -75,7 +75,7 @@ export function selectRows(
   });
 }
 
-/** BigQuery takes text into no JSON column, and JSON into no text column. */
+/** BigQuery accepts no text in a JSON column, and no JSON in a text column. */
 export function typedRow(table: StoredTable, row: Record<string, Value | [string]>): Row {
   const values = Object.entries(row).map(([column, value]): [string, Value] => {
     const isJson = fieldOf(table, column).type === 'JSON';
@@ -89,7 +89,7 @@ export function typedRow(table: StoredTable, row: Record<string, Value | [string
   return checkedRow(table.fields, Object.fromEntries(values));
 }
 
-/** The value of `@name`. Refuses when it was not given. */
+/** Returns the value of `@name`. Refuses a missing one. */
 export function parameterOf(parameters: Parameters, text = ''): Value {
   const value = parameters[text.replace('@', '')];
   if (value === undefined)

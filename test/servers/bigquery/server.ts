@@ -14,26 +14,26 @@ import { answerDataset } from './datasets.ts';
 import { startUpload, takePiece } from './uploads.ts';
 import { own_keys } from '../../factories/people/rsa_keys.ts';
 
-/** A server that speaks the parts of BigQuery's REST API that exports use, on 127.0.0.1. */
+/** A server with the parts of BigQuery's REST API that exports use, on 127.0.0.1. */
 export type BigQueryServer = FaultyServer & {
   account: BigQueryAccount;
   jobs: BigQueryJobs;
   /**
-   * The tables of a dataset by their names; changing them changes the dataset. One that is not
-   * there is created.
+   * The tables of a dataset by their names; changing them changes the dataset. An unknown dataset
+   * is created.
    */
   tables(dataset: string): Map<string, StoredTable>;
   /** Makes the server keep only the first 256 KiB of the next piece of an upload. */
   takePartNext(): void;
-  /** Carries out the next request that matches, and breaks the connection instead of an answer. */
+  /** Does the next matching request, and breaks the connection instead of an answer. */
   loseAnswerNext(pattern: RegExp): void;
-  /** The guard, with the ways to Google led here. */
+  /** The guard, which leads Google's addresses here. */
   reroute(outbound: Outbound): Outbound;
 };
 
 /**
- * Starts one with an empty project. Signatures are verified, tokens asked for, lists and results
- * come in pages of two.
+ * Starts a server with an empty project. It verifies signatures, requires tokens, and returns lists
+ * and results in pages of two.
  */
 export async function openBigQueryServer(): Promise<BigQueryServer> {
   const project = 'test-project';

@@ -12,10 +12,7 @@ import {
 import type { StatementWorld, StatementResult, Parameters } from './rows.ts';
 import { mergeRows } from './merge.ts';
 
-/**
- * A known statement, and its effect. Everything else is refused, as a statement with a fault would
- * be.
- */
+/** A known statement, and its effect. All others are refused, like a faulty statement. */
 type Form = {
   pattern: RegExp;
   run(world: StatementWorld, parameters: Parameters, found: string[]): StatementResult;
@@ -86,7 +83,7 @@ const forms: Form[] = [
   },
 ];
 
-/** Runs a statement, or several as one transaction: then all changes are made or none. */
+/** Runs a statement, or several as one transaction with all changes or none. */
 export function runScript(
   world: StatementWorld,
   text: string,
@@ -239,8 +236,8 @@ function selectColumn(
 }
 
 /**
- * The rows with every value as text: instants by their format, JSON by its function, all others by
- * a cast.
+ * Returns the rows with every value as text: instants by their format, JSON by its function, all
+ * others by a cast.
  */
 function selectTexts(
   world: StatementWorld,

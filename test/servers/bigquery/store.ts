@@ -3,7 +3,7 @@ import type http from 'node:http';
 import type { BigQueryJobs } from './jobs.ts';
 import type { StoredTable } from './tables.ts';
 
-/** The account that the server knows, as a config has it. */
+/** The known account, as in a config. */
 export type BigQueryAccount = {
   project_id: string;
   private_key: string;
@@ -14,7 +14,7 @@ export type BigQueryAccount = {
 
 type Upload = { job: unknown; bytes: Buffer; ended: unknown };
 
-/** All that the server knows. */
+/** The whole state of the server. */
 export type Store = {
   project: string;
   datasets: Map<string, Map<string, StoredTable>>;
@@ -30,7 +30,7 @@ export type Store = {
 /** The answer to a request. */
 export type Answer = { status: number; body?: unknown; headers?: Record<string, string> };
 
-/** A request, read. */
+/** A parsed request. */
 export type Asked = { request: http.IncomingMessage; url: URL; body: Buffer };
 
 /** Thrown to answer with an error of the API. */

@@ -10,7 +10,7 @@ export type Value = string | bigint | number | boolean | null;
 /** A row by the names of its columns in lower case. */
 export type Row = Record<string, Value>;
 
-/** A table of the stand-in. `made_with` is what its maker asked for. */
+/** A table of the stand-in. `made_with` is what its creator requested. */
 export type StoredTable = {
   type: string;
   fields: Field[];
@@ -18,7 +18,7 @@ export type StoredTable = {
   made_with: Record<string, unknown>;
 };
 
-/** Thrown for what ends a job with an error: a reason and a message as Google has them. */
+/** Thrown to end a job with an error: a reason and a message in Google's words. */
 export class JobFailure extends Error {
   readonly reason: string;
   constructor(reason: string, message: string) {
@@ -29,7 +29,7 @@ export class JobFailure extends Error {
 
 const spellings: Record<string, string> = { INT64: 'INTEGER', FLOAT64: 'FLOAT', BOOL: 'BOOLEAN' };
 
-/** The name of a type as tables show it. */
+/** Returns the name of a type as tables show it. */
 export function typeName(type: string): string {
   return spellings[type] ?? type;
 }
@@ -48,8 +48,8 @@ const checks: Record<string, (value: Value) => boolean> = {
 };
 
 /**
- * A whole row of a table; throws where a value has another type than its column, or is missing
- * where it is required.
+ * Returns a whole row of a table; throws if a value has another type than its column, or a required
+ * one is missing.
  */
 export function checkedRow(fields: Field[], values: Row): Row {
   return Object.fromEntries(
@@ -68,8 +68,8 @@ export function checkedRow(fields: Field[], values: Row): Row {
 }
 
 /**
- * The text of a value: of an instant by the format with six digits, of JSON by its function, of all
- * others by a cast to STRING. Throws for JSON that is cast, and for an instant that is, since its
+ * Returns the text of a value: of an instant by the format with six digits, of JSON by its
+ * function, of all others by a cast to STRING. Throws for a cast of JSON or of an instant, whose
  * text would be in the project's time zone.
  */
 export function textOf({ name, type }: Field, value: Value, readAs: string): string | null {
@@ -87,7 +87,8 @@ function isoMicroseconds(instant: bigint): string {
 }
 
 /**
- * The rows of an uploaded file, typed by the fields of the job; throws for one that cannot be read.
+ * Returns the rows of an uploaded file, typed by the fields of the job; throws for an unreadable
+ * one.
  */
 export async function rowsOfFile(format: string, bytes: Buffer, fields: Field[]): Promise<Row[]> {
   const raw = format === 'PARQUET' ? await readParquet(bytes) : readLines(bytes);
@@ -109,7 +110,7 @@ async function readParquet(bytes: Buffer): Promise<Row[]> {
     const file = new Uint8Array(bytes).buffer;
     const metadata = parquetMetadata(file);
     const decimals = metadata.schema.filter(({ logical_type }) => logical_type?.type === 'DECIMAL');
-    // The reader makes doubles of decimals: their bytes are exact.
+    // The reader turns decimals into doubles; their bytes are exact.
     for (const one of decimals)
       Object.assign(one, { logical_type: undefined, converted_type: undefined });
     const rows = (await parquetReadObjects({
@@ -130,7 +131,7 @@ async function readParquet(bytes: Buffer): Promise<Row[]> {
   }
 }
 
-/** The text of a decimal from its bytes, the highest first, in two's complement. */
+/** Returns the text of a decimal from its bytes, the highest first, in two's complement. */
 function decimalText(bytes: unknown, scale: number): string | null {
   if (!(bytes instanceof Uint8Array)) return null;
   const number = BigInt.asIntN(
@@ -176,7 +177,7 @@ function isHeld(source: string): boolean {
   return Number.isFinite(Number(source)) && digitsOf(source) === digitsOf(String(Number(source)));
 }
 
-/** A decimal number as its digits without zeros at the ends, and its power of ten. */
+/** Returns a decimal number as its digits without zeros at the ends, and its power of ten. */
 function digitsOf(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];

@@ -4,7 +4,7 @@ import type { Store, Answer, Asked } from './store.ts';
 
 const piece_bytes = 256 * 1024;
 
-/** Opens an upload whose bytes come in pieces. */
+/** Opens an upload whose bytes arrive in pieces. */
 export function startUpload(store: Store, body: Buffer): Answer {
   const id = randomUUID();
   store.uploads.set(id, {
@@ -22,7 +22,7 @@ export function startUpload(store: Store, body: Buffer): Answer {
   };
 }
 
-/** Keeps what continues the bytes that are there; the last piece starts the job. */
+/** Stores the bytes that continue the earlier ones; the last piece starts the job. */
 export async function takePiece(store: Store, { request, url, body }: Asked): Promise<Answer> {
   const upload = store.uploads.get(url.searchParams.get('upload_id') ?? '');
   if (upload === undefined) throw new Refused(404, 'notFound', 'Not Found');

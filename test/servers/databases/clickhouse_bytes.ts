@@ -14,11 +14,11 @@ import { selectFor } from '../../../server/engine/destinations/formats/select.ts
 import { literalColumns } from '../../../server/engine/destinations/formats/text_row.ts';
 import type { TextRow } from '../../../server/engine/model/models/column.ts';
 
-/** A ClickHouse of a test's own, which gives the bytes of a query as they are. */
+/** A separate ClickHouse for tests, which returns the bytes of a query unchanged. */
 export type ClickHouseBytes = {
-  /** Runs statements that give nothing back. */
+  /** Runs statements without a result. */
   run(statement: string): Promise<void>;
-  /** The bytes of `SELECT selection FROM from`; throws when the query fails. */
+  /** Returns the bytes of `SELECT selection FROM from`; throws if the query fails. */
   bytes(selection: FormatSelection, from: string): Promise<Buffer>;
   /** Encodes a row, as `encodeRow` of a destination's deps promises. */
   encodeRow(row: TextRow, encoding: Encoding): Promise<Buffer>;
@@ -26,8 +26,8 @@ export type ClickHouseBytes = {
 };
 
 /**
- * Starts an empty one in a temporary folder; each query has a session of its own and answers
- * through a named pipe.
+ * Starts an empty one in a temporary folder; each query has its own session and answers through a
+ * named pipe.
  */
 export function openClickHouseBytes(): ClickHouseBytes {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bytes-'));

@@ -9,25 +9,25 @@ import { certificate, certificate_key } from '../certificate.ts';
 import { listenLocally } from '../loopback.ts';
 
 /**
- * An HTTP door to a ClickHouse, with TLS or without, that takes zstd as a real server does and
+ * An HTTP proxy of a ClickHouse, with TLS or without, that accepts zstd as a real server does and
  * whose connections can be cut.
  */
 export type ClickHouseProxy = {
   url: string;
-  /** Ends all connections at once, as a broken network does. */
+  /** Ends all connections at once, like a broken network. */
   cut(): void;
-  /** From now on no answer arrives, as if the server hung; requests still reach it. */
+  /** Stops all answers from now on, as if the server hung; requests still reach it. */
   hold(): void;
   /** Called with the text of each statement before it is passed on, which waits for the promise. */
   watch(before: ((statement: string) => Promise<void> | void) | undefined): void;
-  /** Takes over the answer to the next statement that matches; undefined lifts that. */
+  /** Takes over the answer to the next matching statement; undefined clears that. */
   strike(fault: ClickHouseFault | undefined): void;
   close(): Promise<void>;
 };
 
 /**
- * The fault of the first statement that matches, after one that matches `follows`. `reaches` says
- * whether the server gets it. The client gets an error of the server, nothing, or the end of its
+ * The fault of the first matching statement, after one that matches `follows`. `reaches`: whether
+ * the server gets it. The client gets an error of the server, nothing, or the end of its
  * connection. `away`: later statements are cut too.
  */
 export type ClickHouseFault = {
@@ -38,11 +38,11 @@ export type ClickHouseFault = {
   away?: true;
 };
 
-/** The size of unpacked pieces; with Node's own of 16 KiB each costs more. */
+/** The size of decompressed pieces; with Node's own of 16 KiB each costs more. */
 const unpacked_bytes = 1024 * 1024;
 
 /**
- * Opens the door on 127.0.0.1 in front of the server of the URL; user and password of the requests
+ * Opens the proxy on 127.0.0.1 in front of the server of the URL; user and password of the requests
  * are passed on.
  */
 export async function openClickHouseProxy(
@@ -113,7 +113,7 @@ function refuse(response: ServerResponse, answer: ClickHouseFault['answer']): vo
     .end(`Code: ${code}. DB::Exception: ${message}. (${type}) (version 25.8.1.1)\n`);
 }
 
-/** The fault that was asked for, until its statement comes. */
+/** The requested fault, until its statement arrives. */
 function openFaults() {
   let fault: ClickHouseFault | undefined;
   let isAway = false;

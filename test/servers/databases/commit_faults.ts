@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * The fault of the next COMMIT of a transaction that has written a receipt. `reaches` says whether
- * the server gets it; if not, the server rolls back. The client gets an error, nothing, or the end
- * of its connection. `away`: no new connection is accepted afterwards, until the fault is lifted.
+ * The fault of the next COMMIT of a transaction that has written a receipt. `reaches`: whether the
+ * server gets it; if not, the server rolls back. The client gets an error, nothing, or the end of
+ * its connection. `away`: no new connection is accepted afterwards, until the fault is cleared.
  */
 export type CommitFault<Refusal> = {
   reaches: boolean;
@@ -11,15 +11,15 @@ export type CommitFault<Refusal> = {
   away?: true;
 };
 
-/** The next COMMIT of a client that comes through a door. */
+/** The next COMMIT of a client of the proxy. */
 export type CommitFaults<Refusal> = {
-  /** Is anybody let in? */
+  /** True while new connections are accepted. */
   isAway(): boolean;
   /** Sets the fault of the next COMMIT; undefined clears it. */
   strike(fault: CommitFault<Refusal> | undefined): void;
   /**
-   * Joins two ends of a connection, and carries the fault out where the COMMIT comes by. `seen`
-   * gets the passed part of an answer, before anything else.
+   * Joins two ends of a connection, and applies the fault to the COMMIT. `seen` gets the passed
+   * part of an answer, before anything else.
    */
   join(client: Duplex, upstream: Duplex, seen?: (chunk: Buffer) => Buffer | undefined): void;
 };
@@ -29,11 +29,11 @@ export type CommitWords<Refusal> = {
   isCommit(chunk: Buffer): boolean;
   rollback: Buffer;
   error(refusal: Refusal): Buffer;
-  /** Does the connection end with this error? */
+  /** Returns true if the connection ends with this error. */
   isLast(refusal: Refusal): boolean;
 };
 
-/** Opens the faults of a door of this protocol. */
+/** Opens the faults of a proxy of this protocol. */
 export function openCommitFaults<Refusal>(words: CommitWords<Refusal>): CommitFaults<Refusal> {
   let next: CommitFault<Refusal> | undefined;
   let isAway = false;
@@ -44,7 +44,7 @@ export function openCommitFaults<Refusal>(words: CommitWords<Refusal>): CommitFa
       isAway = false;
     },
     join: (client, upstream, seen = (chunk) => chunk) => {
-      /** Waits for the server's answer to what was sent in the place of the COMMIT, or to it. */
+      /** Waits for the server's answer to the COMMIT, or to what replaced it. */
       let struck: CommitFault<Refusal> | undefined;
       let hasReceipt = false;
       pump(client, upstream, (chunk) => {
@@ -72,7 +72,7 @@ export function openCommitFaults<Refusal>(words: CommitWords<Refusal>): CommitFa
   };
 }
 
-/** Passes on what `change` makes of what comes, no faster than it is taken. */
+/** Passes on the results of `change`, no faster than they are read. */
 function pump(from: Duplex, to: Duplex, change: (chunk: Buffer) => Buffer | undefined): void {
   from.on('data', (chunk: Buffer) => {
     const changed = change(chunk);

@@ -11,14 +11,14 @@ import mysql from 'mysql2/promise';
 import type { Connection } from 'mysql2/promise';
 import { findFreePort } from '../../../server/platform/embedded/free_port.ts';
 
-/** A MariaDB of a test file's own, as an ordinary process on a loopback port with TLS. */
+/** A MariaDB of one test file, as an ordinary process on a loopback port with TLS. */
 export type MariaDbServer = {
   port: number;
   user: string;
   password: string;
   /** A session of the administrator; a new one after `kill`. */
   admin(): Promise<Connection>;
-  /** Ends it as a kill -9 does and starts it again on the same port and folder. */
+  /** Ends it like a kill -9 and restarts it on the same port and folder. */
   kill(): Promise<void>;
   close(): Promise<void>;
 };
@@ -33,10 +33,12 @@ function findProgram(...names: string[]): string | undefined {
     .find((path) => existsSync(path));
 }
 
-/** The server, what creates its folder, and what that one asks for its options. */
+/**
+ * The program of the server, the one that creates its folder, and the one that prints its options.
+ */
 const programs = ['mariadbd', 'mariadb-install-db', 'my_print_defaults'];
 
-/** Why these tests cannot run here, or undefined when they can. */
+/** The reason why these tests cannot run here, or undefined if they can. */
 export const mariaDbMissing = programs.every((program) => findProgram(program) !== undefined)
   ? undefined
   : 'MariaDB is not installed; on Debian: apt-get install mariadb-server';
@@ -105,7 +107,7 @@ async function startServer(folder: string, data: string, port: number, account: 
     [
       '--no-defaults',
       `--datadir=${data}`,
-      // One that starts removes the temporary tables of all that use the same folder.
+      // A starting server removes the temporary tables of all servers on the same folder.
       `--tmpdir=${folder}`,
       `--user=${account}`,
       `--socket=${socket}`,

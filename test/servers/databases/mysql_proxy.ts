@@ -7,16 +7,16 @@ import type { CommitFaults } from './commit_faults.ts';
 export type MySqlRefusal = { errno: number; sql_state: string; message: string; ends?: true };
 
 /**
- * A TCP door to a MySQL server whose connections can be cut; without `tls` it hides that the server
- * offers TLS.
+ * A TCP proxy of a MySQL server whose connections can be cut; without `tls` it hides that the
+ * server offers TLS.
  */
 export type MySqlProxy = {
   port: number;
-  /** Ends all connections at once, as a broken network does. */
+  /** Ends all connections at once, like a broken network. */
   cut(): void;
-  /** From now on no answer of the server arrives, as if it hung; requests still reach it. */
+  /** Stops all answers of the server from now on, as if it hung; requests still reach it. */
   hold(): void;
-  /** Answers come through again, to new connections. */
+  /** Lets answers through again, to new connections. */
   release(): void;
   /** The faults of commits on connections without TLS. */
   commits: CommitFaults<MySqlRefusal>;
@@ -25,7 +25,7 @@ export type MySqlProxy = {
 
 const ssl_capability = 0x0800;
 
-/** Opens the door on 127.0.0.1. */
+/** Opens the proxy on 127.0.0.1. */
 export async function openMySqlProxy(
   serverPort: number,
   options: { tls: boolean },

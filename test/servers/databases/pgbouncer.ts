@@ -10,20 +10,20 @@ import { findFreePort } from '../../../server/platform/embedded/free_port.ts';
 import { accessTo, socketOf } from './embedded_postgres.ts';
 import { openPostgresProxy } from './postgres_proxy.ts';
 
-/** A PgBouncer of a test's own before an embedded PostgreSQL. */
+/** A separate PgBouncer in front of an embedded PostgreSQL. */
 export type PgBouncer = { port: number; url: string; close(): Promise<void> };
 
 const program = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
   .map((folder) => join(folder, 'pgbouncer'))
   .find((path) => existsSync(path));
 
-/** Why these tests cannot run here, or undefined when they can. */
+/** The reason why these tests cannot run here, or undefined if they can. */
 export const pgBouncerMissing =
   program === undefined
     ? 'PgBouncer is not installed; on Debian: apt-get install pgbouncer'
     : undefined;
 
-/** Starts one on 127.0.0.1 with the lines that people give it, and two sessions of the server. */
+/** Starts one on 127.0.0.1 with a usual configuration, and two sessions of the server. */
 export async function openPgBouncer(
   database_url: string,
   pool_mode: 'session' | 'transaction' | 'statement',
@@ -46,7 +46,7 @@ export async function openPgBouncer(
     `pool_mode = ${pool_mode}`,
     'default_pool_size = 20',
     'ignore_startup_parameters = options,extra_float_digits',
-    // As root it ends at once.
+    // It refuses to run as root.
     ...(process.getuid?.() === 0 ? ['user = nobody'] : []),
   ];
   const file = join(folder, 'pgbouncer.ini');

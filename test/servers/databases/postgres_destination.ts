@@ -12,14 +12,14 @@ import { accessTo, poolOf, socketOf } from './embedded_postgres.ts';
 import { openPostgresProxy } from './postgres_proxy.ts';
 import type { PostgresProxy } from './postgres_proxy.ts';
 
-/** A PostgreSQL that deliveries go to, over TCP and TLS. */
+/** A PostgreSQL for deliveries, over TCP and TLS. */
 export type PostgresServer = {
   pool: pg.Pool;
   proxy: PostgresProxy;
   deps: DestinationDeps;
-  /** The socket of the server, for a proxy of a test's own. */
+  /** The socket of the server, for a test's own proxy. */
   socket_path: string;
-  /** A config to a schema of its own, which is empty. */
+  /** A config of a new, empty schema. */
   freshConfig(changes?: Partial<PostgresConfig>): Promise<PostgresConfig & { schema: string }>;
   close(): Promise<void>;
 };
@@ -51,7 +51,7 @@ export async function openPostgresServer(): Promise<PostgresServer> {
   };
 }
 
-/** A fresh delivery of events with one column, `uuid`. */
+/** A new delivery of events with one column, `uuid`. */
 export const uuidDelivery = (changes: Partial<Delivery> = {}): Delivery =>
   freshDelivery({ columns: uuid_only, ...changes });
 

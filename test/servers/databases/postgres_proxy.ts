@@ -9,14 +9,14 @@ import type { CommitFaults } from './commit_faults.ts';
 export type PostgresRefusal = { severity: string; code: string; message: string };
 
 /**
- * A TCP door to a PostgreSQL that listens on a Unix socket only, with TLS or without, whose
+ * A TCP proxy of a PostgreSQL that listens on a Unix socket only, with TLS or without, whose
  * connections can be cut.
  */
 export type PostgresProxy = {
   port: number;
-  /** Ends all connections at once, as a broken network does. */
+  /** Ends all connections at once, like a broken network. */
   cut(): void;
-  /** From now on no answer of the server arrives, as if it hung; requests still reach it. */
+  /** Stops all answers of the server from now on, as if it hung; requests still reach it. */
   hold(): void;
   commits: CommitFaults<PostgresRefusal>;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export type PostgresProxy = {
 
 const ssl_request = 80_877_103;
 
-/** Opens the door on 127.0.0.1 in front of the server's Unix socket. */
+/** Opens the proxy on 127.0.0.1 in front of the server's Unix socket. */
 export async function openPostgresProxy(
   socketPath: string,
   options: { tls: boolean },

@@ -7,14 +7,14 @@ import { certificate, certificate_key } from '../certificate.ts';
 import { listenLocally } from '../loopback.ts';
 import type { S3Server } from '../object_stores/s3_server.ts';
 
-/** A door to a PostgreSQL that takes what Redshift takes and refuses what Redshift lacks. */
+/** A proxy of a PostgreSQL that accepts what Redshift accepts and refuses what Redshift lacks. */
 export type RedshiftServer = {
   port: number;
   /** The role that may read the bucket. */
   iam_role: string;
-  /** Statements that came in, with `$n` for parameters. */
+  /** Received statements, with `$n` for parameters. */
   statements: string[];
-  /** Ends all connections at once, as a broken network does. */
+  /** Ends all connections at once, like a broken network. */
   cut(): void;
   close(): Promise<void>;
 };
@@ -29,8 +29,8 @@ const statement_bytes_max = 16 * 1024 * 1024;
 const parameters_max = 32_767;
 
 /**
- * Prepares PostgreSQL to pass for Redshift: SUPER as a type of its own that holds JSON text only,
- * and functions that it lacks.
+ * Prepares PostgreSQL to imitate Redshift: SUPER as a type that only holds JSON text, and functions
+ * that it lacks.
  */
 export async function createRedshift(pool: pg.Pool): Promise<void> {
   await pool.query(`CREATE DOMAIN super AS text CHECK (VALUE IS JSON);
@@ -84,11 +84,11 @@ export async function openRedshiftServer(
   };
 }
 
-/** Cuts a stream into messages; the first of a client has no type. */
+/** Splits a stream into messages; a client's first one has no type. */
 async function* messagesOf(socket: net.Socket, isFromClient: boolean): AsyncGenerator<Buffer> {
   let held = Buffer.alloc(0);
   let offset = isFromClient ? 0 : 1;
-  /** The bytes so far of a message that is not complete yet. */
+  /** The received bytes of an incomplete message. */
   let chunks: Buffer[] = [];
   let missing = 0;
   for await (const chunk of socket as AsyncIterable<Buffer>) {
@@ -124,7 +124,7 @@ function join(
   statements: string[],
 ): void {
   const upstream = net.connect(socketPath as string);
-  /** The lines of a COPY that PostgreSQL is about to ask for. */
+  /** The lines of a COPY that PostgreSQL will request. */
   let loading: { table: string; lines: Buffer } | undefined;
   const end = () => {
     upstream.destroy();
@@ -174,7 +174,7 @@ function join(
   fromServer().catch(end).finally(end);
 }
 
-/** The statement itself, or one with a syntax error that gives the reason. */
+/** Returns the statement itself, or one with a syntax error that contains the reason. */
 function accepted(text: string): string {
   const found = lacking.exec(text.replaceAll(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, "''"));
   return found === null ? text : `REDSHIFT LACKS "${found[0]}"`;
@@ -200,7 +200,7 @@ const raise = (text: string) =>
 const copy_pattern =
   /^COPY (?<table>\w+) \((?<columns>.+)\) FROM 's3:\/\/(?<bucket>[^/']+)\/(?<manifest>[^']+)' (?:IAM_ROLE '(?<role>[^']+)'|ACCESS_KEY_ID '(?<key>[^']*)' SECRET_ACCESS_KEY '(?<secret>[^']*)') REGION '(?<region>[^']+)' MANIFEST FORMAT AS CSV GZIP NULL AS '(?<null>[^']+)' TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF$/;
 
-/** Clients of the bucket, one for each pair of keys: a new one takes as long as a load. */
+/** Clients of the bucket, one for each pair of keys, because a new one takes as long as a load. */
 class Clients {
   private readonly store: S3Server | undefined;
   private readonly known = new Map<string, S3Client>();
@@ -209,7 +209,7 @@ class Clients {
     this.store = store;
   }
 
-  /** Those of the role, without keys. */
+  /** The keys of the role. */
   of(by: { key?: string; secret?: string; region: string }): S3Client {
     if (this.store === undefined) throw new Error('There is no bucket.');
     const { endpoint, access_key, secret_key } = this.store;

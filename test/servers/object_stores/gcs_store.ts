@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 
-/** An object as it lies in a bucket. */
+/** An object in a bucket. */
 export type StoredObject = {
   bytes: Buffer;
   content_type: string;
@@ -8,7 +8,7 @@ export type StoredObject = {
   updated: string;
 };
 
-/** An upload in parts that nobody has ended. */
+/** An open upload in parts. */
 export type Upload = {
   key: string;
   content_type: string;
@@ -19,7 +19,7 @@ export type Upload = {
 /** The objects in a bucket, and the uploads in progress. */
 export type Bucket = { objects: Map<string, StoredObject>; uploads: Map<string, Upload> };
 
-/** All that the server knows. */
+/** The whole state of the server. */
 export type Store = {
   buckets: Map<string, Bucket>;
   tokens: Set<string>;
@@ -49,7 +49,7 @@ export class Refused extends Error {
 /** Small, so that a listing has several pages. */
 export const page_size = 2;
 
-/** The bucket of the name. Refuses when there is none. */
+/** Returns the bucket of the name. Refuses an unknown one. */
 export function bucketOf(store: Store, name: string): Bucket {
   const bucket = store.buckets.get(name);
   if (bucket === undefined) throw new Refused(404, 'NoSuchBucket');

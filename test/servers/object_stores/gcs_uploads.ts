@@ -14,7 +14,7 @@ const xml = (body: string): Answer => ({
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 
-/** Answers a request of the XML interface, which is the one for uploads in parts. */
+/** Answers a request of the XML interface for uploads in parts. */
 export function answerXml(
   store: Store,
   request: http.IncomingMessage,

@@ -12,15 +12,15 @@ import type { FaultyServer } from '../faulty_server.ts';
 export type S3Server = FaultyServer & {
   access_key: string;
   secret_key: string;
-  /** Its requests that asked for encryption by AES256. */
+  /** Its requests with encryption by AES256. */
   encrypted: string[];
   /** Open uploads of a bucket, as keys. */
   openUploads(bucket: string): string[];
 };
 
 /**
- * Gives this process the credentials of the store, as an operator gives them to a server. They are
- * in variables that the AWS SDK knows.
+ * Gives this process the credentials of the store, like an operator's server: in variables that the
+ * AWS SDK reads.
  */
 export function setEnvironmentCredentials({ access_key, secret_key }: S3Server): void {
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: access_key, AWS_SECRET_ACCESS_KEY: secret_key });
@@ -32,11 +32,11 @@ const access_key = 'AKIATHATONLYTESTSHAVE';
 const secret_key = 'a-secret-that-only-tests-have';
 
 /**
- * Starts `s3rver` behind a front that adds missing parts. The front checks signatures (s3rver
- * accepts any secret), and knows ListMultipartUploads, ListParts, AbortMultipartUpload and the
- * error of a missing upload. All work on s3rver's own folder of uploads. The bucket `locked` takes
- * bytes with their MD5 alone, as AWS does where there is Object Lock. The bucket `overwrites`
- * ignores If-None-Match, as some stores do.
+ * Starts `s3rver` behind a proxy that adds missing parts. The proxy checks signatures (s3rver
+ * accepts any secret), and implements ListMultipartUploads, ListParts, AbortMultipartUpload and the
+ * error of a missing upload. All use s3rver's own folder of uploads. The bucket `locked` only
+ * accepts bytes with their MD5, as AWS does with Object Lock. The bucket `overwrites` ignores
+ * If-None-Match, as some stores do.
  */
 export async function openS3Server(
   buckets: string[],
@@ -116,8 +116,8 @@ function isWithoutDigest(request: http.IncomingMessage, bucket: string): boolean
 }
 
 /**
- * Has an object the name of a request that wants none there? The first request of a name that is in
- * progress has it already: `names` are of those.
+ * Returns true if an object has the name of a request that requires a new one. The first request in
+ * progress reserves the name: `names` are the reserved ones.
  */
 function isTaken(
   directory: string,
@@ -134,7 +134,7 @@ function isTaken(
   return false;
 }
 
-/** AWS Signature Version 4 over the request as it came in. */
+/** AWS Signature Version 4 over the received request. */
 function signatureProblem(request: http.IncomingMessage): string | undefined {
   const match =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(

@@ -12,8 +12,8 @@ export class SnowflakeRefusal extends Error {
 }
 
 /**
- * The parts of the dialect that PostgreSQL lacks, in schemas of their own. VARIANT is jsonb here
- * and so does not round. ARRAY and OBJECT refuse values here that Snowflake would convert. Their
+ * The parts of the dialect that PostgreSQL lacks, in their own schemas. VARIANT is jsonb here and
+ * so does not round. ARRAY and OBJECT refuse values here that Snowflake would convert. Their
  * functions follow, and an information schema that names types like Snowflake.
  */
 const parts = `
@@ -50,7 +50,7 @@ const parts = `
         ELSE upper(data_type) END AS data_type, is_nullable
     FROM information_schema.columns;`;
 
-/** Makes a database of PostgreSQL fit for the translated statements. */
+/** Prepares a database of PostgreSQL for the translated statements. */
 export async function installDialect(client: Client): Promise<void> {
   await client.query(parts);
 }
@@ -99,8 +99,8 @@ const words: [RegExp, string][] = [
 ];
 
 /**
- * A statement of the destination in PostgreSQL's words. Throws `SnowflakeRefusal` for one of a form
- * that is not known.
+ * Returns a statement of the destination in PostgreSQL's words. Throws `SnowflakeRefusal` for an
+ * unknown form.
  */
 export function translate(statement: string): string {
   for (const [pattern, form] of forms) {
@@ -145,7 +145,7 @@ const refusals: Record<string, [code: string, sql_state: string]> = {
   '57014': ['000604', '57014'],
 };
 
-/** PostgreSQL's error in Snowflake's numbers. */
+/** Returns PostgreSQL's error with Snowflake's number. */
 export function refusalOf(error: unknown): SnowflakeRefusal {
   if (error instanceof SnowflakeRefusal) return error;
   const { code = '', message } = error as Error & { code?: string };

@@ -26,20 +26,20 @@ export type SnowflakeServer = Pick<
 > & {
   /** `localhost` and the port. */
   host: string;
-  /** A right config to a schema, with the password of the user. */
+  /** A valid config of a schema, with the password of the user. */
   config(schema: string): SnowflakeConfig;
   setStorage(kind: StorageKind): void;
-  /** Takes over the next `times` requests that match: statements, and `LOGIN` or `UPLOAD`. */
+  /** Takes over the next `times` matching requests: statements, and `LOGIN` or `UPLOAD`. */
   fail(pattern: RegExp, fault: SnowflakeFault, times?: number): void;
-  /** Takes back all that `fail` has asked for. */
+  /** Clears all faults of `fail`. */
   recover(): void;
   /** True if a request is held that will never be answered. */
   isHanging(): boolean;
-  /** The next request of each session hears that its token has ended; it can be renewed. */
+  /** Expires the token of each session at its next request; it can be renewed. */
   expireTokens(): void;
   /** Forgets all sessions, as after four hours. */
   endSessions(): Promise<void>;
-  /** Sessions that are open. */
+  /** Open sessions. */
   sessions(): number;
   close(): Promise<void>;
 };
@@ -61,8 +61,8 @@ const known = {
 };
 
 /**
- * Starts one over a database of PostgreSQL, which is made fit for it. It knows one user, one
- * warehouse, one database and one role.
+ * Starts one over a database of PostgreSQL, which it prepares. It has one user, one warehouse, one
+ * database and one role.
  */
 export async function openSnowflakeServer(database_url: string): Promise<SnowflakeServer> {
   const admin = new pg.Client({ connectionString: database_url });
@@ -132,7 +132,7 @@ async function handle(
     return isTakenOver(world, 'UPLOAD', response)
       ? undefined
       : world.account.storage.take(request, raw, response);
-  // Asked for the settings of its bucket, the storage refuses.
+  // The storage refuses requests for the settings of its bucket.
   if (request.method === 'GET' && world.account.storage.owns(pathname))
     return void response.writeHead(403).end();
   const body =
@@ -179,7 +179,7 @@ async function runStatement(
   const bindings = Object.values(
     (body['bindings'] ?? {}) as Record<string, { value: string | null }>,
   ).map(({ value }) => value);
-  // A request that is sent again by its id is not run again.
+  // A request with a known id is not run again.
   const id = new URL(request.url ?? '/', 'https://host').searchParams.get('requestId') ?? '';
   const running = tokens.answers.get(id) ?? tokens.session.execute(statement, bindings);
   tokens.answers.set(id, running);

@@ -14,22 +14,22 @@ export type SnowflakeAccount = {
   storage: SnowflakeStorage;
 };
 
-/** A column of an answer, with its type as the wire has it. */
+/** A column of an answer, with its type in the protocol. */
 type AnsweredColumn = { name: string; type: 'text' | 'fixed' | 'real' | 'boolean' };
 
-/** An answer: rows of texts, or the place to which the client must upload a file. */
+/** An answer: rows of texts, or the place for the client's upload. */
 export type SnowflakeAnswer =
   | { columns: AnsweredColumn[]; rows: (string | null)[][] }
   | { transfer: Record<string, unknown> };
 
 /**
- * One session of the account: a connection to the PostgreSQL behind it. Temporary tables and
- * stages, locks and the open transaction are its own.
+ * A session of the account: a connection to the PostgreSQL behind it. It has its own temporary
+ * tables and stages, locks and open transaction.
  */
 export type SnowflakeSession = {
   /** Throws `SnowflakeRefusal`. */
   execute(statement: string, values: (string | null)[]): Promise<SnowflakeAnswer>;
-  /** Rolls back, and forgets what is temporary. */
+  /** Rolls back, and forgets the temporary objects. */
   close(): Promise<void>;
 };
 
@@ -85,7 +85,7 @@ const forms: [RegExp, (state: State, match: RegExpExecArray) => Promise<Snowflak
 
 let sessions = 0;
 
-/** Opens a session in which nothing is chosen yet. */
+/** Opens a session without a database or schema. */
 export async function openSnowflakeSession(account: SnowflakeAccount): Promise<SnowflakeSession> {
   const client = new pg.Client({
     connectionString: account.database_url,
@@ -255,7 +255,7 @@ async function query(
 ): Promise<SnowflakeAnswer> {
   requireWarehouse(state);
   const translated = translate(statement);
-  // A statement that defines something ends the open transaction.
+  // A statement that defines an object ends the open transaction.
   if (state.is_in_transaction && /^(CREATE|ALTER|DROP)/.test(statement)) {
     await state.client.query('COMMIT');
     state.is_in_transaction = false;

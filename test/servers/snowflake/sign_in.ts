@@ -11,7 +11,7 @@ export const user = 'EXPORTS';
 /** Their password. */
 export const password = 'correct-horse';
 
-/** Opens a session for a password or a token that is right. */
+/** Opens a session for a valid password or token. */
 export async function logIn(
   world: World,
   body: Body,
@@ -44,7 +44,8 @@ export async function logIn(
 }
 
 /**
- * Account and user in upper case, the fingerprint of the public key, and a signature that is right.
+ * Requires account and user in upper case, the fingerprint of the public key, and a valid
+ * signature.
  */
 function verifyToken(token: string): void {
   const [header = '', payload = '', signature = ''] = token.split('.');
@@ -69,12 +70,12 @@ function verifyToken(token: string): void {
     throw new SnowflakeRefusal('390144', '', 'JWT token is invalid. [0b9d8b6e]');
 }
 
-/** The session token of a request; empty when it has none. */
+/** Returns the session token of a request; empty without one. */
 export function tokenOf(request: http.IncomingMessage): string {
   return /^Snowflake Token="(.+)"$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
 }
 
-/** Gives a session another token, for the master token that came with the old one. */
+/** Renews the token of a session, for the master token that came with the old one. */
 export function renew(
   world: World,
   request: http.IncomingMessage,

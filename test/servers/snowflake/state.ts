@@ -3,8 +3,8 @@ import { SnowflakeRefusal } from './dialect.ts';
 import type { SnowflakeAccount, SnowflakeAnswer, SnowflakeSession } from './session.ts';
 
 /**
- * The fault of a request in place of its answer. `after` runs the statement first, and then breaks
- * the connection; so does an error that `is_after`, before it is sent.
+ * The fault of a request instead of its answer. `after` runs the statement first, and then breaks
+ * the connection; an error with `is_after` also runs it first.
  */
 export type SnowflakeFault =
   | { code: string; message: string; sql_state?: string; is_after?: true }
@@ -30,26 +30,26 @@ export type World = {
   /** PKCS #8 in PEM. */
   private_key: string;
   account: SnowflakeAccount;
-  /** Statements that it was sent. */
+  /** Received statements. */
   statements: string[];
-  /** Paths of requests that it cannot answer: requests that the client sends of its own accord. */
+  /** Paths of unknown requests, which the client sends on its own. */
   unknown_paths: string[];
   is_hanging: boolean;
   tokens: Map<string, Tokens>;
   faults: { pattern: RegExp; fault: SnowflakeFault; times: number }[];
 };
 
-/** Answers with a body in JSON, under 200 as this protocol does. */
+/** Answers with a body in JSON, with status 200 as this protocol does. */
 export function send(response: http.ServerResponse, body: Body): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Is the statement run before this happens? */
+/** Returns true if the statement is run before the fault. */
 export function isAfter(fault: SnowflakeFault): boolean {
   return fault === 'after' || (typeof fault === 'object' && 'is_after' in fault);
 }
 
-/** Carries out the requested fault instead of an answer; `after` is for the caller. */
+/** Causes the requested fault instead of an answer; the caller handles `after`. */
 export function isTakenOver(world: World, subject: string, response: http.ServerResponse): boolean {
   const found = world.faults.find(({ pattern, times }) => times > 0 && pattern.test(subject));
   if (found === undefined || isAfter(found.fault)) return false;

@@ -8,29 +8,28 @@ export type StorageKind = 'S3' | 'AZURE' | 'GCS';
 type StoredFile = { bytes: Buffer; encrypted_key: string; iv: string };
 
 /**
- * The storage behind internal stages: clients upload files that they have encrypted, the account
+ * The storage of internal stages: clients upload files that they have encrypted, and the account
  * reads them.
  */
 export type SnowflakeStorage = {
   kind: StorageKind;
-  /** Host and port that clients are sent to. */
+  /** Host and port for clients. */
   address: string;
   /**
-   * Returns the answer to a PUT: the place of the file, its temporary credentials, and the key to
-   * encrypt it with.
+   * Returns the answer to a PUT: the place of the file, its temporary credentials, and the
+   * encryption key.
    */
   transferTo(folder: string, file: string): Record<string, unknown>;
-  /** Takes an upload in the form of the kind; answers 403 without the credentials. */
+  /** Accepts an upload in the form of the kind; answers 403 without the credentials. */
   take(request: http.IncomingMessage, body: Buffer, response: http.ServerResponse): void;
   /**
-   * Returns the content of a file as the account reads it: unchanged, unless a test makes it spoil
-   * values.
+   * Returns the content of a file as the account reads it: unchanged, unless a test spoils values.
    */
   kept(content: Buffer): Buffer;
-  /** The files under a folder, decrypted and unpacked, by name. */
+  /** Returns the files under a folder, decrypted and decompressed, by name. */
   read(folder: string): Map<string, Buffer>;
   remove(folder: string): void;
-  /** Is the path one of the storage? */
+  /** Returns true if the path belongs to the storage. */
   owns(path: string): boolean;
 };
 
@@ -102,8 +101,8 @@ function hasToken(request: http.IncomingMessage, kind: StorageKind): boolean {
 }
 
 /**
- * The key of the file, under the master key, and the start vector: in two headers of S3, in one of
- * the others.
+ * The key of the file, encrypted with the master key, and the initialization vector: in two headers
+ * of S3, in one of the others.
  */
 function envelopeOf(headers: http.IncomingHttpHeaders): Pick<StoredFile, 'encrypted_key' | 'iv'> {
   const text = headers['x-ms-meta-encryptiondata'] ?? headers['x-goog-meta-encryptiondata'];

@@ -9,6 +9,7 @@ import { confirmCaller } from '../../../platform/http/confirm_access.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
+import { addRoute } from '../../../platform/http/records.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { entryOf } from '../entry.ts';
 import { keptToReach, keyBody, refuseTooMany } from '../rules.ts';
@@ -29,18 +30,15 @@ export function consentRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function previewRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    `${list}preview/`,
-    {
-      config: { scope: 'user:read', session: true },
-      schema: {
-        summary: 'Read the request of an assistant that wants to sign in',
-        description: 'Takes the parameters with which the assistant opened `/authorize`.',
-        body: AgentRequest,
-        response: { 200: AgentPreview },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: `${list}preview/`,
+    config: { scope: 'user:read', session: true },
+    summary: 'Read the request of an assistant that wants to sign in',
+    description: 'Takes the parameters with which the assistant opened `/authorize`.',
+    body: AgentRequest,
+    response: { 200: AgentPreview },
+    handler: async (request, reply) => {
       const asked = await readAuthorization(deps, body(request, AgentRequest));
       const { client, redirect_uri, scopes, fault } = asked;
       void reply.code(200);
@@ -58,24 +56,21 @@ function previewRoute(app: FastifyInstance, deps: Deps): void {
         ),
       };
     },
-  );
+  });
 }
 
 function grantRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    list,
-    {
-      config: { scope: 'user:write', session: true, no_store: true },
-      schema: {
-        summary: 'Let an assistant sign in',
-        description:
-          'Creates a key that only works at `/mcp`, and gives the assistant a code for its ' +
-          'first token. An earlier grant to the same registered client ends.',
-        body: AgentGrant,
-        response: { 201: AgentGranted },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: list,
+    config: { scope: 'user:write', session: true, no_store: true },
+    summary: 'Let an assistant sign in',
+    description:
+      'Creates a key that only works at `/mcp`, and gives the assistant a code for its ' +
+      'first token. An earlier grant to the same registered client ends.',
+    body: AgentGrant,
+    response: { 201: AgentGranted },
+    handler: async (request, reply) => {
       const asked = await readAuthorization(deps, body(request, AgentGrant));
       if (asked.fault !== null) throw invalid(null, 'invalid_input', asked.fault.detail);
       return write(request, reply, 201, async (tx, record) => {
@@ -93,7 +88,7 @@ function grantRoute(app: FastifyInstance, deps: Deps): void {
         return isValidateOnly(request) ? {} : { redirect_url: asked.answer({ code }) };
       });
     },
-  );
+  });
 }
 
 type Limits = { scoped_organizations?: string[]; scoped_teams?: number[] };

@@ -17,7 +17,7 @@ import { runNow } from './run_now.ts';
 import { findBackfill, listBackfills } from './store.ts';
 import { getExport, getPresence, getLockedExport } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
-import { addWrite } from '../../../platform/http/records.ts';
+import { addRoute, addWrite } from '../../../platform/http/records.ts';
 import {
   Backfill,
   BatchExportWithBackfill,
@@ -43,14 +43,15 @@ function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Moun
     'while the export is paused.';
   const config = { scope: 'batch_export:write', within } as const;
   const schema = { summary: 'Deliver a range of the past', description, body: NewBackfill };
-  app.post(
-    `${base}:id/backfill/`,
-    {
-      config: { ...config, if_match: true },
-      schema: { ...schema, response: { 200: BatchExportWithBackfill } },
-    },
-    (request, reply) => write(request, reply, 200, start(request, 'id', asked(engine, request))),
-  );
+  addRoute(app, {
+    method: 'POST',
+    url: `${base}:id/backfill/`,
+    config: { ...config, if_match: true },
+    ...schema,
+    response: { 200: BatchExportWithBackfill },
+    handler: (request, reply) =>
+      write(request, reply, 200, start(request, 'id', asked(engine, request))),
+  });
 
   // Other clients create a backfill by a POST to the list.
   addWrite(app, {
@@ -81,48 +82,41 @@ function runNowRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
     ['run_now', summary],
     ['run', `${summary}; another name of \`run_now/\``],
   ] as const)
-    app.post(
-      `${base}:id/${name}/`,
-      {
-        config: { scope: 'batch_export:write', within, if_match: true },
-        schema: {
-          summary: said,
-          description:
-            'Starts a backfill by ingestion time, mode `missing`, from the end of the last ' +
-            'planned interval until now. The next scheduled run leaves its rows out, so calling ' +
-            'it twice delivers no row twice. It also works while the export is paused.',
-          response: { 200: BatchExportWithBackfill },
-        },
-      },
-      (request, reply) => {
+    addRoute(app, {
+      method: 'POST',
+      url: `${base}:id/${name}/`,
+      config: { scope: 'batch_export:write', within, if_match: true },
+      summary: said,
+      description:
+        'Starts a backfill by ingestion time, mode `missing`, from the end of the last ' +
+        'planned interval until now. The next scheduled run leaves its rows out, so calling ' +
+        'it twice delivers no row twice. It also works while the export is paused.',
+      response: { 200: BatchExportWithBackfill },
+      handler: (request, reply) => {
         const starting: Starting = (tx, row) => {
           body(request, NoFields);
           return runNow(engine, tx, request.access, row);
         };
         return write(request, reply, 200, start(request, 'id', starting));
       },
-    );
+    });
 }
 
 function earlierRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
-  app.get(
-    `${base}:id/earlier_deliveries/`,
-    {
-      config: { scope: 'batch_export:read', within },
-      schema: {
-        summary: 'List what was delivered before the export restarted, and is missing since',
-        description:
-          'An export restarts if you change the place, the model or the query, or if its ' +
-          'table disappears. The answer lists the ranges delivered before the restart, as ' +
-          'bodies for `backfill/`. It is empty if no row is missing.',
-        response: { 200: EarlierDeliveries },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${base}:id/earlier_deliveries/`,
+    config: { scope: 'batch_export:read', within },
+    summary: 'List what was delivered before the export restarted, and is missing since',
+    description:
+      'An export restarts if you change the place, the model or the query, or if its ' +
+      'table disappears. The answer lists the ranges delivered before the restart, as ' +
+      'bodies for `backfill/`. It is empty if no row is missing.',
+    response: { 200: EarlierDeliveries },
+    handler: async (request) => {
       const { id } = await getPresence(request, engine.db);
       return { ranges: await listEarlierRanges(engine.db, id) };
     },
-  );
+  });
 }
 
 function start(request: FastifyRequest, parameter: 'id' | 'batch_export_id', starting: Starting) {
@@ -150,15 +144,19 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
     querystring: PageQuery,
     response: { 200: pageOf(Backfill) },
   };
-  app.get(list, { config: reading, schema: listed }, (request) => answerBackfills(engine, request));
+  addRoute(app, {
+    url: list,
+    config: reading,
+    ...listed,
+    handler: (request) => answerBackfills(engine, request),
+  });
 
-  app.get(
-    `${list}:id/`,
-    {
-      config: reading,
-      schema: { summary: 'Retrieve a backfill with its progress', response: { 200: Backfill } },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${list}:id/`,
+    config: reading,
+    summary: 'Retrieve a backfill with its progress',
+    response: { 200: Backfill },
+    handler: async (request) => {
       const [exportId, id] = [
         uuidParameter(request, 'batch_export_id'),
         uuidParameter(request, 'id'),
@@ -168,7 +166,7 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
       );
       return found ?? missing();
     },
-  );
+  });
 }
 
 function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {

@@ -10,7 +10,7 @@ import type { Entry } from '../../../platform/http/write.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { getPresence } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
-import { addList, addWrite } from '../../../platform/http/records.ts';
+import { addList, addRoute, addWrite } from '../../../platform/http/records.ts';
 import { createBulkAction, shownAction } from './create.ts';
 import { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from './schema.ts';
 import { abortBulkAction, findBulkAction, listBulkActions, listItems } from './store.ts';
@@ -58,53 +58,44 @@ function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, ba
       );
       return created;
     });
-  app.post(
-    base,
-    {
-      config,
-      schema: {
-        summary: 'Act on many runs or exports',
-        description: frozen,
-        body: NewBulkAction,
-        response: { 201: BulkAction },
-      },
-    },
-    (request, reply) => create(request, reply, () => Promise.resolve(body(request, NewBulkAction))),
-  );
-  app.post(
-    `${exports}:batch_export_id/runs/bulk/`,
-    {
-      config,
-      schema: {
-        summary: 'Retry or cancel many runs of an export',
-        description: `The answer is an action of \`bulk_actions/\`. ${frozen}`,
-        body: NewRunsAction,
-        response: { 201: BulkAction },
-      },
-    },
-    (request, reply) =>
+  addRoute(app, {
+    method: 'POST',
+    url: base,
+    config,
+    summary: 'Act on many runs or exports',
+    description: frozen,
+    body: NewBulkAction,
+    response: { 201: BulkAction },
+    handler: (request, reply) =>
+      create(request, reply, () => Promise.resolve(body(request, NewBulkAction))),
+  });
+  addRoute(app, {
+    method: 'POST',
+    url: `${exports}:batch_export_id/runs/bulk/`,
+    config,
+    summary: 'Retry or cancel many runs of an export',
+    description: `The answer is an action of \`bulk_actions/\`. ${frozen}`,
+    body: NewRunsAction,
+    response: { 201: BulkAction },
+    handler: (request, reply) =>
       create(request, reply, async (db) => {
         const { id } = await getPresence(request, db, 'batch_export_id');
         const { filter, ...asked } = body(request, NewRunsAction);
         const named = asked.ids === undefined && filter === undefined;
         return { ...asked, ...(named ? {} : { filter: { ...filter, batch_export: id } }) };
       }),
-  );
+  });
 }
 
 function recordRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const reading = { scope: 'batch_export:read', within } as const;
-  app.get(
-    `${base}:id/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve a bulk action with its progress',
-        response: { 200: BulkAction },
-      },
-    },
-    async (request) => shownAction(await getAction(request, engine.db)),
-  );
+  addRoute(app, {
+    url: `${base}:id/`,
+    config: reading,
+    summary: 'Retrieve a bulk action with its progress',
+    response: { 200: BulkAction },
+    handler: async (request) => shownAction(await getAction(request, engine.db)),
+  });
   addList(app, {
     url: `${base}:id/items/`,
     config: reading,

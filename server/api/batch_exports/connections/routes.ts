@@ -8,7 +8,7 @@ import { conflict, missing } from '../../../platform/http/errors.ts';
 import { ifMatch } from '../../../platform/http/etag.ts';
 import { Problem } from '../../../platform/http/responses.ts';
 import { write } from '../../../platform/http/write.ts';
-import { addList, addWrite } from '../../../platform/http/records.ts';
+import { addList, addRoute, addWrite } from '../../../platform/http/records.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { connectionEntry } from './activity.ts';
 import { changeConnection, createConnection } from './change.ts';
@@ -48,14 +48,13 @@ function readingRoutes(app: FastifyInstance): void {
     answer: Connection,
     rows: (request) => listConnections(request.access.organization_id),
   });
-  app.get(
-    one,
-    {
-      config: { ...reading, record: selectConnection },
-      schema: { summary: 'Retrieve a connection', response: { 200: Connection } },
-    },
-    async (request) => request.record ?? missing(),
-  );
+  addRoute(app, {
+    url: one,
+    config: { ...reading, record: selectConnection },
+    summary: 'Retrieve a connection',
+    response: { 200: Connection },
+    handler: async (request) => request.record ?? missing(),
+  });
 }
 
 function createRoute(app: FastifyInstance, engine: Engine): void {
@@ -110,30 +109,28 @@ function changingRoutes(app: FastifyInstance, engine: Engine): void {
     body: sent,
     response: { 200: Connection },
   });
-  app.patch(
-    one,
-    {
-      config: changing,
-      schema: schema(
-        'Change the sent fields of a connection',
-        ConnectionPatch,
-        'The config is merged key by key: an absent secret is kept, one sent as null is removed.',
-      ),
-    },
-    change(ConnectionPatch, 'merge'),
-  );
-  app.put(
-    one,
-    {
-      config: changing,
-      schema: schema(
-        'Change a connection',
-        ConnectionReplacement,
-        'The config is replaced, except for secrets that you do not send.',
-      ),
-    },
-    change(ConnectionReplacement, 'replace'),
-  );
+  addRoute(app, {
+    method: 'PATCH',
+    url: one,
+    config: changing,
+    ...schema(
+      'Change the sent fields of a connection',
+      ConnectionPatch,
+      'The config is merged key by key: an absent secret is kept, one sent as null is removed.',
+    ),
+    handler: change(ConnectionPatch, 'merge'),
+  });
+  addRoute(app, {
+    method: 'PUT',
+    url: one,
+    config: changing,
+    ...schema(
+      'Change a connection',
+      ConnectionReplacement,
+      'The config is replaced, except for secrets that you do not send.',
+    ),
+    handler: change(ConnectionReplacement, 'replace'),
+  });
 }
 
 function deleteRoute(app: FastifyInstance): void {

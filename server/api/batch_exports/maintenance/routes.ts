@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../../engine/exports/engine.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { conflict } from '../../../platform/http/errors.ts';
-import { addWrite } from '../../../platform/http/records.ts';
+import { addRoute, addWrite } from '../../../platform/http/records.ts';
 import { getPresence } from '../found.ts';
 import { ExportMaintenance } from './schema.ts';
 import { getExportMaintenance, maintainExportNow } from './store.ts';
@@ -13,23 +13,19 @@ export function maintenanceRoutes(
   engine: Engine,
   { base, within }: Mount,
 ): void {
-  app.get(
-    `${base}:id/maintenance/`,
-    {
-      config: { scope: 'batch_export:read', within },
-      schema: {
-        summary: 'Retrieve the maintenance of the Delta table of an export',
-        description:
-          'Sluice merges small files and removes old ones (docs/lake_maintenance.md). The ' +
-          'maintenance of tables in the Iceberg catalog is at `lake_tables/`.',
-        response: { 200: ExportMaintenance },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${base}:id/maintenance/`,
+    config: { scope: 'batch_export:read', within },
+    summary: 'Retrieve the maintenance of the Delta table of an export',
+    description:
+      'Sluice merges small files and removes old ones (docs/lake_maintenance.md). The ' +
+      'maintenance of tables in the Iceberg catalog is at `lake_tables/`.',
+    response: { 200: ExportMaintenance },
+    handler: async (request) => {
       const { id } = await getPresence(request, engine.db);
       return getExportMaintenance(engine.db, id);
     },
-  );
+  });
   addWrite(app, {
     url: `${base}:id/maintain/`,
     config: { scope: 'batch_export:write', within },

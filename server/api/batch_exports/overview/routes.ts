@@ -10,6 +10,7 @@ import { choicesAsked } from '../body/choices.ts';
 import { isInPlace } from '../place.ts';
 import { countTags } from '../tags.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
+import { addRoute } from '../../../platform/http/records.ts';
 import { Overview, OverviewQuery, default_slots } from './schema.ts';
 import { shownOverview } from './shown.ts';
 import { countByHealth, countHealth, countOverview, listOverview, worstOf } from './store.ts';
@@ -22,21 +23,17 @@ const SingleParameters = Type.Object(single);
 /** Route `overview/`: the health of each export, in words and numbers. */
 export function overviewRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
   const { base, within } = mount;
-  app.get(
-    base.replace(/batch_exports\/$/, 'overview/'),
-    {
-      config: { scope: 'batch_export:read', within },
-      schema: {
-        summary: 'List the health of batch exports',
-        description:
-          'Health as a word and a sentence, freshness, the next run, and the rows of the ' +
-          'latest runs. `counts` covers all exports of the place.',
-        querystring: OverviewQuery,
-        response: { 200: Overview },
-      },
-    },
-    (request) => answerOverview(engine, request),
-  );
+  addRoute(app, {
+    url: base.replace(/batch_exports\/$/, 'overview/'),
+    config: { scope: 'batch_export:read', within },
+    summary: 'List the health of batch exports',
+    description:
+      'Health as a word and a sentence, freshness, the next run, and the rows of the ' +
+      'latest runs. `counts` covers all exports of the place.',
+    querystring: OverviewQuery,
+    response: { 200: Overview },
+    handler: (request) => answerOverview(engine, request),
+  });
 }
 
 async function answerOverview(engine: Engine, request: FastifyRequest) {

@@ -6,6 +6,7 @@ import type { Engine } from '../../../engine/exports/engine.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { missing } from '../../../platform/http/errors.ts';
+import { addRoute } from '../../../platform/http/records.ts';
 import { isInPlace } from '../place.ts';
 import { StoredSecrets } from './schema.ts';
 
@@ -14,16 +15,12 @@ import { StoredSecrets } from './schema.ts';
  */
 export function secretKeysRoute(app: FastifyInstance, engine: Engine, mount: Mount): void {
   const { base, within } = mount;
-  app.get(
-    `${base}:id/secret_keys/`,
-    {
-      config: { scope: 'batch_export:read', within },
-      schema: {
-        summary: "List which secrets of a batch export's destination are stored",
-        response: { 200: StoredSecrets },
-      },
-    },
-    async (request): Promise<StoredSecrets> => {
+  addRoute(app, {
+    url: `${base}:id/secret_keys/`,
+    config: { scope: 'batch_export:read', within },
+    summary: "List which secrets of a batch export's destination are stored",
+    response: { 200: StoredSecrets },
+    handler: async (request): Promise<StoredSecrets> => {
       const id = uuidParameter(request, 'id');
       const stored = await engine.db.row<StoredConfig>(sql`
         SELECT e.destination_config,
@@ -32,5 +29,5 @@ export function secretKeysRoute(app: FastifyInstance, engine: Engine, mount: Mou
         WHERE e.id = ${id} AND ${isInPlace(request.access)}`);
       return { secret_keys: secretKeysOf(engine.secrets, id, stored ?? missing()) };
     },
-  );
+  });
 }

@@ -10,10 +10,8 @@ import { ifMatch } from '../../../platform/http/etag.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import type { Entry } from '../../../platform/http/write.ts';
 import { addList, addWrite } from '../../../platform/http/records.ts';
-import type { Queryable } from '../../../platform/postgres/database.ts';
 import { tellOwners } from '../../organizations/store.ts';
 import type { DomainRow } from '../schema.ts';
-import { findDomain } from '../store.ts';
 import { NewSetupLink, SetupLink, SetupLinkCreate } from './schema.ts';
 import type { SetupLinkRow } from './schema.ts';
 import {
@@ -24,6 +22,7 @@ import {
   listSetupLinks,
 } from './store.ts';
 import { linkCreated } from './told.ts';
+import { getDomain } from '../found.ts';
 
 const list = '/api/organizations/:organization_id/domains/:id/setup_links/';
 const reading = {
@@ -49,7 +48,7 @@ export function setupLinkRoutes(app: FastifyInstance, deps: Deps): void {
     tags,
     answer: SetupLink,
     rows: async (request) => {
-      const { id } = await domainOf(deps.db, request);
+      const { id } = await getDomain(deps.db, request);
       return listSetupLinks(id, deps.clock.now());
     },
   });
@@ -62,7 +61,7 @@ export function setupLinkRoutes(app: FastifyInstance, deps: Deps): void {
     tags,
     response: { 204: { type: 'null' } },
     work: async ({ request, tx, record }) => {
-      const domain = await domainOf(tx, request, 'lock');
+      const domain = await getDomain(tx, request, 'lock');
       const id = uuidParameter(request, 'link_id');
       const before = (await findSetupLink(tx, domain.id, id, 'lock')) ?? missing();
       ifMatch(request, before);
@@ -86,7 +85,7 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
     body: SetupLinkCreate,
     response: { 201: NewSetupLink },
     work: async ({ request, tx, record, afterwards }) => {
-      const domain = await domainOf(tx, request, 'lock');
+      const domain = await getDomain(tx, request, 'lock');
       const now = deps.clock.now();
       const { name, expires_at = isoInstant(now + days_usual * day_ms) } = linkBody(request, now);
       refuseTooMany(await countLiveLinks(tx, domain.id, now));
@@ -120,13 +119,6 @@ function refuseTooMany(live: number): void {
     `The domain has ${live} setup links that work, and ${links_max} is the most: revoke one that ` +
       'nobody uses, then try again.',
   );
-}
-
-/** Returns the domain of the path; throws 404 if it does not exist. */
-async function domainOf(db: Queryable, request: FastifyRequest, lock?: 'lock'): Promise<DomainRow> {
-  const { organization_id } = request.access;
-  const id = uuidParameter(request, 'id');
-  return (await findDomain(db, organization_id, id, lock)) ?? missing();
 }
 
 function entryOf(

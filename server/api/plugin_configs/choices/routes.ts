@@ -15,6 +15,7 @@ import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
 import { invalid, invalidMany } from '../../../platform/http/errors.ts';
 import { inTurn } from '../../../platform/http/limits/heavy_turns.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
+import { addRoute } from '../../../platform/http/records.ts';
 import { requirePluginsLevel } from '../../plugins/store.ts';
 import { readTool } from '../preview/routes.ts';
 import {
@@ -33,23 +34,20 @@ const description =
 
 /** Registers the route that asks a tool for the values of a field. */
 export function choicesRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    '/api/projects/:project_id/plugin_configs/choices/',
-    {
-      config: { within: 'project', scope: 'plugin:write', level: 8, no_store: true },
-      schema: {
-        summary: 'List the choices that a tool has for a field of a mapping',
-        description,
-        body: PluginChoicesBody,
-        response: { 200: PluginChoices },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    method: 'POST',
+    url: '/api/projects/:project_id/plugin_configs/choices/',
+    config: { within: 'project', scope: 'plugin:write', level: 8, no_store: true },
+    summary: 'List the choices that a tool has for a field of a mapping',
+    description,
+    body: PluginChoicesBody,
+    response: { 200: PluginChoices },
+    handler: async (request) => {
       await requirePluginsLevel(deps.db, request.access, 3);
       await refuseAgentBeside(deps.db, request);
       return inTurn(request, () => choicesOf(deps, request, body(request, PluginChoicesBody)));
     },
-  );
+  });
 }
 
 const nothing: PluginChoices = { choices: [], next_page: null, omitted: 0, error: null };

@@ -10,7 +10,7 @@ import { NoFields, body } from '../../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { conflict, invalid, missing } from '../../../platform/http/errors.ts';
 import type { Entry } from '../../../platform/http/write.ts';
-import { addList, addWrite } from '../../../platform/http/records.ts';
+import { addList, addRoute, addWrite } from '../../../platform/http/records.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { getConfig, getLockedConfig } from '../found.ts';
@@ -83,17 +83,16 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     },
   });
 
-  app.get(
-    `${base}:replay_id/`,
-    {
-      config: reading,
-      schema: { summary: 'Retrieve a replay with its progress', response: { 200: Replay } },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${base}:replay_id/`,
+    config: reading,
+    summary: 'Retrieve a replay with its progress',
+    response: { 200: Replay },
+    handler: async (request) => {
       const { id } = await getConfig(db, request);
       return (await findReplay(db, id, uuidParameter(request, 'replay_id'))) ?? missing();
     },
-  );
+  });
 }
 
 function cancelRoute(app: FastifyInstance): void {

@@ -6,6 +6,7 @@ import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { query } from '../../../platform/http/lists/query.ts';
+import { addRoute } from '../../../platform/http/records.ts';
 import { getConfig } from '../found.ts';
 import { replayRoutes } from './replay_routes.ts';
 import {
@@ -29,21 +30,17 @@ const points_max = 1_000;
  */
 export function deliveryRoutes(app: FastifyInstance, deps: Deps): void {
   const { db } = deps;
-  app.get(
-    `${one}delivery/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Retrieve the delivery progress of a plugin',
-        description: 'All fields are null for a config that was never enabled.',
-        response: { 200: PluginDelivery },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${one}delivery/`,
+    config: reading,
+    summary: 'Retrieve the delivery progress of a plugin',
+    description: 'All fields are null for a config that was never enabled.',
+    response: { 200: PluginDelivery },
+    handler: async (request) => {
       const { id } = await getConfig(db, request);
       return findDelivery(db, id);
     },
-  );
+  });
   metricsRoute(app, deps);
   sendsRoute(app, deps);
   setAsideRoutes(app, deps);
@@ -51,20 +48,16 @@ export function deliveryRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function metricsRoute(app: FastifyInstance, { db, clock }: Deps): void {
-  app.get(
-    `${one}delivery/metrics/`,
-    {
-      config: reading,
-      schema: {
-        summary: 'Events, retries and delays of a tool over time',
-        description:
-          `At most ${points_max} points; a range with more is refused (400). Points are kept for ` +
-          '90 days. Destinations have them, other plugins have none.',
-        querystring: DeliveryMetricsQuery,
-        response: { 200: DeliveryMetrics },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${one}delivery/metrics/`,
+    config: reading,
+    summary: 'Events, retries and delays of a tool over time',
+    description:
+      `At most ${points_max} points; a range with more is refused (400). Points are kept for ` +
+      '90 days. Destinations have them, other plugins have none.',
+    querystring: DeliveryMetricsQuery,
+    response: { 200: DeliveryMetrics },
+    handler: async (request) => {
       const { id } = await getConfig(db, request);
       const wanted = pointsWanted(request, clock.now());
       const results = await listPoints(db, id, wanted, points_max + 1);
@@ -76,7 +69,7 @@ function metricsRoute(app: FastifyInstance, { db, clock }: Deps): void {
           '`interval`.',
       );
     },
-  );
+  });
 }
 
 function pointsWanted(request: FastifyRequest, now: number) {
@@ -94,20 +87,16 @@ function pointsWanted(request: FastifyRequest, now: number) {
 }
 
 function sendsRoute(app: FastifyInstance, { db, clickhouse }: Deps): void {
-  app.get(
-    `${one}sends/`,
-    {
-      config: { ...reading, no_store: true },
-      schema: {
-        summary: 'List the attempts of a tool at an event, with requests and answers',
-        description:
-          'Kept for as long as the event. Secrets of the settings, and headers and parameters ' +
-          'with names such as `authorization`, are `********`.',
-        querystring: SendsQuery,
-        response: { 200: PluginSends },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${one}sends/`,
+    config: { ...reading, no_store: true },
+    summary: 'List the attempts of a tool at an event, with requests and answers',
+    description:
+      'Kept for as long as the event. Secrets of the settings, and headers and parameters ' +
+      'with names such as `authorization`, are `********`.',
+    querystring: SendsQuery,
+    response: { 200: PluginSends },
+    handler: async (request) => {
       const { id, team_id } = await getConfig(db, request);
       const uuid = query(request, SendsQuery).event_uuid.toLowerCase();
       return caughtUpForAnswer(clickhouse, row_tables, async () => {
@@ -118,5 +107,5 @@ function sendsRoute(app: FastifyInstance, { db, clickhouse }: Deps): void {
         return { is_stored: true, results };
       });
     },
-  );
+  });
 }

@@ -5,7 +5,7 @@ import { body } from '../../../platform/http/bodies/body.ts';
 import { integerParameter } from '../../../platform/http/caller/access.ts';
 import { missing } from '../../../platform/http/errors.ts';
 import { query } from '../../../platform/http/lists/query.ts';
-import { addList, addWrite } from '../../../platform/http/records.ts';
+import { addList, addRoute, addWrite } from '../../../platform/http/records.ts';
 import { getConfig, getLockedConfig } from '../found.ts';
 import { filterOf } from './filters.ts';
 import {
@@ -51,20 +51,16 @@ function readingRoutes(app: FastifyInstance, db: Deps['db']): void {
     },
   });
 
-  app.get(
-    `${base}:set_aside_id/`,
-    {
-      config: { ...reading, no_store: true },
-      schema: {
-        summary: 'Retrieve an event that was set aside, with requests and answers',
-        response: { 200: SetAsideRecord },
-      },
-    },
-    async (request) => {
+  addRoute(app, {
+    url: `${base}:set_aside_id/`,
+    config: { ...reading, no_store: true },
+    summary: 'Retrieve an event that was set aside, with requests and answers',
+    response: { 200: SetAsideRecord },
+    handler: async (request) => {
       const { id } = await getConfig(db, request);
       return (await findSetAside(db, id, integerParameter(request, 'set_aside_id'))) ?? missing();
     },
-  );
+  });
 }
 
 function discardRoute(app: FastifyInstance): void {

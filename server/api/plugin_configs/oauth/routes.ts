@@ -12,7 +12,7 @@ import { randomBase62 } from '../../../platform/http/caller/api_key.ts';
 import { conflict, missing } from '../../../platform/http/errors.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { write } from '../../../platform/http/write.ts';
-import { addWrite } from '../../../platform/http/records.ts';
+import { addRoute, addWrite } from '../../../platform/http/records.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { configEntry } from '../entry.ts';
 import { getConfig } from '../found.ts';
@@ -41,17 +41,13 @@ async function getTool(db: Queryable, request: FastifyRequest): Promise<OauthToo
 }
 
 function statusRoute(app: FastifyInstance, deps: Deps): void {
-  app.get(
-    base,
-    {
-      config: { within: 'project', scope: 'plugin:read' },
-      schema: {
-        summary: "Retrieve a tool's OAuth application and connection",
-        description: '404 for a plugin that does not use OAuth.',
-        response: { 200: PluginOauth },
-      },
-    },
-    async (request): Promise<PluginOauth> => {
+  addRoute(app, {
+    url: base,
+    config: { within: 'project', scope: 'plugin:read' },
+    summary: "Retrieve a tool's OAuth application and connection",
+    description: '404 for a plugin that does not use OAuth.',
+    response: { 200: PluginOauth },
+    handler: async (request): Promise<PluginOauth> => {
       const { config, tool, vendor } = await getTool(deps.db, request);
       const { authorize_url = null, token_url = null, revoke_url = null, scopes = '' } = vendor;
       const found = await findApplication(deps.db, deps.secrets, config.id, tool);
@@ -65,7 +61,7 @@ function statusRoute(app: FastifyInstance, deps: Deps): void {
         connection: await findShownConnection(deps.db, config.id),
       };
     },
-  );
+  });
 }
 
 function connectRoute(app: FastifyInstance, deps: Deps): void {
@@ -112,20 +108,17 @@ function connectRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 function disconnectRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    `${base}disconnect/`,
-    {
-      config: { within: 'project', scope: 'plugin:write', level: 8 },
-      schema: {
-        summary: 'Disconnect a tool, and revoke its tokens at the vendor',
-        description:
-          'The tokens are deleted here also if the vendor does not revoke them; `detail` says ' +
-          'why it did not. Events wait until the tool is connected again. 409 if it is not ' +
-          'connected. Needs the plugins access level 3.',
-        response: { 200: OauthDisconnect },
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, {
+    method: 'POST',
+    url: `${base}disconnect/`,
+    config: { within: 'project', scope: 'plugin:write', level: 8 },
+    summary: 'Disconnect a tool, and revoke its tokens at the vendor',
+    description:
+      'The tokens are deleted here also if the vendor does not revoke them; `detail` says ' +
+      'why it did not. Events wait until the tool is connected again. 409 if it is not ' +
+      'connected. Needs the plugins access level 3.',
+    response: { 200: OauthDisconnect },
+    handler: async (request, reply) => {
       const { config, tool } = await getTool(deps.db, request);
       const detail = isValidateOnly(request) ? null : await revokeConnection(deps, config.id, tool);
       return write(request, reply, 200, async (tx, record) => {
@@ -134,5 +127,5 @@ function disconnectRoute(app: FastifyInstance, deps: Deps): void {
         return { is_revoked: detail === null, detail };
       });
     },
-  );
+  });
 }

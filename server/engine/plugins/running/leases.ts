@@ -1,4 +1,4 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
@@ -277,20 +277,9 @@ function heldAs(held: string | undefined): Sql {
       WHEN held_reason = ${held ?? null}::text THEN held_at ELSE now() END`;
 }
 
-/**
- * Throws LeaseLostError unless this worker still holds the config; with `lock`, it does so until
- * the transaction ends.
- */
-export async function requireLease(db: Queryable, lease: Lease, lock?: 'lock'): Promise<void> {
-  const held = await db.row(
-    sql`SELECT 1 FROM plugin_cursors WHERE ${isHeld(lease)}
-      ${
-        lock === undefined
-          ? empty
-          : sql`FOR
-      UPDATE`
-      }`,
-  );
+/** Throws LeaseLostError unless this worker still holds the config. */
+export async function requireLease(db: Queryable, lease: Lease): Promise<void> {
+  const held = await db.row(sql`SELECT 1 FROM plugin_cursors WHERE ${isHeld(lease)}`);
   if (held === undefined) throw new LeaseLostError();
 }
 

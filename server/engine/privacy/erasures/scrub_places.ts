@@ -1,5 +1,6 @@
 import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { project_tables } from '../../model/removals/vacuum.ts';
 import type { ErasureCounts } from './erasure.ts';
 
 /** A text of the control store that may name somebody, and the key of its row. */
@@ -15,26 +16,9 @@ export type ScrubPlace = {
   scrub?: (named: PlaceText[]) => Sql;
 };
 
+const unscrubbed = ['batch_export_backfills', 'erased_ids', 'plugin_storage', 'projects'];
 /** The tables that `scrubPlaces` changes, and those of warnings and refused events. */
-export const scrubbed_tables = [
-  'batch_export_logs',
-  'batch_export_runs',
-  'batch_export_slices',
-  'batch_exports',
-  'event_catalogue',
-  'event_catalogue_days',
-  'event_catalogue_groups',
-  'event_catalogue_properties',
-  'ingestion_warnings',
-  'notices',
-  'plugin_cache',
-  'plugin_configs',
-  'plugin_jobs',
-  'plugin_logs',
-  'plugin_set_aside',
-  'plugin_waiting',
-  'refused_events',
-];
+export const scrubbed_tables = project_tables.filter((table) => !unscrubbed.includes(table));
 
 const gone = 'This named a person who was erased.';
 const idsOf = (named: PlaceText[]) => named.map(({ id }) => id);
