@@ -88,7 +88,7 @@ test('a change by an administrator waits until an owner confirms it', { skip }, 
   await checkEverywhere(page, 'domains_waiting');
 
   await enter(member.user, path);
-  await waiting().getByText('They are discarded by administrators').waitFor();
+  await waiting().getByText('Only administrators of the organization can discard them').waitFor();
   assert.equal(
     await waiting()
       .getByRole('button', { name: /changes$/ })

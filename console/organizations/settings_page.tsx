@@ -134,7 +134,7 @@ function Projects({ organization }: { organization: OrganizationRow }) {
           </li>
         ))}
       </ul>
-      <OnlyFor organization_id={organization.id} what="Projects are created">
+      <OnlyFor organization_id={organization.id} what="can create projects">
         <Seldom summary="New project">
           <Form
             path={pathTo('/api/projects/')}

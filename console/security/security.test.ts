@@ -157,6 +157,6 @@ test('administrators read it, and members read by whom it is seen', { skip }, as
 
   await giveSession(visitor, world.server, outside);
   await page.goto(path);
-  await page.getByText('This is seen by administrators of the organization').waitFor();
+  await page.getByText('Only administrators of the organization can see this').waitFor();
   assert.equal(await page.getByLabel('Allowed IP ranges').count(), 0);
 });

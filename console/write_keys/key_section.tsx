@@ -59,7 +59,7 @@ export function WriteKeySection({
           </>
         )}
       </Shown>
-      <OnlyFor organization_id={organization} what="Keys are created, rotated and revoked">
+      <OnlyFor organization_id={organization} what="can create, rotate and revoke keys">
         <Seldom summary="Create a key">
           <CreateKey project_id={id} />
         </Seldom>
