@@ -10,6 +10,7 @@ import { Command } from '../../page/command.tsx';
 import { KeyNote } from '../../lake_tables/key_note.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { now } from '../../time/now.ts';
+import { earlierDeliveries } from '../backfills/backfills.ts';
 import { useExport } from '../export_context.ts';
 import type { ExportIds } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
@@ -26,8 +27,10 @@ export function FirstRows() {
   const { row, ids } = useExport();
   const [is_closed, setClosed] = useState(() => localStorage.getItem(closed(ids)) !== null);
   const { data, refetch } = useQuery({ ...completedRuns(ids), enabled: !is_closed });
+  const earlier = useQuery({ ...earlierDeliveries(ids), enabled: !is_closed }).data?.ranges;
   useRunsFollowed(refetch);
-  if (data === undefined || is_closed) return undefined;
+  // The rows from before a restart may be gone with their table.
+  if (data === undefined || is_closed || earlier?.length !== 0) return undefined;
   const first = firstDelivery(data.results, row.created_at, now());
   if (first === undefined) return undefined;
   const close = () => {
