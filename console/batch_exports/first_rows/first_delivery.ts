@@ -16,7 +16,9 @@ export function firstDelivery<One extends Run>(
   now: number,
 ): One | undefined {
   const filled = completed.filter(({ records_completed }) => (records_completed ?? 0) > 0);
-  const by_schedule = filled.filter(({ kind, repeats }) => kind === 'scheduled' && repeats === null);
+  const by_schedule = filled.filter(
+    ({ kind, repeats }) => kind === 'scheduled' && repeats === null,
+  );
   if (by_schedule.length > deliveries_max || now - Date.parse(created_at) > new_for_ms)
     return undefined;
   return filled[0];

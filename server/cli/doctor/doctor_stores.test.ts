@@ -58,7 +58,9 @@ test('the doctor names a port that another program has', async () => {
   const SLUICE_PORT = String(other.port);
   const taken = await looked({ SLUICE_PORT });
   assert.equal(taken.code, 1);
-  assert.ok(taken.lines.some((line) => line.includes(`Port ${SLUICE_PORT} on 127.0.0.1 is in use`)));
+  assert.ok(
+    taken.lines.some((line) => line.includes(`Port ${SLUICE_PORT} on 127.0.0.1 is in use`)),
+  );
   await other.close();
   const free = await looked({ SLUICE_PORT });
   assert.deepEqual([free.code, free.lines.some((line) => line.includes('is free'))], [0, true]);

@@ -8,7 +8,13 @@ import type { Api } from '../client/api.ts';
 import { UserError } from '../user_error.ts';
 import { openKeys, secretReference } from './inventory.ts';
 import type { FoundOrganization, FoundProject, LeftBehind, MoveSource } from './inventory.ts';
-import { isSluice, posthogCounts, posthogEvents, sluiceCounts, sluiceEvents } from './posthog_history.ts';
+import {
+  isSluice,
+  posthogCounts,
+  posthogEvents,
+  sluiceCounts,
+  sluiceEvents,
+} from './posthog_history.ts';
 
 const list_max = 10_000;
 
