@@ -70,9 +70,7 @@ export function describedProgram(): Command {
 
 function build(wrap: Wrap, ask: Wrap<Output>): Command {
   const program = new Command('sluice')
-    .description(
-      'Collects the events of your product and delivers them to where you keep your data.',
-    )
+    .description('Collects events and delivers them to where you keep your data.')
     .version(version, '--version', 'print the version')
     .enablePositionalOptions()
     .exitOverride();
