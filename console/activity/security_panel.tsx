@@ -23,7 +23,7 @@ type Given = {
 /** The security events of the organization, for owners. */
 export function SecurityPanel(given: Given) {
   return (
-    <OnlyFor organization_id={given.organization_id} level={15} what="Security events are read">
+    <OnlyFor organization_id={given.organization_id} level={15} what="can read security events">
       <EventFilterForm key={JSON.stringify(given.filter)} {...given} />
       <Events {...given} />
     </OnlyFor>

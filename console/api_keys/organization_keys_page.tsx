@@ -29,7 +29,7 @@ export function OrganizationKeysPage() {
   const request = pathOf(organizationKeys(organization_id, page));
   return (
     <Page title="API keys" request={request}>
-      <OnlyFor organization_id={organization_id} what="API keys are seen">
+      <OnlyFor organization_id={organization_id} what="can see API keys">
         <ServiceKeySection organization_id={organization_id} />
         <Section title="Keys of members" is_wide>
           <p className="muted">

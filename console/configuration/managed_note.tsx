@@ -1,7 +1,7 @@
 import type { ManagedRow } from '../../server/api/managed/schema.ts';
 import { Instant } from '../time/instant.tsx';
 
-/** Says that a configuration manages the object, and what happens to a change by hand. */
+/** Says that a configuration manages the object, and that the next apply undoes changes. */
 export function ManagedNote({ by }: { by: ManagedRow }) {
   if (by === null) return undefined;
   const { key, source, commit, applied_at } = by;
@@ -23,8 +23,8 @@ export function ManagedNote({ by }: { by: ManagedRow }) {
           , at <bdi>{commit.slice(0, 12)}</bdi>
         </>
       )}
-      , applied <Instant at={applied_at} />. A change by hand holds until it is applied again, which
-      also creates anew what was deleted; its next plan tells of it.
+      , applied <Instant at={applied_at} />. The next apply undoes what you change here, and creates
+      again what you delete. A plan shows both first.
     </p>
   );
 }

@@ -56,6 +56,20 @@ const stored = {
   names: ['x'],
 };
 
+test('a required choice is sent as it is shown, and decides which fields are shown', () => {
+  const choice: KeySchema = { type: 'string', enum: ['File', 'S3'] };
+  const stores: DestinationType = {
+    ...type,
+    config: { required: ['storage'], properties: { storage: choice, bucket: schemas['bucket'] } },
+    only_with: [{ keys: ['bucket'], key: 'storage', values: ['File'] }],
+  };
+  assert.equal(shownValue(choice, undefined), 'File');
+  assert.deepEqual(configToSend(stores, {}, undefined), { storage: 'File' });
+  assert.deepEqual(configToSend(stores, { storage: 'S3' }, undefined), { storage: 'S3' });
+  assert.equal(isShown(stores, 'bucket', {}, undefined), true);
+  assert.equal(mustBeFilled(stores, 'storage'), false);
+});
+
 test('a list of known values is a choice of their combinations', () => {
   const schema = { type: 'array', items: { enum: ['date', 'event'] }, default: [] };
   const choices = choicesOf({ formats: [] } as never, 'partition_by', schema, () => '');

@@ -38,7 +38,7 @@ export function isRequired({ config }: DestinationType, key: string): boolean {
 
 /** Returns true if the destination requires the key, and not as an empty text. */
 export function mustBeFilled(type: DestinationType, key: string): boolean {
-  return isRequired(type, key) && !emptyTexts(type).some(([name]) => name === key);
+  return isRequired(type, key) && !untouchedValues(type).some(([name]) => name === key);
 }
 
 /** Returns the kind of a key's field. */
@@ -56,9 +56,14 @@ function isNullable({ type }: KeySchema): boolean {
   return [type].flat().includes('null');
 }
 
+/** Returns the choice that a field shows before anybody chooses; undefined for other keys. */
+function firstChoice(schema: KeySchema): string | undefined {
+  return isNullable(schema) ? undefined : (schema.enum?.[0] ?? undefined);
+}
+
 /** Returns the field's content for a stored value, or for the default without one. */
 export function shownValue(schema: KeySchema, stored: unknown): string | boolean {
-  const value = stored === undefined ? schema.default : stored;
+  const value = stored === undefined ? (schema.default ?? firstChoice(schema)) : stored;
   if (kindOf(schema) === 'box') return value === true;
   const order = schema.items?.enum ?? [];
   if (Array.isArray(value))
@@ -196,7 +201,7 @@ export function configToSend(
   stored: Config | undefined,
 ): Config {
   return Object.fromEntries([
-    ...(stored === undefined ? emptyTexts(type) : []),
+    ...(stored === undefined ? untouchedValues(type) : []),
     ...keysOf(type)
       .filter(([key]) => isShown(type, key, typed, stored))
       .flatMap((entry) => {
@@ -206,14 +211,17 @@ export function configToSend(
   ]);
 }
 
-/** Returns required texts that may be empty: the root of a bucket, a user without a password. */
-function emptyTexts(type: DestinationType): [string, string][] {
+/**
+ * Returns the values of required keys that nobody has to fill in: the choice that is shown, and
+ * texts that may be empty, such as the root of a bucket.
+ */
+function untouchedValues(type: DestinationType): [string, string][] {
   return keysOf(type)
     .filter(
       ([key, schema]) =>
         isRequired(type, key) && (schema.minLength ?? 0) === 0 && schema.type === 'string',
     )
-    .map(([key]) => [key, '']);
+    .map(([key, schema]) => [key, firstChoice(schema) ?? '']);
 }
 
 /**

@@ -71,7 +71,7 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   const reader = await world.visit(user);
   await reader.page.goto(path);
   const read = reader.page.getByRole('region', { name: 'Provisioning (SCIM)' });
-  await read.getByText('Tokens are created and revoked by owners of the organization').waitFor();
+  await read.getByText('Only owners of the organization can create and revoke tokens').waitFor();
   await read.getByRole('row').filter({ hasText: '<i>Okta</i>' }).waitFor();
   assert.equal(await read.getByRole('button', { name: /^Level|token|Save/ }).count(), 0);
   assert.ok(await read.getByLabel('The directory may deactivate').isDisabled());

@@ -96,7 +96,7 @@ function On({ directory, created, ...given }: Given & Created & { directory: Dir
       </p>
       <DirectoryTokens {...place} />
       {domain.is_verified && (
-        <OnlyFor organization_id={organization_id} level={15} what="Tokens are created and revoked">
+        <OnlyFor organization_id={organization_id} level={15} what="can create and revoke tokens">
           {token_count < tokens_max ? (
             <Seldom summary="Create another token" is_open={token_count === 0}>
               <CreateToken {...place} created={created} />
@@ -111,7 +111,7 @@ function On({ directory, created, ...given }: Given & Created & { directory: Dir
       <OnlyFor organization_id={organization_id} level={15} shows>
         <Owners {...given} key={String(directory.may_manage_owners)} directory={directory} />
       </OnlyFor>
-      <OnlyFor organization_id={organization_id} level={15} what="It is switched off">
+      <OnlyFor organization_id={organization_id} level={15} what="can switch it off">
         <Seldom summary="Switch the directory off">
           <p>Members stay as they are.</p>
           <SwitchOff {...given} created={created} />

@@ -143,7 +143,9 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
 
 function GiveUp({ domain, organization_id }: Given) {
   const navigate = route.useNavigate();
-  const { data: directory } = useQuery(directoryOf(organization_id, domain.id));
+  const { data: directory, isPending } = useQuery(directoryOf(organization_id, domain.id));
+  // The question must name the directory, if there is one.
+  if (isPending) return undefined;
   return (
     <TypedForm
       name={domain.domain}

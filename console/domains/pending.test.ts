@@ -67,7 +67,7 @@ test('a change by an administrator waits until an owner confirms it', { skip }, 
   await fillProvider(hostile);
   await provider().getByText('Saved. It has no effect until an owner confirms it.').waitFor();
   await provider().getByText('Waiting for an owner. The fields show the waiting values.').waitFor();
-  await waiting().getByText('They are confirmed by owners of the organization').waitFor();
+  await waiting().getByText('Only owners of the organization can confirm them').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Confirm changes' }).count(), 0);
   await page.getByText('It can begin once an owner has confirmed the provider.').waitFor();
   // A second save adds to what waits, and undoes nothing of it.
@@ -88,7 +88,7 @@ test('a change by an administrator waits until an owner confirms it', { skip }, 
   await checkEverywhere(page, 'domains_waiting');
 
   await enter(member.user, path);
-  await waiting().getByText('They are discarded by administrators').waitFor();
+  await waiting().getByText('Only administrators of the organization can discard them').waitFor();
   assert.equal(
     await waiting()
       .getByRole('button', { name: /changes$/ })

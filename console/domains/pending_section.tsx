@@ -74,7 +74,7 @@ function Decide({ domain, organization_id }: Given) {
   const settled = (told: string) => done(told, domainOf(organization_id, domain.id));
   return (
     <div className="toolbar after_form">
-      <OnlyFor organization_id={organization_id} level={15} what="They are confirmed">
+      <OnlyFor organization_id={organization_id} level={15} what="can confirm them">
         <Form
           path={pathTo(
             '/api/organizations/:organization_id/domains/:id/pending_changes/confirm/',
@@ -85,7 +85,7 @@ function Decide({ domain, organization_id }: Given) {
           button="Confirm changes"
         />
       </OnlyFor>
-      <OnlyFor organization_id={organization_id} what="They are discarded">
+      <OnlyFor organization_id={organization_id} what="can discard them">
         <Form
           method="DELETE"
           path={pathTo('/api/organizations/:organization_id/domains/:id/pending_changes/', ids)}

@@ -40,7 +40,7 @@ export function SetupLinkSection(given: Given) {
         A setup link needs no account. It shows steps 1 to 4 for this domain, and nothing else of
         your organization. You confirm each entry before it takes effect.
       </p>
-      <OnlyFor organization_id={given.organization_id} level={15} what="Links are created">
+      <OnlyFor organization_id={given.organization_id} level={15} what="can create links">
         {is_owner && <Links {...given} />}
       </OnlyFor>
     </Section>

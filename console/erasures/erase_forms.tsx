@@ -37,10 +37,12 @@ function Size({ project_id, body }: { project_id: string; body: ErasureAsked }) 
   if (error !== null) return <span role="alert">Counting failed: {error.message}</span>;
   if (data === undefined) return <span className="muted">Sluice is counting.</span>;
   const ids = data.distinct_ids === 0 ? '' : `${counted(data.distinct_ids, 'distinct id')} and `;
+  const refused = counted(data.refused_events, 'refused event');
   return (
     <strong aria-live="polite">
       It concerns {ids}
       {counted(data.events, 'event')}.
+      {data.refused_events > 0 && ` Sluice also deletes all ${refused} of the project.`}
     </strong>
   );
 }

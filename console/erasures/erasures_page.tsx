@@ -45,7 +45,7 @@ export function ErasuresPage() {
         />
         <Shown query={project}>
           {({ organization }) => (
-            <OnlyFor organization_id={organization} what="Erasures are requested">
+            <OnlyFor organization_id={organization} what="can request erasures">
               <Seldom summary="Erase persons">
                 <ErasePersons project_id={project_id} />
               </Seldom>

@@ -254,6 +254,12 @@ function useDiscard(
  * Shows faults at their fields; the first one gets the focus. A changed field has no fault until
  * the next try. A field without its own name is inside an element with `data-field`.
  */
+/** Opens the closed parts of a page around a field, so that its fault is visible. */
+function openAround(field: HTMLElement) {
+  for (let at = field.closest('details'); at; at = at.parentElement?.closest('details') ?? null)
+    at.open = true;
+}
+
 function useShownFaults(
   problem: Problem | undefined,
   form: { readonly current: HTMLFormElement | null },
@@ -279,7 +285,9 @@ function useShownFaults(
   const whole_id = useId();
   useEffect(() => {
     if (problem === undefined) return;
-    const field = form.current?.querySelector<HTMLElement>('[aria-invalid=true]');
+    const wrong = form.current?.querySelectorAll<HTMLElement>('[aria-invalid=true]') ?? [];
+    for (const one of wrong) openAround(one);
+    const [field] = wrong;
     (field ?? document.getElementById(whole_id))?.focus();
     // A refused password is invisible, so typing replaces it.
     if (field instanceof HTMLInputElement && field.type === 'password') field.select();

@@ -45,7 +45,7 @@ export function RulesPage() {
               </OnlyFor>
             </Section>
             <Section title="Try the rules">
-              <OnlyFor organization_id={shown.organization} what="Rules are tried">
+              <OnlyFor organization_id={shown.organization} what="can try rules">
                 <TrySection project_id={project_id} rules={rules.data?.results ?? []} />
               </OnlyFor>
             </Section>

@@ -102,12 +102,12 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
   await page.getByRole('button', { name: 'Discard what you typed' }).first().click();
   await page.getByText('This is what you typed before.').nth(1).waitFor({ state: 'detached' });
   assert.equal(await page.locator('[name=internal_addresses]').inputValue(), 'nowhere');
-  const kept = page.locator('form', { hasText: 'Keep them' });
+  const kept = page.locator('form', { hasText: 'Keep events' });
   await kept.getByText('Nothing is removed.').waitFor();
   // No field for days is shown while events are kept for ever.
   assert.equal(await kept.getByLabel('Days').isVisible(), false);
   // The form refuses a text that is no number of days, before it asks or counts anything.
-  await kept.getByLabel('Keep them').selectOption('days');
+  await kept.getByLabel('Keep events').selectOption('days');
   // The form never saves a text that is no number of days, nor a number without a question.
   for (const [days, wrong] of [
     ['0', 'Must be at least 1.'],

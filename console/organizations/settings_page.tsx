@@ -69,7 +69,10 @@ function ChangeOrganization({ organization }: { organization: OrganizationRow })
       if_match={etagOf(organization)}
       body={(values) => ({
         name: values['name'],
-        enforce_2fa: isTicked(values, 'enforce_2fa'),
+        // Unset counts as off, and saving must not set it.
+        ...(isTicked(values, 'enforce_2fa') === (enforce_2fa === true)
+          ? {}
+          : { enforce_2fa: isTicked(values, 'enforce_2fa') }),
         is_member_join_email_enabled: isTicked(values, 'is_member_join_email_enabled'),
         forbids_agent_writes: isTicked(values, 'forbids_agent_writes'),
       })}
@@ -131,7 +134,7 @@ function Projects({ organization }: { organization: OrganizationRow }) {
           </li>
         ))}
       </ul>
-      <OnlyFor organization_id={organization.id} what="Projects are created">
+      <OnlyFor organization_id={organization.id} what="can create projects">
         <Seldom summary="New project">
           <Form
             path={pathTo('/api/projects/')}

@@ -21,7 +21,7 @@ export function Install(given: Given) {
   return (
     <>
       <Section title="Catalogue" is_wide>
-        <OnlyFor organization_id={organization_id} what="Plugins are installed" shows>
+        <OnlyFor organization_id={organization_id} what="can install plugins" shows>
           <Catalogue {...given} installed={installed} />
         </OnlyFor>
       </Section>

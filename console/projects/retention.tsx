@@ -70,7 +70,7 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
       }
       done={() => done('It was saved.', projectOf(String(project.id)))}
       button="Save"
-      about="what is kept"
+      about="the retention"
     >
       <Fields project={project} read={read} has_days={setting.retention !== 'forever'} />
       {isDays(asked.retention_days) && (
@@ -98,12 +98,13 @@ function Fields({
   return (
     <>
       <p>
-        Events, and replaced versions of persons. The persons themselves and delivered rows stay.
+        Sluice can remove old events and replaced versions of persons. Persons and delivered rows
+        stay.
       </p>
       <div className="together" onInput={read} onChange={read}>
         <ChoiceField
           name="retention"
-          label="Keep them"
+          label="Keep events"
           options={choices}
           value={project.retention}
         />

@@ -44,7 +44,7 @@ export function SettingsPage() {
                 <ChangeTraffic key={project.id} project={project} />
               </OnlyFor>
             </Section>
-            <Section title="What is kept">
+            <Section title="Retention">
               <OnlyFor organization_id={project.organization} shows>
                 <ChangeRetention key={project.id} project={project} />
               </OnlyFor>
@@ -110,8 +110,8 @@ function ChangeTraffic({ project }: { project: ProjectRow }) {
       button="Save"
     >
       <p>
-        For what SDKs send from known robots, and from your own addresses. Marked events get the
-        property $is_robot or $is_internal; dropped ones are counted on the page “Events”.
+        Choose what happens to events from known robots and from your own addresses. Marked events
+        get the property $is_robot or $is_internal. The page “Events” counts the dropped ones.
       </p>
       <ChoiceField
         name="robot_events"

@@ -149,7 +149,7 @@ test('administrators read it, and members read by whom it is seen', { skip }, as
   const { inside, outside, path } = await newHome();
   await giveSession(visitor, world.server, inside);
   await page.goto(path);
-  await page.getByText('This is changed by owners of the organization').waitFor();
+  await page.getByText('Only owners of the organization can change this').waitFor();
   await page.getByLabel('Allowed IP ranges').waitFor();
   await section('Members outside your providers').getByText(outside.email).waitFor();
   assert.equal(await page.locator('main form').count(), 0);
@@ -157,6 +157,6 @@ test('administrators read it, and members read by whom it is seen', { skip }, as
 
   await giveSession(visitor, world.server, outside);
   await page.goto(path);
-  await page.getByText('This is seen by administrators of the organization').waitFor();
+  await page.getByText('Only administrators of the organization can see this').waitFor();
   assert.equal(await page.getByLabel('Allowed IP ranges').count(), 0);
 });

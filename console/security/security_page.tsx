@@ -16,7 +16,7 @@ export function SecurityPage() {
   const { organization_id } = route.useParams();
   return (
     <Page title="Security" request={securityPath(organization_id)}>
-      <OnlyFor organization_id={organization_id} what="This is seen">
+      <OnlyFor organization_id={organization_id} what="can see this">
         <Settings organization_id={organization_id} />
       </OnlyFor>
     </Page>

@@ -11,7 +11,7 @@ export const event_words: Record<
   key_refused: 'Refused API key',
   session_refused: 'Refused session',
   session_token_reused: 'Session shown twice',
-  right_refused: 'Refused right',
+  right_refused: 'Refused request',
   single_sign_on_refused: 'Refused single sign-on',
   scim_token_refused: 'Refused directory token',
   new_device: 'New device',
@@ -24,6 +24,9 @@ function eventWords(event: string): string {
 
 /** The words for reasons that name a rule. */
 const reason_words: Record<string, string> = {
+  scope: 'the key lacks a scope',
+  level: 'the level in the organization is too low',
+  rule: 'a rule forbids it',
   ip_range: 'the key does not work from this address',
   needs_session: 'no key may do this',
   old_session: 'too long after the sign-in',
@@ -31,7 +34,7 @@ const reason_words: Record<string, string> = {
   sso_enforced: 'the organization requires single sign-on',
 };
 
-/** An ordinary step before a sensitive change, so it must not look like an attack. */
+/** Returns the console's sentence for an event. */
 export function sentenceOf({ event, reason }: Pick<SecurityEventRow, 'event' | 'reason'>): string {
   // Ordinary before a grave change, so it must not read like an attack.
   if (event === 'right_refused' && reason === 'own_factor_required')

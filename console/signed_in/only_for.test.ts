@@ -55,7 +55,7 @@ test('a person without the right reads who has it', { skip }, async () => {
   const visitor = await world.visit(user);
   const { page } = visitor;
   await page.goto(`/organizations/${home.organization.id}/settings`);
-  await page.getByText('This is done by owners of the organization; you are').waitFor();
+  await page.getByText('Only owners of the organization can do this. You are').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Delete the organization' }).count(), 0);
   assert.equal(await page.getByRole('button', { name: 'Save the organization' }).count(), 1);
   await visitor.leave();
@@ -82,14 +82,16 @@ async function fill({ organization, project, key }: TestOrganization) {
   return { domain_id: domain.id, plugin_id: id };
 }
 
-/** Nothing can be sent, and so many lines say by whom it can. */
+/** Nothing can be sent, and so many lines say who can. */
 async function isNotOffered({ page }: Visitor, path: string, lines: number): Promise<void> {
   const main = page.getByRole('main');
   await main
-    .getByText(/ by (administrators|owners) of the organization; you are/)
+    .getByText(/^Only (administrators|owners) of the organization can .* You are/)
     .first()
     .waitFor();
-  const said = main.getByText(/ by (administrators|owners) of the organization; you are a member/);
+  const said = main.getByText(
+    /^Only (administrators|owners) of the organization can .* You are a member/,
+  );
   assert.deepEqual({ path, lines: await said.count() }, { path, lines });
   assert.deepEqual({ path, forms: await main.locator('form').count() }, { path, forms: 0 });
 }

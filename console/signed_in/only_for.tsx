@@ -34,13 +34,13 @@ export function OnlyFor({
   organization_id,
   level = 8,
   shows = false,
-  what = shows ? 'This is changed' : 'This is done',
+  what = shows ? 'can change this' : 'can do this',
   children,
 }: {
   organization_id: string;
   level?: Exclude<Level, 1>;
   shows?: boolean;
-  /** The start of the line, such as "Projects are created". */
+  /** The verb of the line with its object, such as "can create projects". */
   what?: string;
   children: ReactNode;
 }) {
@@ -50,7 +50,7 @@ export function OnlyFor({
   return (
     <>
       <p className="muted">
-        {what} by {level_plurals[level]} of the organization; you are {level_names[own]}.
+        Only {level_plurals[level]} of the organization {what}. You are {level_names[own]}.
       </p>
       {shows && <LookOnlyContext value>{children}</LookOnlyContext>}
     </>

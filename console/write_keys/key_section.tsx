@@ -39,8 +39,8 @@ export function WriteKeySection({
   return (
     <Section title="Keys for sending events">
       <p>
-        They may stand in public code: they give no right to read. The first is the token of the
-        project, which cannot end; a key for each site or app can, without the others.
+        They only send events, so you may put them into public code. The first is the token of the
+        project and cannot be revoked. Create a key for each site or app, to revoke it alone.
       </p>
       <Command text={api_token} what="the token" />
       <Shown query={query}>
@@ -59,7 +59,7 @@ export function WriteKeySection({
           </>
         )}
       </Shown>
-      <OnlyFor organization_id={organization} what="Keys are created, rotated and revoked">
+      <OnlyFor organization_id={organization} what="can create, rotate and revoke keys">
         <Seldom summary="Create a key">
           <CreateKey project_id={id} />
         </Seldom>

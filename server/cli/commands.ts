@@ -70,7 +70,7 @@ export function describedProgram(): Command {
 
 function build(wrap: Wrap, ask: Wrap<Output>): Command {
   const program = new Command('sluice')
-    .description('Management plane and export engine of a product-analytics platform.')
+    .description('Collects events and delivers them to where you keep your data.')
     .version(version, '--version', 'print the version')
     .enablePositionalOptions()
     .exitOverride();
@@ -116,7 +116,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
     .action(wrap(async () => (await import('./secrets.ts')).rotateSecrets));
   program
     .command('doctor')
-    .description('report faults of this machine, its settings or its stores')
+    .description('report faults of this machine, its port, its settings or its stores')
     .option('--json', 'print JSON')
     .action(wrap(async () => (await import('./doctor/doctor.ts')).doctor));
   program

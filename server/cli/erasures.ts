@@ -97,7 +97,7 @@ export async function erase(
   if (found === undefined) throw new UserError(`There is no project ${project}.`);
   const criteria: Criteria = { kind: 'persons', distinct_ids, person_ids: [] };
   const size = await caughtUp(clickhouse, row_tables, () =>
-    countRows(clickhouse, team_id, criteria, new AbortController().signal),
+    countRows({ db, clickhouse }, team_id, criteria, new AbortController().signal),
   );
   const exports = await db.rows<DeliveringExport>(deliveringExports(team_id));
   say(tellSize(`project ${team_id} "${oneLine(found.name)}"`, size));
@@ -135,11 +135,16 @@ const deliveringExports = (team_id: number) => sql`
   ORDER BY name, id LIMIT ${exports_shown_max + 1}`;
 
 function tellSize(project: string, size: ErasureSize): string {
-  const { distinct_ids, events, person_versions } = size;
+  const { distinct_ids, events, person_versions, refused_events } = size;
+  const refused =
+    refused_events === 0
+      ? ''
+      : ` Sluice also deletes ${counted(refused_events, 'refused event')} of the project, ` +
+        'because any may be of these persons.';
   return (
     `It concerns ${counted(distinct_ids, 'distinct id')}, ${counted(events, 'event')} and ` +
     `${counted(person_versions, 'version')} of persons of ${project}. They are removed from ` +
-    'the store, and from deliveries that can be rewritten. This cannot be undone.'
+    `the store, and from deliveries that can be rewritten.${refused} This cannot be undone.`
   );
 }
 

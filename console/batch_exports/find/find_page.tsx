@@ -37,8 +37,8 @@ export function FindPage() {
       request={is_asked ? pathOf(foundRecords(project_id, search)) : undefined}
     >
       <p className="muted">
-        Where an event, a person, a session or a group went, in every export of the project: run,
-        file or table, and receipt; or why it was not delivered.
+        Find where the exports of this project delivered an event, a person, a session or a group:
+        the run, the file or table, and the receipt. If it was not delivered, you see why.
       </p>
       <WaysToFind search={search} />
       {is_asked && <Results search={search} />}

@@ -2,7 +2,6 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
-import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import { server_address } from '../../http/address.ts';
 import { reading } from '../../http/reading.ts';
@@ -11,6 +10,7 @@ import { Command } from '../../page/command.tsx';
 import { KeyNote } from '../../lake_tables/key_note.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { now } from '../../time/now.ts';
+import { earlierDeliveries } from '../backfills/backfills.ts';
 import { useExport } from '../export_context.ts';
 import type { ExportIds } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
@@ -23,20 +23,21 @@ const runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/';
 const closed = (ids: ExportIds) => `sluice.first_rows_closed.${ids.id}`;
 
 /** Says, after the first deliveries of an export, where its rows are and how to read them. */
-export function FirstRows({ backfills }: { backfills: Backfill[] }) {
+export function FirstRows() {
   const { row, ids } = useExport();
   const [is_closed, setClosed] = useState(() => localStorage.getItem(closed(ids)) !== null);
   const { data, refetch } = useQuery({ ...completedRuns(ids), enabled: !is_closed });
+  const earlier = useQuery({ ...earlierDeliveries(ids), enabled: !is_closed }).data?.ranges;
   useRunsFollowed(refetch);
-  if (data === undefined || is_closed) return undefined;
-  const backfilled = backfills.reduce((sum, { progress }) => sum + progress.records_completed, 0);
-  const first = firstDelivery(data.results, backfilled, row.created_at, now());
+  // The rows from before a restart may be gone with their table.
+  if (data === undefined || is_closed || earlier?.length !== 0) return undefined;
+  const first = firstDelivery(data.results, row.created_at, now());
   if (first === undefined) return undefined;
   const close = () => {
     localStorage.setItem(closed(ids), 'yes');
     setClosed(true);
   };
-  return <Place {...first} close={close} />;
+  return <Place run={first} close={close} />;
 }
 
 function completedRuns(ids: ExportIds) {
@@ -44,10 +45,11 @@ function completedRuns(ids: ExportIds) {
   return reading(pathTo(runs, ids, query));
 }
 
-function Place({ run, rows, close }: { run: BatchExportRun; rows: number; close: () => void }) {
+function Place({ run, close }: { run: BatchExportRun; close: () => void }) {
   const { row, ids } = useExport();
   const types = useQuery(destinationTypes).data?.results;
-  const name = useQuery(receiptOf(ids, run.id)).data?.slices[0]?.name;
+  const slices = useQuery(receiptOf(ids, run.id)).data?.slices ?? [];
+  const name = slices[0]?.name;
   if (types === undefined || name === undefined) return undefined;
   const { type } = row.destination;
   const config = (row.destination.config ?? {}) as Record<string, unknown>;
@@ -55,22 +57,20 @@ function Place({ run, rows, close }: { run: BatchExportRun; rows: number; close:
   const catalog = { uri: `${server_address}/iceberg`, project_id: String(row.team_id) };
   const delivered = { type, config, name, folder, catalog };
   const command = readCommand(delivered);
-  // A table has the rows of every run.
-  const is_table = types.find((one) => one.type === type)?.merges_rows === true;
-  const others = is_table ? 0 : rows - (run.records_completed ?? 0);
+  // All slices of a table have its name; a file has the rows of its own slice.
+  const rows = slices
+    .filter((slice) => slice.name === name)
+    .reduce((sum, { records }) => sum + records, 0);
   return (
     <section className="panel first_rows" aria-label="First rows">
       <div className="part_head">
-        <h2>Your first {rows === 1 ? 'row' : counted(rows, 'row')} arrived</h2>
+        <h2>Your first rows arrived</h2>
         <Button size="compact-sm" variant="default" onClick={close}>
           Close
         </Button>
       </div>
       <p>
-        {others > 0
-          ? `${counted(run.records_completed ?? 0, 'row')} of them are in `
-          : `${rows === 1 ? 'It is' : 'They are'} in `}
-        <code>{placeOf(delivered)}</code>.
+        The latest delivery wrote {counted(rows, 'row')} to <code>{placeOf(delivered)}</code>.
         {command !== undefined && (type === 'Iceberg' ? ' Read them in DuckDB. ' : ' Read them:')}
         {command !== undefined && type === 'Iceberg' && <KeyNote />}
       </p>

@@ -74,6 +74,7 @@ function Preview({ preview }: { preview: ExportPreview }) {
         <Tabs.Tab value="bytes">Final bytes</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="rows">
+        <p className="muted">Times are in UTC.</p>
         <RowTable {...preview} />
       </Tabs.Panel>
       <Tabs.Panel value="bytes">

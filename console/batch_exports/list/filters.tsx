@@ -53,7 +53,7 @@ export function Filters({
           { value: '-created_at', label: 'Newest first' },
           { value: 'created_at', label: 'Oldest first' },
           { value: 'name', label: 'Name' },
-          { value: '-name', label: 'Name, backwards' },
+          { value: '-name', label: 'Name, Z to A' },
         ]}
       />
     </div>

@@ -35,7 +35,7 @@ export function MapPage() {
   if (data === undefined) return error === null ? <Waiting /> : <Refusal problem={error} />;
   return (
     <SlotsPage backfills={data.results.filter(({ by }) => by === 'timestamp')}>
-      <FirstRows backfills={data.results} />
+      <FirstRows />
     </SlotsPage>
   );
 }

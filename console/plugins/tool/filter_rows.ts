@@ -18,7 +18,7 @@ export const operators: { value: FilterRow['operator']; label: string }[] = [
   { value: 'contains', label: 'contains' },
   { value: 'not_contains', label: 'does not contain' },
   { value: 'starts_with', label: 'begins with' },
-  { value: 'not_starts_with', label: 'does not start with' },
+  { value: 'not_starts_with', label: 'does not begin with' },
   { value: 'ends_with', label: 'ends with' },
   { value: 'not_ends_with', label: 'does not end with' },
   { value: 'exists', label: 'has a value' },

@@ -57,6 +57,15 @@ test(
     await here.getByText('Would be sent').waitFor();
     await checkEverywhere(page, 'http_request_form');
 
+    // A refusal in a closed part of the form opens that part.
+    const address = here.getByLabel('Address (required)');
+    await address.fill('no address');
+    await here.getByLabel('Switched on').check();
+    await here.getByRole('button', { name: 'Save the settings' }).click();
+    await here.getByText('Mapping 1, Address (url): The URL cannot be read.').waitFor();
+    await address.fill(`${target.url}/services/T/B/X`);
+    await here.getByText('Would be sent').waitFor();
+
     await here.getByRole('button', { name: 'Add a condition' }).click();
     const condition = here.getByRole('group', { name: 'Condition 2' });
     await condition.getByLabel('Value').fill('Order completed');

@@ -81,7 +81,7 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
+function previewRoute(app: FastifyInstance, { db, clickhouse }: Deps): void {
   app.post(
     `${base}preview/`,
     {
@@ -100,7 +100,7 @@ function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
       const { team_id } = request.access;
       return whileWaiting((signal) =>
         caughtUpForAnswer(clickhouse, row_tables, () =>
-          countRows(clickhouse, team_id!, criteria, signal),
+          countRows({ db, clickhouse }, team_id!, criteria, signal),
         ),
       );
     },

@@ -89,12 +89,13 @@ export const NewErasure = Type.Object(
 /** The request of an erasure. */
 export type ErasureAsked = Static<typeof NewErasure>;
 
-/** The rows that an erasure would delete from the store. */
+/** The rows that an erasure would delete from the stores. */
 export const ErasurePreview = Type.Object(
   {
     distinct_ids: count('All that the persons have; 0 with a filter.'),
     events: count('Events of the persons, or events that match the filter.'),
     person_versions: count('Versions of the persons; 0 with a filter.'),
+    refused_events: count('All refused events of the project: any may be of these persons.'),
   },
   { title: 'ErasurePreview' },
 );

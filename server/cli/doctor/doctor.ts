@@ -19,6 +19,7 @@ import { lookAtExports } from './export_findings.ts';
 import { fault, findingLine, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from '../stores/named_stores.ts';
+import { lookAtPort } from './port_findings.ts';
 import { lookAtPrimary } from './primary_findings.ts';
 import { lookAtOtherFiles } from '../process/named_files.ts';
 import { migrations_folder } from '../process/process.ts';
@@ -134,9 +135,11 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
   if (few !== undefined) findings.push(warning('open files', few));
   if (config.secret_key === undefined && !isUnseen && !existsSync(`${config.data_dir}/secret_key`))
     findings.push(ok('secret key', 'will be created at the first start'));
+  const isNamed = config.database_url !== undefined && config.clickhouse_url !== undefined;
+  // A server with other stores leaves no trace in the folder, and may be the one on the port.
+  if (holder === undefined && !isUnseen && !isNamed) findings.push(await lookAtPort(config));
   const named = await lookAtNamedStores(config);
   findings.push(...named);
-  const isNamed = config.database_url !== undefined && config.clickhouse_url !== undefined;
   const isBeside = !isNamed && findRunning(config) !== undefined;
   // The text already says which parts could not be inspected.
   if (isUnseen && !isNamed) return findings;

@@ -1,12 +1,14 @@
 // Length: each state of the two stores that the doctor names.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { commandOn, passphrase } from '../../../test/factories/backups.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import { accessTo } from '../../../test/servers/databases/embedded_postgres.ts';
+import { listenLocally } from '../../../test/servers/loopback.ts';
 import { openTransactionPooler } from '../../../test/servers/databases/transaction_pooler.ts';
 import { readConfig } from '../../config/config.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
@@ -34,6 +36,7 @@ async function looked(environment: Record<string, string>) {
     SLUICE_SECRET_KEY: secret_key,
     SLUICE_DATA_DIR: join(folder, 'none'),
     SLUICE_EXPORT_DIR: join(folder, 'exports'),
+    SLUICE_PORT: '0',
     ...environment,
   });
   const code = await doctor({ config, log, say: (line) => lines.push(line) });
@@ -48,6 +51,19 @@ test('the doctor creates no folder', async () => {
     ['none', 'exports'].map((name) => existsSync(join(folder, name))),
     [false, false],
   );
+});
+
+test('the doctor names a port that another program has', async () => {
+  const other = await listenLocally(createServer());
+  const SLUICE_PORT = String(other.port);
+  const taken = await looked({ SLUICE_PORT });
+  assert.equal(taken.code, 1);
+  assert.ok(
+    taken.lines.some((line) => line.includes(`Port ${SLUICE_PORT} on 127.0.0.1 is in use`)),
+  );
+  await other.close();
+  const free = await looked({ SLUICE_PORT });
+  assert.deepEqual([free.code, free.lines.some((line) => line.includes('is free'))], [0, true]);
 });
 
 test('the doctor names the settings with which a start would end or warn', async () => {

@@ -214,6 +214,7 @@ test('a move from a second Sluice is killed, continues, and counts the same', as
     const first = await sluice.run([...words, '--compare'], {});
     const applied = await sluice.run([...words, '--apply', '--yes'], {});
     assert.equal(applied.code, 0, applied.err + applied.out);
+    assert.match(applied.out, /^Sluice, Moving out: /m);
     const compared = await sluice.run([...words, '--compare'], {});
     assert.equal(compared.code, 0, compared.out);
     assert.match(compared.out, /24,000 events in the source, 24,000 here; 0 differences/);

@@ -71,7 +71,7 @@ export async function moveIn(output: Output, name: MoveFrom, flags: MoveFlags): 
     // The text of a KeyError is about a key of this server.
     if (!(error instanceof KeyError)) throw error;
     throw new KeyError(
-      `${source.title} at ${flags.from} refused the key of --from-key, or the key may not ` +
+      `The server at ${flags.from} refused the key of --from-key, or the key may not ` +
         'read all of an organization. docs/moving_in.md lists the rights that it needs.',
     );
   });

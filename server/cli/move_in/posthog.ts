@@ -8,7 +8,13 @@ import type { Api } from '../client/api.ts';
 import { UserError } from '../user_error.ts';
 import { openKeys, secretReference } from './inventory.ts';
 import type { FoundOrganization, FoundProject, LeftBehind, MoveSource } from './inventory.ts';
-import { posthogCounts, posthogEvents } from './posthog_history.ts';
+import {
+  isSluice,
+  posthogCounts,
+  posthogEvents,
+  sluiceCounts,
+  sluiceEvents,
+} from './posthog_history.ts';
 
 const list_max = 10_000;
 
@@ -47,18 +53,20 @@ export type Target = {
 };
 
 /** Opens PostHog, or another Sluice, whose API has the same paths. */
-export function openPosthog(url: string, key: string, target: Target): MoveSource {
+export async function openPosthog(url: string, key: string, target: Target): Promise<MoveSource> {
   const api = openApi({ url, key });
+  const is_sluice = await isSluice(api);
   return {
-    title: 'PostHog',
+    title: is_sluice ? 'Sluice' : 'PostHog',
     read: async () => {
       const all = await api.list<Named>('/api/organizations/', list_max);
       const found: FoundOrganization[] = [];
       for (const one of all) found.push(await readOrganization(api, one, target));
       return found;
     },
-    events: (project, days) => posthogEvents(api, project, days),
-    counts: (project, days) => posthogCounts(api, project, days),
+    events: (project, days) => (is_sluice ? sluiceEvents : posthogEvents)(api, project, days),
+    counts: (project, days) =>
+      is_sluice ? sluiceCounts(api, project.id, days) : posthogCounts(api, project, days),
   };
 }
 

@@ -3,7 +3,7 @@ import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Api } from '../client/api.ts';
 import { askServer } from '../client/ask.ts';
-import { UserError } from '../user_error.ts';
+import { UnreachableError, UserError } from '../user_error.ts';
 import type { DayCount, Days, FoundProject } from './inventory.ts';
 
 /** Most rows of one answer of PostHog's query API. */
@@ -13,26 +13,12 @@ const clocks_differ_ms = 10_000;
 
 type Results = { results: unknown[][] };
 
-/**
- * Reads the events of a range as lines of JSON: by a download of another Sluice, or by PostHog's
- * query API, in pages by time and uuid.
- */
-export async function* posthogEvents(
-  api: Api,
-  project: FoundProject,
-  days: Days,
-): AsyncGenerator<string | Buffer> {
-  if (await isSluice(api, project)) yield* downloaded(api, project, days);
-  else yield* queried(api, project, days);
-}
-
-/** Counts the events of each name and day, and their distinct uuids. */
+/** Counts the events of each name and day in PostHog, and their distinct uuids. */
 export async function posthogCounts(
   api: Api,
   project: FoundProject,
   days: Days,
 ): Promise<DayCount[]> {
-  if (await isSluice(api, project)) return sluiceCounts(api, project.id, days);
   const { results } = await ask(
     api,
     project,
@@ -70,24 +56,24 @@ export async function sluiceCounts(api: Api, project: string, days: Days): Promi
   }));
 }
 
-const sluices = new WeakMap<Api, Promise<boolean>>();
-
 /** Returns true for a Sluice: PostHog does not have this route. */
-async function isSluice(api: Api, { id }: FoundProject): Promise<boolean> {
-  const asked =
-    sluices.get(api) ??
-    api.get(`/api/projects/${id}/events/counts/`).then(
-      (answer) => isFields(answer) && Array.isArray(answer['results']),
-      (error: unknown) => {
-        if (error instanceof UserError && error.exit_code === 1) return false;
-        throw error;
-      },
-    );
-  sluices.set(api, asked);
-  return asked;
+export async function isSluice(api: Api): Promise<boolean> {
+  try {
+    const answer = await api.get('/api/destinations/');
+    return isFields(answer) && Array.isArray(answer['results']);
+  } catch (error) {
+    // Reading the organizations tells a refused key better.
+    if (error instanceof UserError && !(error instanceof UnreachableError)) return false;
+    throw error;
+  }
 }
 
-async function* queried(api: Api, project: FoundProject, days: Days): AsyncGenerator<string> {
+/** Reads the events of a range by PostHog's query API, in pages by time and uuid. */
+export async function* posthogEvents(
+  api: Api,
+  project: FoundProject,
+  days: Days,
+): AsyncGenerator<string> {
   let after = '';
   for (;;) {
     const { results } = await ask(
@@ -117,7 +103,8 @@ const text = (value: unknown) => `'${String(value).replaceAll("'", "''")}'`;
 
 type Download = { id: string; status: string; detail: string; parts: { number: number }[] };
 
-async function* downloaded(
+/** Reads the events of a range as lines of JSON, by a download of another Sluice. */
+export async function* sluiceEvents(
   api: Api,
   { id }: FoundProject,
   { from, to }: Days,

@@ -16,27 +16,32 @@ export type ListenPlace = {
  * Listens and returns the address. Throws a `UserError` with the remedy if the address is in use,
  * forbidden, or not of this machine.
  */
-export async function listenAt(
-  app: FastifyInstance,
-  { host, port, variable }: ListenPlace,
-): Promise<string> {
+export async function listenAt(app: FastifyInstance, place: ListenPlace): Promise<string> {
   try {
+    const { host, port } = place;
     return await app.listen({ host, port });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
-      throw new UserError(
-        `Port ${port} on ${host} is in use by another program; choose another port with ` +
-          `${variable}.`,
-      );
-    if (code === 'EACCES')
-      throw new UserError(
-        `This user may not listen on port ${port}; choose one above 1023 with ${variable}.`,
-      );
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-      throw new UserError(`SLUICE_HOST ${host} is not an address of this machine.`);
-    throw error;
+    const fault = listenFault(error, place);
+    throw fault === undefined ? error : new UserError(fault);
   }
+}
+
+/** Returns why nothing can listen there, with the remedy; undefined for an unknown error. */
+export function listenFault(
+  error: unknown,
+  { host, port, variable }: ListenPlace,
+): string | undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    return (
+      `Port ${port} on ${host} is in use by another program; choose another port with ` +
+      `${variable}.`
+    );
+  if (code === 'EACCES')
+    return `This user may not listen on port ${port}; choose one above 1023 with ${variable}.`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `SLUICE_HOST ${host} is not an address of this machine.`;
+  return undefined;
 }
 
 /**

@@ -88,7 +88,12 @@ export function answersRecord(route: Pick<RouteOptions, 'schema'>): boolean {
  * every GET, so that repeated requests need not transfer the same body.
  */
 export function isTagged(route: Pick<RouteOptions, 'schema' | 'method'>): boolean {
-  return answersRecord(route) || (route.method === 'GET' && answerOf(route) !== undefined);
+  return answersRecord(route) || (isReading(route) && answerOf(route) !== undefined);
+}
+
+/** Returns true for GET, and for the HEAD beside it. */
+export function isReading({ method }: Pick<RouteOptions, 'method'>): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 function answerOf({ schema }: Pick<RouteOptions, 'schema'>) {

@@ -25,7 +25,7 @@ import { serveDocument } from './openapi/serve.ts';
 import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
-import { answersRecord, isTagged } from './responses.ts';
+import { answersRecord, isReading, isTagged } from './responses.ts';
 import { commonHeaders } from './guards/security_headers.ts';
 import { traceRequests } from './traced_requests.ts';
 import {
@@ -166,7 +166,7 @@ function conduct(
       ];
     }
     if (isTagged(route)) route.onSend = [tagAnswer, ...[route.onSend ?? []].flat()];
-    if (route.method === 'GET' && !answersRecord(route)) route.preSerialization = [answerInPieces];
+    if (isReading(route) && !answersRecord(route)) route.preSerialization = [answerInPieces];
   }
   // Only declared for the document: handlers check bodies, and their answers are plain JSON.
   // Fastify's own work on the schemas would be a fifth of building a server.

@@ -11,9 +11,13 @@ import type { Rectangle } from '../../model/ledger/rectangles.ts';
  */
 export async function beginLacking(tx: Transaction, id: string, revision: number): Promise<void> {
   const { rows } = (await tx.row<{ rows: number }>(sql`
-    SELECT coalesce(sum(records_completed), 0)::bigint AS rows FROM batch_export_runs
-    WHERE batch_export_id = ${id} AND revision = ${revision} AND status = 'Completed'
-      AND generation IS DISTINCT FROM 'replaced'`))!;
+    WITH completed AS (SELECT id, records_completed, replaces FROM batch_export_runs
+      WHERE batch_export_id = ${id} AND revision = ${revision} AND status = 'Completed'
+        AND generation IS DISTINCT FROM 'replaced')
+    SELECT coalesce(sum(records_completed), 0)::bigint AS rows FROM completed
+    -- The run that writes a delivery again counts in place of the first one.
+    WHERE NOT EXISTS (SELECT 1 FROM completed later
+      WHERE later.replaces ->> 'run_id' = completed.id::text)`))!;
   if (rows === 0) return;
   const { from, until } = spanOf(await earlierAreas(tx, id, revision + 1));
   // Rows that were missing before stay missing, together with those of the ending revision.

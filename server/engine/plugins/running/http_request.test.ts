@@ -121,7 +121,7 @@ test('Retry-After is obeyed, and the events wait', async () => {
   assert.ok(Date.parse(retry_at) - Date.now() > 2_000_000, retry_at);
 });
 
-test('A mapping whose filter matches nothing is refused when it is saved', async () => {
+test('A mapping that can send nothing is refused when it is saved', async () => {
   const url = await httpRequest(whole());
   const one = { name: 'Send', partnerAction: 'send', mapping: whole() };
   const save = async (more: object) => {
@@ -139,5 +139,14 @@ test('A mapping whose filter matches nothing is refused when it is saved', async
   assert.deepEqual([status, attr], [400, 'config__mappings']);
   assert.match(detail, /above 0 and up to 100 as sample_percent/);
   assert.match((await save({ consent: '' }))[2], /name of a category/);
+  for (const [address, why] of [
+    ['no address', 'The URL cannot be read.'],
+    ['ftp://acme.com/', 'Only http and https addresses can be fetched, not ftp:'],
+  ])
+    assert.deepEqual(await save({ mapping: { ...whole(), url: { '@template': address } } }), [
+      400,
+      'config__mappings',
+      `Mapping 1, Address (url): ${why}`,
+    ]);
   assert.equal((await save({ sample_percent: 12.5, consent: 'Advertising' }))[0], 200);
 });

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { isFields } from '../../../platform/fields.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
@@ -7,11 +8,28 @@ import { HostNotAllowed, requireFetchable } from '../sandbox/network/plugin_fetc
 /** Fields with the address of a tool, by its directory; other tools have it in their code. */
 export const address_fields: Record<string, string> = {
   qualtrics: 'workflowUrl',
+  'sluice-http-request': 'url',
   slack: 'url',
   webhook: 'url',
   'webhook-extensible': 'url',
   zapier: 'zapSubscriptionUrl',
 };
+
+/**
+ * Returns why an address of a mapping can be sent to for no event; undefined if none is known, or
+ * if it depends on the event or the secret.
+ */
+export function fixedAddressFault(address: unknown): string | undefined {
+  const text = isFields(address) ? address['@template'] : address;
+  if (typeof text !== 'string' || text.includes('{{')) return undefined;
+  try {
+    requireFetchable(text, [URL.parse(text)?.hostname ?? '']);
+    return undefined;
+  } catch (error) {
+    if (error instanceof OutboundRefused) return error.message;
+    throw error;
+  }
+}
 
 /** Placeholder for the secret of a config, which a preview does not read. */
 export const shown_secret = 'SECRET';

@@ -2,6 +2,7 @@ import { isFields } from '../../../platform/fields.ts';
 import { parseJson } from '../../../platform/json/parse_json.ts';
 import { storableFault } from '../packages/storable.ts';
 import { filterFault } from './filter/filter_fault.ts';
+import { address_fields, fixedAddressFault } from './judge_address.ts';
 import type { ToolDefinition, ToolDescription, ToolMapping } from './tool.ts';
 
 /** The key beside a mapping's fields that holds the library's sync mode. */
@@ -84,17 +85,22 @@ export function readMappings(
 
 /**
  * Does the same as `readMappings` for mappings that are saved or tried: a filter that is invalid or
- * matches no event is a fault too.
+ * matches no event is a fault too, and so is an address that cannot be sent to.
  */
 export function soundMappings(
   text: unknown,
-  tool: Pick<ToolDefinition, 'actions'>,
+  tool: Pick<ToolDefinition, 'actions' | 'directory'>,
 ): ToolMapping[] | string {
   const read = readMappings(text, tool);
   if (typeof read === 'string') return read;
-  for (const [at, { subscribe }] of read.entries()) {
+  const field = address_fields[tool.directory];
+  for (const [at, { subscribe, partnerAction, mapping }] of read.entries()) {
     const fault = filterFault(subscribe);
     if (fault !== undefined) return `Mapping ${at + 1}: ${fault}`;
+    const action = tool.actions[partnerAction]!;
+    if (field === undefined || !Object.hasOwn(action.fields, field)) continue;
+    const unread = fixedAddressFault(mapping[field]);
+    if (unread !== undefined) return `Mapping ${at + 1}, ${shownField(field, action)}: ${unread}`;
   }
   return read;
 }

@@ -1,22 +1,28 @@
+import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { inlineTexts, inline_settings } from '../../../platform/clickhouse/inline_texts.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
 import { filterCondition } from './criteria.ts';
 import type { Criteria } from './criteria.ts';
 import { idsOfPersons } from './resolve.ts';
 
-/** The size of an erasure; without persons it only counts events. */
-export type ErasureSize = { distinct_ids: number; events: number; person_versions: number };
+type RowCounts = { distinct_ids: number; events: number; person_versions: number };
+/** The size of an erasure; without persons, two of the counts are 0. */
+export type ErasureSize = RowCounts & { refused_events: number };
 
-/** Counts the rows that an erasure by these criteria would remove from the store now. */
+/**
+ * Counts the rows that an erasure by these criteria would remove from the stores now. Any erasure
+ * removes all refused events of the project.
+ */
 export async function countRows(
-  clickhouse: ClickHouse,
+  { db, clickhouse }: { db: Queryable; clickhouse: ClickHouse },
   team_id: number,
   criteria: Criteria,
   abort_signal: AbortSignal,
 ): Promise<ErasureSize> {
   const { named, counts, query_params } =
     criteria.kind === 'events' ? ofEvents(criteria.filter) : ofPersons(criteria);
-  const [row] = await clickhouse.rows<ErasureSize>({
+  const [row] = await clickhouse.rows<RowCounts>({
     query: `WITH named AS (${named}) SELECT toUInt32((${counts.distinct_ids})) AS distinct_ids,
       toUInt32((${counts.events})) AS events,
       toUInt32((${counts.person_versions})) AS person_versions`,
@@ -24,13 +30,16 @@ export async function countRows(
     clickhouse_settings: inline_settings,
     abort_signal,
   });
-  return row!;
+  const refused = await db.row<Pick<ErasureSize, 'refused_events'>>(
+    sql`SELECT count(*) AS refused_events FROM refused_events WHERE team_id = ${team_id}`,
+  );
+  return { ...row!, ...refused! };
 }
 
 type Counting = {
   /** A query for the given distinct ids, which `counts` reads. */
   named: string;
-  counts: Record<keyof ErasureSize, string>;
+  counts: Record<keyof RowCounts, string>;
   query_params: Record<string, unknown>;
 };
 

@@ -58,7 +58,7 @@ test('a person leaves the store and what was delivered, and does not come back',
   ]);
   const wanted = { distinct_ids: ['visitor-1'] };
   const { body: size } = await ask(home, 'POST', 'erasures/preview/', wanted);
-  assert.deepEqual(size, { distinct_ids: 2, events: 3, person_versions: 2 });
+  assert.deepEqual(size, { distinct_ids: 2, events: 3, person_versions: 2, refused_events: 1 });
   const { body: asked } = await ask(home, 'POST', 'erasures/', wanted);
   assert.deepEqual(asked.asked, { distinct_ids: 1, person_ids: 0 });
   const done = await work(home, asked.id);
@@ -127,7 +127,7 @@ test('an erasure by filter removes matches, keeps persons, and names nobody', as
     },
   };
   const { body: size } = await ask(home, 'POST', 'erasures/preview/', wanted);
-  assert.deepEqual(size, { distinct_ids: 0, events: 1, person_versions: 0 });
+  assert.deepEqual(size, { distinct_ids: 0, events: 1, person_versions: 0, refused_events: 0 });
   const { body: asked } = await ask(home, 'POST', 'erasures/', wanted);
   const done = await work(home, asked.id);
   assert.equal(done.counts.events, 1);

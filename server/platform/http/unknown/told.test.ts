@@ -35,10 +35,20 @@ test('an answer names what was ignored, also a refusal and a repeated one', asyn
   );
   const wrong = await home.ask('POST', exports, { ...body, name: '' });
   assert.deepEqual([wrong.status, told(wrong)], [400, 'destination__kind, moods']);
+  const elsewhere = await home.ask('POST', exports, { ...body, team_id: home.project.id + 1 });
+  assert.deepEqual(
+    [elsewhere.body.team_id, told(elsewhere)],
+    [home.project.id, 'destination__kind, moods, team_id'],
+  );
+  const here = await home.ask('POST', exports, { ...body, team_id: home.project.id });
+  assert.equal(told(here), 'destination__kind, moods');
   const list = await home.ask('GET', `${exports}?statuss=x&limit=1&format=json`);
   assert.deepEqual([list.status, told(list)], [200, 'statuss']);
   const head = await home.ask('HEAD', `${exports}?statuss=x`);
   assert.deepEqual([head.status, told(head)], [200, 'statuss']);
+  const { etag } = (await home.ask('GET', exports)).headers;
+  assert.ok(etag !== undefined);
+  assert.equal((await home.ask('HEAD', exports)).headers['etag'], etag);
 });
 
 test('with validate_only the body says it too, beside the record and its ETag', async () => {

@@ -66,7 +66,8 @@ export function unknownFields(request: FastifyRequest, sent: unknown): Violation
   const { unknown: policy, declared } = request.routeOptions.config;
   const { unknown } = request;
   if (policy === undefined || unknown === undefined) return [];
-  const names = unknownNames(declared?.body ?? no_fields, sent);
+  const fields: TSchema = declared?.body ?? no_fields;
+  const names = [...unknownNames(fields, sent), ...otherProject(request, fields, sent)];
   const answered = answerOf(declared?.response);
   const read_only = names.filter(({ path }) => hasProperty(answered, path));
   const violations = names
@@ -79,6 +80,14 @@ export function unknownFields(request: FastifyRequest, sent: unknown): Violation
   if (policy === 'refused') return violations;
   unknown.fields = violations;
   return [];
+}
+
+/** Returns the project that a body names below the path of another one, which decides. */
+function otherProject({ access }: FastifyRequest, fields: TSchema, sent: unknown): UnknownName[] {
+  const path = ['team_id'];
+  const value = valueAt(sent, path);
+  if (access?.team_id === undefined || value === undefined || value === access.team_id) return [];
+  return hasProperty(fields, path) ? [{ path, known: [], value }] : [];
 }
 
 /**
