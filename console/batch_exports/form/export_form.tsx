@@ -17,6 +17,7 @@ import { pathsOf } from './paths.ts';
 import { Restart, useRedelivery } from './restart.tsx';
 import { useSaving } from './saving.ts';
 import { Trial } from './trial.tsx';
+import { rowsAgain } from './write_mode.ts';
 import './form.css';
 
 type Given = {
@@ -96,7 +97,9 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
         </div>
       </Form>
       {kept.is_touched && <Discard forget={kept.forget} discarded={discarded} />}
-      {saving.asked !== undefined && <Restart effect={saving.asked} answer={saving.answer} />}
+      {saving.asked !== undefined && (
+        <Restart effect={saving.asked} again={rowsAgain(draft, type)} answer={saving.answer} />
+      )}
     </>
   );
 }

@@ -10,6 +10,7 @@ import { Dialog } from '../../page/dialog.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { shown_keys } from './draft.ts';
 import type { NewExport } from './draft.ts';
+import type { RowsAgain } from './write_mode.ts';
 
 /** The path of the forecast of a change. */
 export type EffectPath = Path<'/api/projects/:project_id/batch_exports/:id/effect/'>;
@@ -65,12 +66,19 @@ export function useRedelivery() {
   };
 }
 
+const again_words: Partial<Record<RowsAgain, string>> = {
+  twice: 'The place then has these rows twice, unless you empty it.',
+  merged: 'For each key the table keeps the row with the greatest version.',
+};
+
 /** Asks whether the export may restart, and offers to deliver the earlier rows again. */
 export function Restart({
   effect,
+  again,
   answer,
 }: {
   effect: ChangeEffect;
+  again: RowsAgain;
   answer: (accepted: Delivered | undefined) => void;
 }) {
   const [redelivers, setRedelivers] = useState(false);
@@ -94,7 +102,9 @@ export function Restart({
       <p>
         {delivered_records === 0
           ? 'The export has not delivered any row yet.'
-          : `${counted(delivered_records, 'delivered row')} ${has} in ${place_before}.`}{' '}
+          : !(again === 'replaced' && is_same) &&
+            `${counted(delivered_records, 'delivered row')} ${has} in ${place_before}.`}{' '}
+        {again === 'replaced' && `The next run replaces all rows in ${place_after}.`}{' '}
         {open_runs > 0 && `${counted(open_runs, 'open run')} will be planned again.`}
       </p>
       {delivered.length > 0 && (
@@ -104,9 +114,7 @@ export function Restart({
               ? 'Deliver them again after the restart'
               : 'Also deliver the existing rows to the new place'
           }
-          description={
-            is_same ? 'The place then has these rows twice, unless you empty it.' : undefined
-          }
+          description={is_same ? again_words[again] : undefined}
           checked={redelivers}
           onChange={({ currentTarget }) => setRedelivers(currentTarget.checked)}
         />
