@@ -79,7 +79,8 @@ test('the version of a merged row has its versions in order, then a hash', async
   ];
   await deliver(config, { ...freshDelivery({ columns }), merge }, given);
   const found = await rows<{ version: string; micros: string | null; hash: string }>(
-    `SELECT toString(sluice_version) AS version, toUnixTimestamp64Micro(second) AS micros,
+    `SELECT toString(sluice_version) AS version,
+      toString(toUnixTimestamp64Micro(second)) AS micros,
       toString(cityHash64(ifNull(toString(note), ''), isNull(note))) AS hash
       FROM ${inDatabase(config)} ORDER BY id`,
   );

@@ -71,20 +71,20 @@ const hash_bits = 64;
 
 /**
  * Returns the value of `version_column`: each version as a number that grows with it, the first one
- * on top. Below them is as much of a hash of the other values as fits. Sums wrap at 256 bits, so the
- * smallest version, which makes all of them positive, is one constant.
+ * on top. Below them is as much of a hash of the other values as fits. Sums wrap at 256 bits, so one
+ * constant makes all versions positive.
  */
 function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
   const columns = new Map(layout.columns.map((column) => [column.name, column]));
-  const place = (index: number) => bits - version_bits * (index + 1);
   let least = 0n;
   const parts = versions.map((name, index) => {
     const column = identifier(name);
     const value = `assumeNotNull(${column})`;
     const isInstant = columns.get(name)?.type === 'timestamp';
     const number = isInstant ? `toUnixTimestamp64Micro(${value})` : `toInt64(${value})`;
-    const placed = `bitShiftLeft(toUInt256(${number}), ${place(index)})`;
-    const positive = (2n ** 63n + 1n) << BigInt(place(index));
+    const unit = 1n << BigInt(bits - version_bits * (index + 1));
+    const placed = `toUInt256(${number}) * toUInt256('${unit}')`;
+    const positive = (2n ** 63n + 1n) * unit;
     if (columns.get(name)?.nullable !== false)
       return `if(isNull(${column}), toUInt256(0), ${placed} + toUInt256('${positive}'))`;
     least += positive;
