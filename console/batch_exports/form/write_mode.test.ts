@@ -67,7 +67,8 @@ test('a model offers its own columns, a query those of its first rows', () => {
 
 test('the usual keys of each model are its own, and follow another model', () => {
   for (const { value: model } of model_choices.filter(({ value }) => value !== 'events')) {
-    const { key = [], versions = [] } = mergeOf({ model, columns: models[model].columns.tables }) ?? {};
+    const { key = [], versions = [] } =
+      mergeOf({ model, columns: models[model].columns.tables }) ?? {};
     const { primary_key, version_key } = usualKeys({ model, is_query: false });
     assert.deepEqual([namesIn(primary_key), namesIn(version_key)], [key, versions], model);
   }

@@ -239,7 +239,10 @@ test('a column that only the owner of the table may add is told as a statement',
   );
   const { id, send } = await exporting.scheduled(
     home,
-    { destination: { ...destination, config: { ...destination.config, ...writer } }, columns: 'typed' },
+    {
+      destination: { ...destination, config: { ...destination.config, ...writer } },
+      columns: 'typed',
+    },
     1,
   );
   await exporting.runAll(id);
