@@ -71,6 +71,13 @@ const again_words: Partial<Record<RowsAgain, string>> = {
   merged: 'For each key the table keeps the row with the greatest version.',
 };
 
+function againWords(is_same: boolean, again: RowsAgain): { label: string; description?: string } {
+  if (!is_same) return { label: 'Also deliver the existing rows to the new place' };
+  const description = again_words[again];
+  const label = 'Deliver them again after the restart';
+  return { label, ...(description === undefined ? {} : { description }) };
+}
+
 /** Asks whether the export may restart, and offers to deliver the earlier rows again. */
 export function Restart({
   effect,
@@ -109,12 +116,7 @@ export function Restart({
       </p>
       {delivered.length > 0 && (
         <Checkbox
-          label={
-            is_same
-              ? 'Deliver them again after the restart'
-              : 'Also deliver the existing rows to the new place'
-          }
-          description={is_same ? again_words[again] : undefined}
+          {...againWords(is_same, again)}
           checked={redelivers}
           onChange={({ currentTarget }) => setRedelivers(currentTarget.checked)}
         />

@@ -65,7 +65,7 @@ export function keysFor(model: Content['model'], before: Content & Keys): Keys {
   return is_usual ? usualKeys({ ...before, model }) : { primary_key, version_key };
 }
 
-/** What happens to the delivered rows in a table if its export restarts and delivers them again. */
+/** The result of a second delivery of rows to their table, after a restart. */
 export type RowsAgain = 'twice' | 'merged' | 'replaced';
 
 /** Returns what a restart of the export does to the rows of its table. */

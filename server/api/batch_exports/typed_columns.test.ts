@@ -1,3 +1,4 @@
+// Length: the tests of typed columns share a schema and a table.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -70,10 +70,10 @@ function sentenceOf(
   const { place_before, place_after } = places;
   const is_same = place_before === place_after;
   const stay = `${rows}${delivered_records === 1 ? ' stays' : 's stay'} in ${place_before}.`;
-  const again = `Sluice delivers ${delivered_records === 1 ? 'it' : 'them'} again only by a backfill.`;
+  const them = delivered_records === 1 ? 'it' : 'them';
   const delivered = replaces
     ? `${is_same ? '' : `${stay} `}The next run replaces all rows in ${place_after}.`
-    : `${stay} ${again}`;
+    : `${stay} Sluice delivers ${them} again only by a backfill.`;
   return [
     is_same
       ? `The export restarts and delivers to the same place: ${place_after}.`

@@ -1,3 +1,4 @@
+// Length: the tests of a delivery share a server and its ways to fail.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -57,10 +58,9 @@ async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[]
 }
 
 test('the version of a merged row has its versions in order, then a hash', async () => {
-  const column = (name: string, type: Column['type'], nullable: boolean): Column => ({
-    ...{ name, type, nullable },
-    expression: name,
-  });
+  const column = (name: string, type: Column['type'], nullable: boolean): Column => {
+    return { name, type, nullable, expression: name };
+  };
   const columns = [
     column('id', 'integer', false),
     column('first', 'integer', false),

@@ -56,8 +56,8 @@ function withValues({ definition, engine_full }: Table, own: OwnColumn[]): strin
   if (from === -1 || to === -1) return undefined;
   let columns = definition.slice(from + 1, to + 1);
   for (const { column, value } of own) {
-    const value_there = String.raw`(?: (?:MATERIALIZED|DEFAULT) (?:0|toUUID\('[-0-9a-f]{36}'\)))?`;
-    const there = new RegExp(`${column}${value_there}(?=[,)]| CODEC)`, 'g');
+    const value_there = String.raw` (?:MATERIALIZED|DEFAULT) (?:0|toUUID\('[-0-9a-f]{36}'\))`;
+    const there = new RegExp(`${column}(?:${value_there})?(?=[,)]| CODEC)`, 'g');
     if ([...columns.matchAll(there)].length !== 1) return undefined;
     columns = columns.replace(there, () => `${column} ${value}`);
   }
@@ -71,8 +71,8 @@ const hash_bits = 64;
 
 /**
  * Returns the value of `version_column`: each version as a number that grows with it, the first one
- * on top. Below them is as much of a hash of the other values as fits. Sums wrap at 256 bits, so one
- * constant makes all versions positive.
+ * on top. Below them is as much of a hash of the other values as fits. Sums wrap at 256 bits, so
+ * one constant makes all versions positive.
  */
 function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
   const columns = new Map(layout.columns.map((column) => [column.name, column]));
