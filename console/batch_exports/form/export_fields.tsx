@@ -9,6 +9,7 @@ import { DestinationFields } from './destination_fields.tsx';
 import { isTypable, model_choices, new_columns_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 import { WhenFields } from './when_fields.tsx';
+import { keysFor } from './write_mode.ts';
 import { WriteModeFields } from './write_mode_fields.tsx';
 
 type Given = {
@@ -118,17 +119,13 @@ function PropertyFields({ draft, change }: Pick<Given, 'draft' | 'change'>) {
 
 function ContentFields({ project_id, draft, change }: Given) {
   const { model, is_query, custom_query } = draft;
+  const choose = (value: string) => {
+    const chosen = model_choices.find((one) => one.value === value)?.value ?? 'events';
+    change({ model: chosen, ...keysFor(chosen, draft) });
+  };
   return (
     <>
-      <ChoiceOf
-        name="model"
-        label="Model"
-        value={model}
-        data={model_choices}
-        set={(value) =>
-          change({ model: model_choices.find((one) => one.value === value)?.value ?? 'events' })
-        }
-      />
+      <ChoiceOf name="model" label="Model" value={model} data={model_choices} set={choose} />
       <NativeSelect
         label="Columns"
         value={is_query ? 'query' : 'all'}

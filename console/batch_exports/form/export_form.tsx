@@ -17,6 +17,7 @@ import { pathsOf } from './paths.ts';
 import { Restart, useRedelivery } from './restart.tsx';
 import { useSaving } from './saving.ts';
 import { Trial } from './trial.tsx';
+import { rowsAgain } from './write_mode.ts';
 import './form.css';
 
 type Given = {
@@ -53,10 +54,10 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
   const body = is_new && draft.name.trim() === '' ? { ...typed, name: 'A test' } : typed;
   const chosen = types.find((one) => one.type === draft.type);
   const saving = useSaving(paths, kept.etag, { typed, body, type, chosen, is_new });
-  const is_complete = isComplete(type, draft, kept.base, stored_secrets);
+  const { asked, answer } = saving;
   const rows = useRows(paths.preview, kept.etag, {
     body,
-    is_complete,
+    is_complete: isComplete(type, draft, kept.base, stored_secrets),
     is_wanted: is_new || kept.is_touched,
   });
   const columns = useSeen(rows.live?.preview?.columns);
@@ -96,7 +97,7 @@ export function ExportForm({ base, etag, saved, discarded, copied, ...of }: Give
         </div>
       </Form>
       {kept.is_touched && <Discard forget={kept.forget} discarded={discarded} />}
-      {saving.asked !== undefined && <Restart effect={saving.asked} answer={saving.answer} />}
+      {asked && <Restart effect={asked} again={rowsAgain(draft, type)} answer={answer} />}
     </>
   );
 }

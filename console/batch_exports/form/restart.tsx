@@ -10,6 +10,7 @@ import { Dialog } from '../../page/dialog.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { shown_keys } from './draft.ts';
 import type { NewExport } from './draft.ts';
+import type { RowsAgain } from './write_mode.ts';
 
 /** The path of the forecast of a change. */
 export type EffectPath = Path<'/api/projects/:project_id/batch_exports/:id/effect/'>;
@@ -65,12 +66,26 @@ export function useRedelivery() {
   };
 }
 
+const again_words: Partial<Record<RowsAgain, string>> = {
+  twice: 'The place then has these rows twice, unless you empty it.',
+  merged: 'For each key the table keeps the row with the greatest version.',
+};
+
+function againWords(is_same: boolean, again: RowsAgain): { label: string; description?: string } {
+  if (!is_same) return { label: 'Also deliver the existing rows to the new place' };
+  const description = again_words[again];
+  const label = 'Deliver them again after the restart';
+  return { label, ...(description === undefined ? {} : { description }) };
+}
+
 /** Asks whether the export may restart, and offers to deliver the earlier rows again. */
 export function Restart({
   effect,
+  again,
   answer,
 }: {
   effect: ChangeEffect;
+  again: RowsAgain;
   answer: (accepted: Delivered | undefined) => void;
 }) {
   const [redelivers, setRedelivers] = useState(false);
@@ -94,19 +109,14 @@ export function Restart({
       <p>
         {delivered_records === 0
           ? 'The export has not delivered any row yet.'
-          : `${counted(delivered_records, 'delivered row')} ${has} in ${place_before}.`}{' '}
+          : !(again === 'replaced' && is_same) &&
+            `${counted(delivered_records, 'delivered row')} ${has} in ${place_before}.`}{' '}
+        {again === 'replaced' && `The next run replaces all rows in ${place_after}.`}{' '}
         {open_runs > 0 && `${counted(open_runs, 'open run')} will be planned again.`}
       </p>
       {delivered.length > 0 && (
         <Checkbox
-          label={
-            is_same
-              ? 'Deliver them again after the restart'
-              : 'Also deliver the existing rows to the new place'
-          }
-          description={
-            is_same ? 'The place then has these rows twice, unless you empty it.' : undefined
-          }
+          {...againWords(is_same, again)}
           checked={redelivers}
           onChange={({ currentTarget }) => setRedelivers(currentTarget.checked)}
         />

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodyOf, draftOf } from './draft.ts';
+import { mergeOf } from '../../../server/engine/destinations/sql_tables/layout.ts';
+import { models } from '../../../server/engine/model/models/index.ts';
+import { bodyOf, draftOf, model_choices } from './draft.ts';
 import type { Base } from './draft.ts';
-import { namesIn, offeredColumns, usualKeys, withName } from './write_mode.ts';
+import { keysFor, namesIn, offeredColumns, usualKeys, withName } from './write_mode.ts';
 
 const merged = {
   ...draftOf(undefined, 'UTC'),
@@ -61,4 +63,18 @@ test('a model offers its own columns, a query those of its first rows', () => {
   assert.deepEqual(of_query, { primary_key: ['n'], version_key: ['n'] });
   assert.equal(usualKeys({ model: 'events', is_query: true }).primary_key, '');
   assert.equal(usualKeys({ model: 'person_distinct_ids', is_query: false }).version_key, 'version');
+});
+
+test('the usual keys of each model are its own, and follow another model', () => {
+  for (const { value: model } of model_choices.filter(({ value }) => value !== 'events')) {
+    const { key = [], versions = [] } =
+      mergeOf({ model, columns: models[model].columns.tables }) ?? {};
+    const { primary_key, version_key } = usualKeys({ model, is_query: false });
+    assert.deepEqual([namesIn(primary_key), namesIn(version_key)], [key, versions], model);
+  }
+  const usual = { model: 'events' as const, is_query: false, primary_key: 'uuid' };
+  const before = { ...usual, version_key: 'inserted_at' };
+  assert.equal(keysFor('groups', before).primary_key, 'team_id, group_id');
+  const typed = { ...before, primary_key: 'event' };
+  assert.deepEqual(keysFor('groups', typed), { primary_key: 'event', version_key: 'inserted_at' });
 });

@@ -11,7 +11,7 @@ export const mode_choices: { value: TypedMode; label: string; hint: string }[] =
   {
     value: '',
     label: 'By model',
-    hint: 'Events are added. Persons and their distinct ids are updated.',
+    hint: 'Events are added. Persons, distinct ids, sessions and groups are updated.',
   },
   { value: 'append', label: 'Append', hint: 'Sluice adds rows and changes none.' },
   {
@@ -39,17 +39,44 @@ export function withName(text: string, name: string): string {
   return [...namesIn(text), name].join(', ');
 }
 
-/** Returns the default keys: the model's keys, and none for a query. */
-export function usualKeys({
-  model,
-  is_query,
-}: Content): Record<'primary_key' | 'version_key', string> {
-  if (is_query) return { primary_key: '', version_key: '' };
-  if (model === 'events') return { primary_key: 'uuid', version_key: 'inserted_at' };
-  return {
+type Keys = Record<'primary_key' | 'version_key', string>;
+
+const usual_keys: Record<Content['model'], Keys> = {
+  events: { primary_key: 'uuid', version_key: 'inserted_at' },
+  persons: {
     primary_key: 'team_id, distinct_id',
-    version_key: model === 'persons' ? 'person_version, person_distinct_id_version' : 'version',
-  };
+    version_key: 'person_version, person_distinct_id_version',
+  },
+  person_distinct_ids: { primary_key: 'team_id, distinct_id', version_key: 'version' },
+  sessions: { primary_key: 'team_id, session_id', version_key: 'session_version' },
+  groups: { primary_key: 'team_id, group_id', version_key: 'group_version' },
+};
+
+/** Returns the default keys: the model's keys, and none for a query. */
+export function usualKeys({ model, is_query }: Content): Keys {
+  return is_query ? { primary_key: '', version_key: '' } : usual_keys[model];
+}
+
+/** Returns the keys for another model: typed keys stay, the former model's are replaced. */
+export function keysFor(model: Content['model'], before: Content & Keys): Keys {
+  const { primary_key, version_key } = before;
+  const usual = usualKeys(before);
+  const is_usual = primary_key === usual.primary_key && version_key === usual.version_key;
+  return is_usual ? usualKeys({ ...before, model }) : { primary_key, version_key };
+}
+
+/** The result of a second delivery of rows to their table, after a restart. */
+export type RowsAgain = 'twice' | 'merged' | 'replaced';
+
+/** Returns what a restart of the export does to the rows of its table. */
+export function rowsAgain(
+  { mode, model, is_query }: Content & { mode: TypedMode },
+  type: Pick<DestinationType, 'group'> | undefined,
+): RowsAgain {
+  if (mode === 'replace') return 'replaced';
+  const is_database = ['Databases', 'Warehouses'].includes(type?.group ?? '');
+  const merges_model = mode === '' && model !== 'events' && !is_query && is_database;
+  return mode === 'merge' || merges_model ? 'merged' : 'twice';
 }
 
 const version_types = ['integer', 'timestamp'];

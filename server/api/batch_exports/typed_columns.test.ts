@@ -1,3 +1,4 @@
+// Length: the tests of typed columns share a schema and a table.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -226,6 +227,43 @@ test('a table whose columns somebody changed is refused before the first byte', 
     assert.match(runs[1]!.latest_error!, error);
     assert.equal((await rows('event')).length, 1);
   }
+});
+
+test('a column that only the owner of the table may add is told as a statement', async () => {
+  const home = await withSchema();
+  const { table, destination } = await toTable();
+  const { schema } = destination.config;
+  const writer = { user: `${schema}_writer`, password: 'of the writer' };
+  await postgres.pool.query(
+    `CREATE ROLE ${writer.user} LOGIN PASSWORD '${writer.password}';
+      GRANT ALL ON SCHEMA ${schema} TO ${writer.user}`,
+  );
+  const { id, send } = await exporting.scheduled(
+    home,
+    {
+      destination: { ...destination, config: { ...destination.config, ...writer } },
+      columns: 'typed',
+    },
+    1,
+  );
+  await exporting.runAll(id);
+  await postgres.pool.query(
+    `ALTER TABLE ${table} OWNER TO CURRENT_USER; GRANT ALL ON ${table} TO ${writer.user}`,
+  );
+  await add(home, ['other', 'json']);
+  await exporting.extend(id, 2);
+  const runs = await exporting.runAll(id);
+  assert.equal(runs[1]!.error_code, 'columns_missing');
+  const statement = `ALTER TABLE "${schema}"."events" ADD COLUMN IF NOT EXISTS "p_other" jsonb`;
+  assert.equal(
+    runs[1]!.latest_error,
+    `The table ${table} lacks the column p_other jsonb, and Sluice may not add it (must be ` +
+      `owner of table events). Run this as the owner of the table, then retry: ${statement};`,
+  );
+  await postgres.pool.query(statement);
+  assert.equal((await send('POST', `runs/${runs[1]!.id}/retry/`, {})).status, 200);
+  const after = await exporting.runAll(id);
+  assert.equal(after.at(-1)!.status, 'Completed');
 });
 
 test('merged rows, files and previews have typed columns too', async () => {

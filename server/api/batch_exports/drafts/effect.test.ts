@@ -76,3 +76,22 @@ test('a dry run tells the effect of a change with its counts, and changes nothin
   const after_all = await home.ask('GET', `${projectBase(home)}${created.id}/`);
   assert.deepEqual(after_all.body.destination, created.destination);
 });
+
+test('a change to replace offers no backfill, because its next run writes all rows', async () => {
+  const home = await harness.newOrganization();
+  const config = { host: 'example.com', database: 'd', user: 'u', password: 'p' };
+  const created = await newExport(home, { destination: { type: 'Postgres', config } });
+  const ask = (body: unknown) =>
+    home.ask('POST', `${projectBase(home)}${created.id}/effect/`, body);
+  await insertRunRow(harness, created.id, { status: 'Completed', total: 12 });
+  const { body } = await ask({ mode: 'replace' });
+  const place = 'table public.events in d at example.com';
+  assert.deepEqual([body.starts_anew, body.delivered], [true, []]);
+  assert.equal(
+    body.detail,
+    `The export restarts and delivers to the same place: ${place}. The next run replaces all ` +
+      `rows in ${place}.`,
+  );
+  const merge = { mode: 'merge', primary_key: ['uuid'], version_key: ['inserted_at'] };
+  assert.equal((await ask(merge)).body.delivered.length, 1);
+});

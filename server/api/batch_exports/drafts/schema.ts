@@ -76,7 +76,7 @@ export const ChangeEffect = Type.Object(
       {
         description:
           'The ranges that have such rows: backfills of them, after the change, deliver these ' +
-          'rows to the new place.',
+          'rows to the new place. Empty with `mode` `replace`, whose next run writes all rows.',
       },
     ),
     detail: Type.String({ description: 'The effect in a sentence, for people.' }),

@@ -41,14 +41,8 @@ export function bigQueryDialect(dataset: Dataset): Dialect {
     },
     typed: {
       typeOf: (column) => typeOf(column, config.use_json_type === true),
-      add: async (columns) => {
-        const added = columns.map(
-          (column) =>
-            `ADD COLUMN IF NOT EXISTS ${quoted(column.name)} ` +
-            typeOf(column, config.use_json_type === true),
-        );
-        await runStatement(dataset, `ALTER TABLE ${target.quoted} ${added.join(', ')}`);
-      },
+      knows_if_not_exists: true,
+      run: (statement) => runStatement(dataset, statement),
       whole_types,
     },
     receipts: { create: () => createTable(dataset, receipts_table, newReceipts()) },

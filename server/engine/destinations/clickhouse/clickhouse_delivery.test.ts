@@ -1,3 +1,4 @@
+// Length: the tests of a delivery share a server and its ways to fail.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -55,6 +56,46 @@ async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[]
     await sink.close();
   }
 }
+
+test('the version of a merged row has its versions in order, then a hash', async () => {
+  const column = (name: string, type: Column['type'], nullable: boolean): Column => {
+    return { name, type, nullable, expression: name };
+  };
+  const columns = [
+    column('id', 'integer', false),
+    column('first', 'integer', false),
+    column('second', 'timestamp', true),
+    column('third', 'integer', true),
+    column('note', 'text', true),
+  ];
+  const merge = { key: ['id'], versions: ['first', 'second', 'third'] };
+  const config = await freshConfig();
+  const least = (-(2n ** 63n)).toString();
+  const given = [
+    ['1', least, '1900-01-01 00:00:00.000001', '-1', 'a'],
+    ['2', '-1', '2026-12-01 06:00:00', '0', 'b'],
+    ['3', '0', String.raw`\N`, String.raw`\N`, String.raw`\N`],
+    ['4', (2n ** 63n - 1n).toString(), '2299-12-31 23:59:59.999999', least, 'c'],
+  ];
+  await deliver(config, { ...freshDelivery({ columns }), merge }, given);
+  const found = await rows<{ version: string; micros: string | null; hash: string }>(
+    `SELECT toString(sluice_version) AS version,
+      toString(toUnixTimestamp64Micro(second)) AS micros,
+      toString(cityHash64(ifNull(toString(note), ''), isNull(note))) AS hash
+      FROM ${inDatabase(config)} ORDER BY id`,
+  );
+  const none = String.raw`\N`;
+  const wanted = given.map(([, first, , third], at) => {
+    const { micros, hash } = found[at]!;
+    const of = (value: string | null | undefined, place: bigint) =>
+      value === null || value === none ? 0n : (BigInt(value!) + 2n ** 63n + 1n) << place;
+    return of(first, 191n) + of(micros, 126n) + of(third, 61n) + (BigInt(hash) >> 3n);
+  });
+  assert.deepEqual(
+    found.map(({ version }) => BigInt(version)),
+    wanted,
+  );
+});
 
 test('TLS is verified by name and authority unless the config says otherwise', async () => {
   const config = { ...(await freshConfig()), has_self_signed_cert: false };

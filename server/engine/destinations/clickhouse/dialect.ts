@@ -42,12 +42,8 @@ export function clickHouseDialect(connection: Connection): Dialect {
     },
     typed: {
       typeOf: (column) => typeOf(column),
-      add: (columns) => {
-        const added = columns.map(
-          (column) => `ADD COLUMN IF NOT EXISTS ${identifier(column.name)} ${typeOf(column)}`,
-        );
-        return connection.command(`ALTER TABLE ${target.quoted} ${added.join(', ')}`);
-      },
+      knows_if_not_exists: true,
+      run: (statement) => connection.command(statement),
       whole_types,
     },
     receipts: {

@@ -57,9 +57,9 @@ function withValues({ definition, engine_full }: Table, own: OwnColumn[]): strin
   let columns = definition.slice(from + 1, to + 1);
   for (const { column, value } of own) {
     const value_there = String.raw` (?:MATERIALIZED|DEFAULT) (?:0|toUUID\('[-0-9a-f]{36}'\))`;
-    const parts = columns.split(new RegExp(`${column}(?:${value_there})?(?=[,)])`));
-    if (parts.length !== 2) return undefined;
-    columns = parts.join(`${column} ${value}`);
+    const there = new RegExp(`${column}(?:${value_there})?(?=[,)]| CODEC)`, 'g');
+    if ([...columns.matchAll(there)].length !== 1) return undefined;
+    columns = columns.replace(there, () => `${column} ${value}`);
   }
   return columns;
 }
@@ -71,24 +71,33 @@ const hash_bits = 64;
 
 /**
  * Returns the value of `version_column`: each version as a number that grows with it, the first one
- * on top. Below them is as much of a hash of the other values as fits.
+ * on top. Below them is as much of a hash of the other values as fits. Sums wrap at 256 bits, so
+ * one constant makes all versions positive.
  */
 function versionExpression(layout: Layout, { key, versions }: MergeKeys): string {
-  const types = new Map(layout.columns.map(({ name, type }) => [name, type]));
+  const columns = new Map(layout.columns.map((column) => [column.name, column]));
+  let least = 0n;
   const parts = versions.map((name, index) => {
     const column = identifier(name);
-    const number = types.get(name) === 'timestamp' ? `toUnixTimestamp64Micro(${column})` : column;
-    const positive = `toInt256(assumeNotNull(${number})) + toInt256('${2n ** 63n + 1n}')`;
-    const value = `if(isNull(${column}), 0, toUInt256(${positive}))`;
-    return `bitShiftLeft(toUInt256(${value}), ${bits - version_bits * (index + 1)})`;
+    const value = `assumeNotNull(${column})`;
+    const isInstant = columns.get(name)?.type === 'timestamp';
+    const number = isInstant ? `toUnixTimestamp64Micro(${value})` : `toInt64(${value})`;
+    const unit = 1n << BigInt(bits - version_bits * (index + 1));
+    const placed = `toUInt256(${number}) * toUInt256('${unit}')`;
+    const positive = (2n ** 63n + 1n) * unit;
+    if (columns.get(name)?.nullable !== false)
+      return `if(isNull(${column}), toUInt256(0), ${placed} + toUInt256('${positive}'))`;
+    least += positive;
+    return placed;
   });
   const others = layout.columns.filter(
     ({ name }) => !key.includes(name) && !versions.includes(name),
   );
   const room = bits - version_bits * versions.length;
   const hash = `cityHash64(${others.flatMap(hashedValues).join(', ')})`;
-  const tie = `toUInt256(bitShiftRight(${hash}, ${Math.max(0, hash_bits - room)}))`;
-  return [...parts, ...(others.length === 0 ? [] : [tie])].join(' + ') || '0';
+  const tie = `bitShiftRight(${hash}, ${Math.max(0, hash_bits - room)})`;
+  const sum = [...parts, `toUInt256('${least}')`, ...(others.length === 0 ? [] : [tie])];
+  return sum.join(' + ');
 }
 
 /**

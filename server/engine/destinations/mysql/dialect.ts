@@ -39,12 +39,7 @@ export function mySqlDialect(connection: Connection): Dialect {
     },
     typed: {
       typeOf,
-      add: async (columns) => {
-        const added = columns.map(
-          (column) => `ADD COLUMN ${quoted(column.name)} ${typeOf(column)}`,
-        );
-        await connection.run(`ALTER TABLE ${target.quoted} ${added.join(', ')}`);
-      },
+      run: (statement) => connection.run(statement),
       whole_types,
     },
     receipts: {

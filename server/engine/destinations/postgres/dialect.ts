@@ -37,12 +37,8 @@ export function postgresDialect(connection: Connection, config: PostgresConfig):
     checkTable: (layout, found) => checkTable(connection, target, layout, found),
     typed: {
       typeOf,
-      add: async (columns) => {
-        const added = columns.map(
-          (column) => `ADD COLUMN IF NOT EXISTS ${quoted(column.name)} ${typeOf(column)}`,
-        );
-        await connection.rows(`ALTER TABLE ${target.quoted} ${added.join(', ')}`);
-      },
+      knows_if_not_exists: true,
+      run: (statement) => connection.rows(statement),
       whole_types,
     },
     receipts: {

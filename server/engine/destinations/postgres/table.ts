@@ -163,7 +163,8 @@ async function checkUniqueIndex(
          (SELECT array_agg(name ORDER BY name COLLATE "C") FROM unnest($3::text[]) AS name)`,
     [target, key.length, key],
   );
-  requireUniqueIndex(name, key, found);
+  const statement = `CREATE UNIQUE INDEX ON ${target} (${key.map(quoted).join(', ')})`;
+  requireUniqueIndex(name, key, found, statement);
   // As JSON, because servers before PostgreSQL 12 do not have that column.
   const [folded] = await connection.rows<{ name: string; found: string }>(
     `SELECT a.attname AS name,

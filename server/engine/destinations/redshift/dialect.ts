@@ -57,14 +57,8 @@ export function redshiftDialect(connection: Connection, config: RedshiftConfig):
     },
     typed: {
       typeOf: (column) => typeOf(config, column),
-      // One column for each statement.
-      add: async (columns) => {
-        for (const column of columns)
-          await connection.rows(
-            `ALTER TABLE ${target.quoted} ADD COLUMN ${quoted(column.name)} ` +
-              typeOf(config, column),
-          );
-      },
+      one_by_one: true,
+      run: (statement) => connection.rows(statement),
       whole_types,
     },
     receipts: {

@@ -43,13 +43,9 @@ export function snowflakeDialect(connection: Connection): Dialect {
     },
     typed: {
       typeOf,
-      add: async (columns) => {
-        for (const column of columns)
-          await connection.rows(
-            `ALTER TABLE ${target.quoted} ADD COLUMN IF NOT EXISTS ${quoted(column.name)} ` +
-              typeOf(column),
-          );
-      },
+      knows_if_not_exists: true,
+      one_by_one: true,
+      run: (statement) => connection.rows(statement),
       whole_types,
     },
     receipts: {

@@ -64,8 +64,12 @@ type SealWords = {
 type TypedWords = {
   /** Returns the type of a nullable column. */
   typeOf(column: Layout['columns'][number]): string;
-  /** Adds such columns to the table; existing ones stay unchanged. */
-  add(columns: Layout['columns']): Promise<void>;
+  /** True if `ADD COLUMN` takes `IF NOT EXISTS`. */
+  knows_if_not_exists?: boolean;
+  /** True if a statement adds one column alone. */
+  one_by_one?: boolean;
+  /** Runs a statement that adds columns. */
+  run(statement: string): Promise<unknown>;
   /** The types, as `findColumns` names them, that store every value completely. */
   whole_types: Record<Layout['columns'][number]['type'], RegExp>;
 };

@@ -95,17 +95,22 @@ export function requireNoneMissing(table: string, missing: string[]): void {
   );
 }
 
-/** Throws `unique_index_missing` unless the table has an index for the merge of rows. */
+/**
+ * Throws `unique_index_missing` unless the table has an index for the merge of rows. `statement`
+ * creates it.
+ */
 export function requireUniqueIndex(
   table: string,
   key: readonly string[],
   found: readonly unknown[],
+  statement?: string,
 ): void {
   if (found.length > 0) return;
   throw new NonRetryableError(
     'unique_index_missing',
     `Rows are merged by (${key.join(', ')}), but the table ${table} has no unique ` +
-      'index on these columns; create one or export to another table.',
+      `index on these columns. Create one${statement === undefined ? '' : ` (${statement})`}, or ` +
+      'export to another table.',
   );
 }
 

@@ -24,21 +24,37 @@ export async function addNewColumns(
 ): Promise<boolean> {
   const lacking = newColumns(layout, found);
   if (lacking.length === 0) return false;
-  const { name } = dialect.target;
-  const named = lacking.map((column) => `${column.name} ${dialect.typed.typeOf(column)}`);
+  const statements = addingStatements(dialect, lacking);
   try {
-    await dialect.typed.add(lacking);
+    for (const statement of statements) await dialect.typed.run(statement);
   } catch (error) {
     const known = dialect.explained(error);
     if (!(known instanceof NonRetryableError)) throw error;
+    const named = lacking.map((column) => `${column.name} ${dialect.typed.typeOf(column)}`);
+    // The rights that an error lists are those of a delivery, which may not suffice.
+    const why =
+      known.code === 'permission_denied' && error instanceof Error ? error.message : known.message;
     throw new NonRetryableError(
       'columns_missing',
-      `The table ${name} lacks ${columnsInWords(named)}, and Sluice could not add them: ` +
-        `${known.message} Add them yourself, or let the user alter the table.`,
+      `The table ${dialect.target.name} lacks ${columnsInWords(named)}, and Sluice may not add ` +
+        `${named.length === 1 ? 'it' : 'them'} (${why}). Run this as the owner of the table, ` +
+        `then retry: ${statements.join('; ')};`,
       { cause: error },
     );
   }
   return true;
+}
+
+function addingStatements({ target, quoted, typed }: Dialect, columns: Column[]): string[] {
+  const { knows_if_not_exists = false, one_by_one = false } = typed;
+  const added = columns.map(
+    (column) =>
+      `ADD COLUMN ${knows_if_not_exists ? 'IF NOT EXISTS ' : ''}${quoted(column.name)} ` +
+      typed.typeOf(column),
+  );
+  return (one_by_one ? added : [added.join(', ')]).map(
+    (words) => `ALTER TABLE ${target.quoted} ${words}`,
+  );
 }
 
 /**

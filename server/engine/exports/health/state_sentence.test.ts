@@ -99,8 +99,8 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
     },
     `Partly delivered since ${since}: the destination lacks the 15,175 rows that were delivered ` +
       `before the export started again (ingested to ${next}). Start a backfill by insertion time ` +
-      '(`inserted_at`) to deliver them. A run of a backfill failed, and nothing has delivered ' +
-      `its rows since: ${cause}`,
+      '(`inserted_at`) to deliver them. A backfill or a run on request failed, and nothing has ' +
+      `delivered its rows since: ${cause}`,
   ],
   [
     { code: 'unusual_volume' },

@@ -138,7 +138,8 @@ function gapsOf(facts: StateFacts, told: string[] = []): string[] {
     ...(backfill_error === null
       ? []
       : [
-          `A run of a backfill failed, and nothing has delivered its rows since: ${backfill_error}`,
+          'A backfill or a run on request failed, and nothing has delivered its rows since: ' +
+            backfill_error,
         ]),
     ...(records_rejected === null
       ? []
