@@ -31,7 +31,7 @@ export function Deviations({ span }: { span: Span }) {
         <h2>Findings</h2>
         <div className="row_actions">
           <Statement span={span} format="json" label="Download statement" />
-          <Statement span={span} format="text" label="as text" />
+          <Statement span={span} format="text" label="Download as text" />
         </div>
       </div>
       {overview !== undefined && <Standing verification={overview.verification} />}
