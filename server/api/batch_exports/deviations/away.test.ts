@@ -115,7 +115,7 @@ for (const [type, config] of inTurn(Object.entries(away), 4))
       [verification.state, verification.cycles, verification.deviations],
       ['standing_still', before.verification.cycles, 0],
     );
-    assert.match(verification.reason, /\w.*\.$/);
+    assert.match(verification.reason, /\w.*\./);
     assert.doesNotMatch(verification.reason, /unknown error/i);
     const { text } = await home.ask('GET', `${path}statement/?format=text`);
     assert.ok(text.includes(`Verification has stopped there: ${verification.reason}`), text);

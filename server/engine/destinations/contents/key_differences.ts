@@ -114,7 +114,7 @@ function columnDifferences(
   });
 }
 
-/** Returns a value around its first difference, in quotes, clipped on both sides. */
+/** Returns a value around its first difference, escaped but for quotes, clipped on both sides. */
 function shown(value: string | null, from: number): string {
   if (value === null) return 'null';
   const start = from < shown_characters / 2 ? 0 : from - shown_characters / 4;
@@ -123,7 +123,8 @@ function shown(value: string | null, from: number): string {
     start > 0 ? '…' : '',
     start + shown_characters < value.length ? '…' : '',
   ];
-  return `${before}${JSON.stringify(part).slice(1, -1)}${after}`;
+  const text = JSON.stringify(part).slice(1, -1).replaceAll('\\"', '"');
+  return `${before}${text}${after}`;
 }
 
 function firstDifference(one: string, other: string): number {
