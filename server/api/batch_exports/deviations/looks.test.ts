@@ -359,6 +359,30 @@ test('rows of a delivery that left the ledger are not called those of somebody e
   );
 });
 
+test('foreign rows that a person accepted stay accepted, whoever compares', async () => {
+  for (const rows of [1, 150]) {
+    const { table, destination } = await toTable();
+    const one = await exported(destination);
+    await postgres.pool.query(`INSERT INTO ${table} (uuid, event, team_id, timestamp, inserted_at)
+      SELECT gen_random_uuid(), 'theirs', 1, now(), '2031-01-01' FROM generate_series(1, ${rows})`);
+    const verify = async () => {
+      assert.equal((await one.send('POST', 'verifications/', {})).status, 201);
+      await workVerifications(exporting.harness.deps.engine, AbortSignal.timeout(60_000));
+    };
+    const listed = async () => (await one.get('deviations/')).body.results as Record<string, any>[];
+    await verify();
+    const [found] = await listed();
+    assert.deepEqual([found!['kind'], found!['differences']], ['foreign', rows]);
+    const path = `deviations/${found!['id']}/accept/`;
+    assert.equal((await one.send('POST', path, { reason: 'Ours' })).status, 200);
+    for (const compare of [one.look, verify, one.look]) {
+      await compare();
+      const [{ state, accepted_reason }, ...others] = (await listed()) as [any];
+      assert.deepEqual([state, accepted_reason, others], ['accepted', 'Ours', []]);
+    }
+  }
+});
+
 test('a place that keeps no rows is never looked at, and says why', async () => {
   const one = await exported({ type: 'NoOp', config: {} });
   await one.look();

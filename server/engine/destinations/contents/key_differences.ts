@@ -1,3 +1,4 @@
+import { stranger_detail } from '../../model/destination/difference.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
@@ -55,7 +56,7 @@ function countDifferences(
   found: number,
 ): Difference[] {
   if (expected === 0)
-    return place.is_shared ? [] : [{ kind: 'added', name, detail: 'No delivery holds this row.' }];
+    return place.is_shared ? [] : [{ kind: 'added', name, detail: stranger_detail }];
   if (found === 0) return [{ kind: 'missing', name, detail: 'The row is gone.' }];
   return [
     {

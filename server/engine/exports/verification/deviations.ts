@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { writeNotice } from '../../notices/write_notice.ts';
+import { named_strangers_max } from '../../model/destination/difference.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { Engine } from '../engine.ts';
 import { deviationSentence, noticeSentence } from './deviation_words.ts';
@@ -170,7 +171,11 @@ const shownOf = (group: Group) => ({
 
 const countOf = ({ faults }: Group) => faults.reduce((sum, { rows = 1 }) => sum + rows, 0);
 
-function markOf({ faults }: Group): string {
+/** Returns what two looks compare; looks that name only some rows of others compare their number. */
+function markOf(group: Group): string {
+  const { kind, faults } = group;
+  if (kind === 'foreign' && countOf(group) > named_strangers_max)
+    return hash('md5', `${countOf(group)} rows`);
   const lines = faults.map(({ name, detail, column, expected, found }) =>
     JSON.stringify([name, detail, column, expected, found]),
   );
