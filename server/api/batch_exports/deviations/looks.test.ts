@@ -196,6 +196,33 @@ test('looks at new deliveries follow the first one, and reach back to a finding'
   assert.deepEqual(await one.deviations(), []);
 });
 
+test('looks at new deliveries lead on after a backfill by event time that was seen', async () => {
+  const one = await exported(toFiles().destination);
+  const { deps } = exporting.harness;
+  const backfill = async (day: number) => {
+    const at = `2025-12-0${day}T`;
+    await exporting.insert(one.home, [{ event: 'earlier', at: `${at}00:10:00Z` }]);
+    const range = { start_at: `${at}00:00:00Z`, end_at: `${at}01:00:00Z` };
+    const made = await one.send('POST', 'backfill/', range);
+    await exporting.advance(one.id, made.body.backfill.id);
+  };
+  const deliver = async (hour: number) => {
+    await exporting.insert(one.home, [{ event: 'later', at: `2026-01-01T0${hour}:10:00Z` }]);
+    await exporting.extend(one.id, hour + 1);
+    await exporting.runAll(one.id);
+    await lookAt(deps, one.id, { is_forced: false });
+    return (await one.watch())['verified_through'];
+  };
+  await backfill(1);
+  await one.look();
+  assert.equal((await one.watch())['verified_through'], through);
+  assert.equal(await deliver(3), '2026-01-01T04:00:00.000000Z');
+  await backfill(2);
+  assert.equal(await deliver(4), '2026-01-01T04:00:00.000000Z');
+  await one.look();
+  assert.equal((await one.watch())['verified_through'], '2026-01-01T05:00:00.000000Z');
+});
+
 test('an export at which a look fails holds back no other one', async () => {
   const { db, engine } = exporting.harness.deps;
   const broken = await exported(toFiles().destination);
