@@ -21,8 +21,7 @@ export function deviationSentence(
   { kind, differences, start, end }: ShownDeviation,
 ): string {
   const { thing, name } = placeOf(place);
-  const of_day =
-    start === null || end === null ? '' : ` of ${daysOf(start, end, place.timezone)}`;
+  const of_day = start === null || end === null ? '' : ` of ${daysOf(start, end, place.timezone)}`;
   const are = differences === 1 ? 'is' : 'are';
   const have = differences === 1 ? 'has' : 'have';
   const them = differences === 1 ? 'it' : 'them';
