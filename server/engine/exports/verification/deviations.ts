@@ -171,7 +171,7 @@ const shownOf = (group: Group) => ({
 
 const countOf = ({ faults }: Group) => faults.reduce((sum, { rows = 1 }) => sum + rows, 0);
 
-/** Returns what two looks compare; looks that name only some rows of others compare their number. */
+/** Returns what two looks compare; of many foreign rows a look names only some, so their number. */
 function markOf(group: Group): string {
   const { kind, faults } = group;
   if (kind === 'foreign' && countOf(group) > named_strangers_max)
