@@ -142,7 +142,7 @@ def check_statement(text, given):
 
 
 def faults_of_receipt(text, key):
-    """Yields what is wrong with a receipt by itself."""
+    """Yields what is wrong within a receipt."""
     receipt = json.loads(text)
     if not has_signature(text, key):
         yield "the signature is not valid: the receipt was changed, or another server signed it"
@@ -151,7 +151,7 @@ def faults_of_receipt(text, key):
         if sum(one[field] for one in slices) != receipt[field]:
             yield f"its slices do not add up to its {field}"
     if receipt["records"] + receipt.get("rejected_records", 0) != receipt["source_records"]:
-        yield f"of {receipt['source_records']} rows of the source {receipt['records']} are here"
+        yield f"{receipt['source_records']} rows were selected, {receipt['records']} delivered"
 
 
 def faults_of_file(path, entry):
@@ -164,7 +164,9 @@ def faults_of_file(path, entry):
         while block := file.read(1 << 20):
             digest.update(block)
     if digest.hexdigest() != entry["sha256"]:
-        yield f"changed: {path.stat().st_size} bytes in place of {entry['bytes']}, or other ones"
+        size = path.stat().st_size
+        how = f"{size} bytes in place of {entry['bytes']}"
+        yield f"changed: {how if size != entry['bytes'] else 'other bytes'}"
     elif path.name.endswith((".jsonl", ".jsonl.gz")):
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as lines:
             rows = sum(1 for _ in lines)
@@ -245,7 +247,7 @@ def main():
             for fault in faults_of_file(pathlib.Path(given.folder, entry["name"]), entry):
                 tell("FILE", entry["name"], fault)
     rows = sum(receipt["records"] for receipt in receipts)
-    print(f"{len(receipts)} deliveries with {rows} rows, {files} files read: {faults} faults.")
+    print(f"{len(receipts)} deliveries with {rows} rows, {files} files read. Faults: {faults}.")
     return 1 if faults > 0 or not receipts else 0
 
 

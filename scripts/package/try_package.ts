@@ -151,5 +151,5 @@ function run(program: string, options: string[], cwd = folder): string {
 }
 
 function size(path: string): string {
-  return run('du', ['-sh', '--apparent-size', path]).split('\t')[0]!;
+  return run('du', ['-sh', path]).split('\t')[0]!;
 }

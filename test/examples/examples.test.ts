@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync, chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -183,7 +184,7 @@ test('bench: an event that a product loses or doubles is told', { skip }, async 
   assert.match(said, /^delivered +27 events, .*\nlost +3\ndoubled +3$/m);
 });
 
-test('verify_receipts: files are as delivered, and a changed byte is told', { skip }, async () => {
+test('verify_receipts: whatever differs from the receipts is told', { skip }, async () => {
   const { home: other, created, send, get } = await withEvents(server.harness, 'proof');
   await send('POST', 'backfill/', { start_at: hour_of(0), end_at: hour_of(3) });
   await until(
@@ -192,17 +193,36 @@ test('verify_receipts: files are as delivered, and a changed byte is told', { sk
   );
   const variables = { SLUICE_API_KEY: other.key, EXPORT: created.id, FOLDER: server.folder };
   const said = await run('verify_receipts', variables);
-  assert.match(said, /^3 deliveries with 30 rows, 3 files read: 0 faults\.$/m);
-  const folder = join(server.folder, 'proof');
-  const name = readdirSync(folder).find((one) => one.endsWith('.jsonl'))!;
-  const text = readFileSync(join(folder, name), 'utf8');
-  writeFileSync(join(folder, name), text.replace('"', "'"));
-  const archive = '/tmp/receipts.zip';
+  assert.match(said, /^3 deliveries with 30 rows, 3 files read\. Faults: 0\.$/m);
   const script = join(examples, 'verify_receipts', 'verify.py');
-  const again = spawnSync('python3', [script, archive, server.folder], { encoding: 'utf8' });
-  assert.equal(again.status, 1, again.stderr);
-  assert.match(again.stdout, new RegExp(`^FILE +proof/${name}: changed: `, 'm'));
-  const key = Buffer.alloc(44).toString('base64');
-  const wrong = spawnSync('python3', [script, archive, '--key', key], { encoding: 'utf8' });
+  const check = (...options: string[]) =>
+    spawnSync('python3', [script, ...options], { encoding: 'utf8' });
+  const archive = '/tmp/receipts.zip';
+
+  const folder = join(server.folder, 'proof');
+  const receipts = join(folder, '_sluice');
+  const { public_key } = server.harness.deps.engine.secrets;
+  const right = check(receipts, server.folder, '--key', public_key);
+  assert.equal(right.status, 0, right.stdout + right.stderr);
+  const name = readdirSync(folder).find((one) => one.endsWith('.jsonl'))!;
+  const rows = readFileSync(join(folder, name), 'utf8');
+  writeFileSync(join(folder, name), rows.replace('"', "'"));
+  const changed = check(archive, server.folder);
+  assert.equal(changed.status, 1, changed.stderr);
+  assert.match(changed.stdout, new RegExp(`^FILE +proof/${name}: changed: `, 'm'));
+
+  const receipt = readdirSync(receipts).find((one) => one.endsWith('.receipt.json'))!;
+  const text = readFileSync(join(receipts, receipt), 'utf8');
+  writeFileSync(join(receipts, receipt), text.replace('"records":10', '"records":11'));
+  const forged = check(receipts, '--key', public_key);
+  assert.equal(forged.status, 1, forged.stderr);
+  assert.match(forged.stdout, new RegExp(`^RECEIPT .*${receipt}: the signature is not valid`, 'm'));
+
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
+  const stranger = check(archive, '--key', key);
+  assert.equal(stranger.status, 1, stranger.stderr);
+  assert.equal(stranger.stdout.match(/the signature is not valid/g)?.length, 3);
+  const wrong = check(archive, '--key', Buffer.alloc(44).toString('base64'));
   assert.deepEqual([wrong.status, wrong.stdout], [2, '']);
 });

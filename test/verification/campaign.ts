@@ -204,7 +204,7 @@ export type ScheduledWeek = {
 
 /**
  * Plays weeks of hourly deliveries, an hour at a time: the schedule decides after each hour whether
- * it looks. The first week has the credit of a new export.
+ * it looks. A lake is maintained once a day. The first week has the credit of a new export.
  */
 export async function playSchedule(
   { harness: { deps } }: QueryHarness,
@@ -215,6 +215,10 @@ export async function playSchedule(
   for (let week = 0; week < weeks; week += 1) {
     const one = { delivering_s: 0, looking_s: 0, deciding_s: 0, looks: 0 };
     for (let hour = 0; hour < 7 * 24; hour += 1) {
+      if (hour % 24 === 0) {
+        await deps.db.run(sql`UPDATE lake_maintenance SET due_at = now()`);
+        await maintainLake(deps.engine, never);
+      }
       const began = processorTime(process.pid, 'with children');
       await looked.deliver(1, rows);
       const delivered = processorTime(process.pid, 'with children');

@@ -31,7 +31,7 @@ export function Deviations({ span }: { span: Span }) {
         <h2>Findings</h2>
         <div className="row_actions">
           <Statement span={span} format="json" label="Download statement" />
-          <Statement span={span} format="text" label="as text" />
+          <Statement span={span} format="text" label="Download as text" />
         </div>
       </div>
       {overview !== undefined && <Standing verification={overview.verification} />}
@@ -112,8 +112,8 @@ function One({ deviation }: { deviation: Deviation }) {
       </p>
       <p className="muted small">
         Found <Instant at={first_seen_at} />
-        {resolved_at === null ? ', last there ' : ', resolved '}
-        <Instant at={resolved_at ?? last_seen_at} />. First: <code>{example.name}</code>{' '}
+        {resolved_at === null ? ', last seen ' : ', resolved '}
+        <Instant at={resolved_at ?? last_seen_at} />. Example: <code>{example.name}</code>:{' '}
         <Sentence text={example.detail} />
       </p>
       {state === 'accepted' && (
@@ -140,7 +140,7 @@ function Ways({ deviation }: { deviation: Deviation }) {
         <Repair deviation={deviation} repair={repair} />
       )}
       {state === 'open' && (
-        <Button size="compact-sm" variant="default" onClick={() => setAccepting(true)}>
+        <Button variant="default" onClick={() => setAccepting(true)}>
           Accept finding
         </Button>
       )}

@@ -92,8 +92,8 @@ test('a person proves an export, sees what was changed, and repairs it', { skip 
   const found = page.getByRole('region', { name: 'Findings' });
   await found.getByText('Missing', { exact: true }).first().waitFor();
   await checkEverywhere(page, 'export_proof_findings');
-  await page.getByRole('button', { name: 'Write the delivery again' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Write the delivery again' }).click();
+  await page.getByRole('button', { name: 'Repair delivery' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Repair delivery' }).click();
   await page.getByText('The repair was started.').waitFor();
   await page.getByRole('button', { name: 'Accept finding' }).click();
   await page.getByLabel('Reason').fill('It moved to the archive.');

@@ -176,9 +176,9 @@ export function kindInWords(kind: VerificationFinding['kind']): string {
 }
 
 const repairs: Record<NonNullable<VerificationFinding['repair']>['action'], string> = {
-  rewrite: 'Write the delivery again',
-  deliver_again: 'Deliver the interval again',
-  retry: 'Retry the run',
+  rewrite: 'Repair delivery',
+  deliver_again: 'Deliver interval again',
+  retry: 'Retry run',
 };
 
 /** Returns the button label of a repair. */

@@ -78,7 +78,7 @@ test('a changed value is named while the source has the row, later its slice', a
   assert.deepEqual(here.notes, []);
   const changed = [
     'The column event was delivered as plain and is null.',
-    'The column properties was delivered as {\\"a\\":1} and is {\\"a\\":2}.',
+    'The column properties was delivered as {"a":1} and is {"a":2}.',
   ].flatMap((detail) => hours.map(() => `changed ${table} uuid=... ${detail}`));
   assert.deepEqual(told(here), changed);
   await forget(home);
@@ -189,7 +189,7 @@ test('values of a file are named in each format and compression', async () => {
         values.map(({ column, expected, found: is }) => [column, expected, is]),
         [
           ['event', 'plain', 'plane'],
-          ['properties', '{\\"a\\":1}', '{\\"a\\":2}'],
+          ['properties', '{"a":1}', '{"a":2}'],
         ],
         prefix,
       );

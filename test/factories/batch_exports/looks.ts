@@ -39,3 +39,37 @@ export async function lookAt(
   while (is_worked && (await left()) > 0)
     await workVerifications(engine, never, { is_scheduled: true });
 }
+
+/** Time between two turns of `playHours`, unless the schedule pauses for longer. */
+const turn_seconds = 900;
+
+/**
+ * Plays hours of an export's schedule by moving what it remembers into the past, and returns the
+ * number of looks that began.
+ */
+export async function playHours(
+  { db, engine }: Pick<Deps, 'db' | 'engine'>,
+  id: string,
+  hours: number,
+): Promise<number> {
+  let seconds_left = hours * 3_600;
+  let looks = 0;
+  await db.run(sql`UPDATE batch_export_watches SET due_at = 'infinity'
+    WHERE batch_export_id <> ${id}`);
+  while (seconds_left > 0) {
+    const { seconds } = (await db.row<{ seconds: number }>(sql`
+      SELECT greatest(${turn_seconds}, extract(epoch FROM due_at - now()))::float8 AS seconds
+      FROM batch_export_watches WHERE batch_export_id = ${id}`))!;
+    seconds_left -= seconds;
+    const passed = sql`make_interval(secs => ${seconds})`;
+    await db.run(sql`UPDATE batch_export_watches SET due_at = now(),
+      verified_at = verified_at - ${passed}, cycle_started_at = cycle_started_at - ${passed},
+      cycle_looked_at = cycle_looked_at - ${passed}, cycle_ended_at = cycle_ended_at - ${passed}
+      WHERE batch_export_id = ${id}`);
+    await db.run(sql`UPDATE batch_export_runs SET created_at = created_at - ${passed},
+      finished_at = finished_at - ${passed} WHERE batch_export_id = ${id}`);
+    looks += await planLooks(engine);
+    await workVerifications(engine, never, { is_scheduled: true });
+  }
+  return looks;
+}

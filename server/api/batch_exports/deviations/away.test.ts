@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { aroundTests } from '../../../../test/around_tests.ts';
-import { lookAt } from '../../../../test/factories/batch_exports/looks.ts';
+import { inTurn } from '../../../../test/depth.ts';
+import { lookAt, playHours } from '../../../../test/factories/batch_exports/looks.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { own_keys } from '../../../../test/factories/people/rsa_keys.ts';
 import { destinations } from '../../../engine/destinations/index.ts';
@@ -76,33 +77,58 @@ test('there is an address without an answer for each destination', () => {
   );
 });
 
-for (const [type, config] of Object.entries(away))
-  test(`verified_through stands still and says why: ${type} does not answer`, async () => {
-    const { deps } = exporting.harness;
-    const home = await exporting.harness.newOrganization();
-    await exporting.insert(home, [{ event: 'one', at: '2026-01-01T00:10:00Z', properties: {} }]);
+for (const [type, config] of inTurn(Object.entries(away), 4))
+  test(`a day in which ${type} does not answer verifies nothing, and says why`, async () => {
+    const { harness } = exporting;
+    const { deps } = harness;
+    const home = await harness.newOrganization();
+    const event = (hour: number) => ({ event: 'one', at: `2026-01-01T0${hour}:10:00Z` });
+    await exporting.insert(home, [event(0)]);
     const prefix = `away-${randomUUID()}`;
-    const destination = { type: 'File', config: { prefix } };
-    const made = await exporting.scheduled(home, { name: 'away', destination });
+    const files = { type: 'File', config: { prefix } };
+    const made = await exporting.scheduled(home, { name: 'away', destination: files });
+    const deliver = async (hour: number) => {
+      await exporting.insert(home, [event(hour)]);
+      await exporting.extend(made.id, hour + 1);
+      const runs = await exporting.runAll(made.id);
+      return runs.map(({ status }) => status);
+    };
+    const moveTo = (to: { type: string; config: object }) =>
+      deps.db.run(sql`UPDATE batch_exports SET destination_type = ${to.type},
+        destination_config = ${JSON.stringify(to.config)}::jsonb WHERE id = ${made.id}`);
+    const path = `/api/projects/${home.project.id}/batch_exports/${made.id}/`;
+    const shown = async () => (await home.ask('GET', path)).body;
     await exporting.runAll(made.id);
     await lookAt(deps, made.id);
-    const watch = async () =>
-      (await deps.db.row<Record<string, unknown>>(sql`
-        SELECT verified_through, reason, failures, cycles FROM batch_export_watches
-        WHERE batch_export_id = ${made.id}`))!;
-    const before = await watch();
-    assert.notEqual(before['verified_through'], null);
-    await deps.db.run(sql`UPDATE batch_exports SET destination_type = ${type},
-      destination_config = ${JSON.stringify(config)}::jsonb WHERE id = ${made.id}`);
-    for (const failures of [1, 2]) {
-      await lookAt(deps, made.id);
-      const now = await watch();
-      assert.deepEqual([now['failures'], now['cycles']], [failures, before['cycles']]);
-      assert.equal(now['verified_through'], before['verified_through']);
-      assert.match(String(now['reason']), /\w.*\./);
-      assert.doesNotMatch(String(now['reason']), /unknown error/i);
-    }
-    const open = await deps.db.rows(sql`SELECT 1 FROM batch_export_deviations
+    const before = await shown();
+    assert.equal(before.verified_through, '2026-01-01T03:00:00.000000Z');
+    // One delivery that no look has seen, and one that does not arrive.
+    assert.ok((await deliver(3)).every((status) => status === 'Completed'));
+    await moveTo({ type, config });
+    assert.ok((await deliver(4)).some((status) => status !== 'Completed'));
+
+    const looks = await playHours(deps, made.id, 24);
+    assert.ok(looks >= 20 && looks <= 40, `${looks} looks in a day`);
+    const { verified_through, verification } = await shown();
+    assert.equal(verified_through, before.verified_through);
+    assert.deepEqual(
+      [verification.state, verification.cycles, verification.deviations],
+      ['standing_still', before.verification.cycles, 0],
+    );
+    assert.match(verification.reason, /\w.*\./);
+    assert.doesNotMatch(verification.reason, /unknown error/i);
+    const { text } = await home.ask('GET', `${path}statement/?format=text`);
+    assert.ok(text.includes(`Verification has stopped there: ${verification.reason}`), text);
+    assert.match(text, /Found as delivered: 1 delivery with 1 row\./);
+
+    await moveTo(files);
+    // The config was stored in clear here, against the rules.
+    await deps.db.run(sql`UPDATE batch_export_runs SET destination_config = '{}'
       WHERE batch_export_id = ${made.id}`);
-    assert.equal(open.length, 0, 'a destination that is away is no finding');
+    await playHours(deps, made.id, 2);
+    const after = await shown();
+    assert.deepEqual(
+      [after.verified_through, after.verification.state, after.verification.reason],
+      ['2026-01-01T04:00:00.000000Z', 'verified', null],
+    );
   });

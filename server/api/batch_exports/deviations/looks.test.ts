@@ -196,6 +196,33 @@ test('looks at new deliveries follow the first one, and reach back to a finding'
   assert.deepEqual(await one.deviations(), []);
 });
 
+test('looks at new deliveries lead on after a backfill by event time that was seen', async () => {
+  const one = await exported(toFiles().destination);
+  const { deps } = exporting.harness;
+  const backfill = async (day: number) => {
+    const at = `2025-12-0${day}T`;
+    await exporting.insert(one.home, [{ event: 'earlier', at: `${at}00:10:00Z` }]);
+    const range = { start_at: `${at}00:00:00Z`, end_at: `${at}01:00:00Z` };
+    const made = await one.send('POST', 'backfill/', range);
+    await exporting.advance(one.id, made.body.backfill.id);
+  };
+  const deliver = async (hour: number) => {
+    await exporting.insert(one.home, [{ event: 'later', at: `2026-01-01T0${hour}:10:00Z` }]);
+    await exporting.extend(one.id, hour + 1);
+    await exporting.runAll(one.id);
+    await lookAt(deps, one.id, { is_forced: false });
+    return (await one.watch())['verified_through'];
+  };
+  await backfill(1);
+  await one.look();
+  assert.equal((await one.watch())['verified_through'], through);
+  assert.equal(await deliver(3), '2026-01-01T04:00:00.000000Z');
+  await backfill(2);
+  assert.equal(await deliver(4), '2026-01-01T04:00:00.000000Z');
+  await one.look();
+  assert.equal((await one.watch())['verified_through'], '2026-01-01T05:00:00.000000Z');
+});
+
 test('an export at which a look fails holds back no other one', async () => {
   const { db, engine } = exporting.harness.deps;
   const broken = await exported(toFiles().destination);
@@ -357,6 +384,30 @@ test('rows of a delivery that left the ledger are not called those of somebody e
     found.map(({ kind, differences }) => [kind, differences]),
     [['foreign', 150]],
   );
+});
+
+test('foreign rows that a person accepted stay accepted, whoever compares', async () => {
+  for (const rows of [1, 150]) {
+    const { table, destination } = await toTable();
+    const one = await exported(destination);
+    await postgres.pool.query(`INSERT INTO ${table} (uuid, event, team_id, timestamp, inserted_at)
+      SELECT gen_random_uuid(), 'theirs', 1, now(), '2031-01-01' FROM generate_series(1, ${rows})`);
+    const verify = async () => {
+      assert.equal((await one.send('POST', 'verifications/', {})).status, 201);
+      await workVerifications(exporting.harness.deps.engine, AbortSignal.timeout(60_000));
+    };
+    const listed = async () => (await one.get('deviations/')).body.results as Record<string, any>[];
+    await verify();
+    const [found] = await listed();
+    assert.deepEqual([found!['kind'], found!['differences']], ['foreign', rows]);
+    const path = `deviations/${found!['id']}/accept/`;
+    assert.equal((await one.send('POST', path, { reason: 'Ours' })).status, 200);
+    for (const compare of [one.look, verify, one.look]) {
+      await compare();
+      const [{ state, accepted_reason }, ...others] = (await listed()) as [any];
+      assert.deepEqual([state, accepted_reason, others], ['accepted', 'Ours', []]);
+    }
+  }
 });
 
 test('a place that keeps no rows is never looked at, and says why', async () => {

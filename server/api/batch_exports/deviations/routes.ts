@@ -101,6 +101,7 @@ export function shownDeviation(row: DeviationRow): Deviation {
     present_revision: _present,
     destination_type: _type,
     destination_config: _config,
+    timezone: _zone,
     write_rule: _rule,
     model: _model,
     custom_query: _query,
@@ -109,11 +110,12 @@ export function shownDeviation(row: DeviationRow): Deviation {
     ...shown
   } = row;
   const { kind, differences, delivery } = row;
-  const day = delivery?.data_interval_start ?? null;
+  const start = delivery?.data_interval_start ?? null;
+  const end = delivery?.data_interval_end ?? null;
   const is_past = row.state === 'resolved' || row.revision !== row.present_revision;
   return {
     ...shown,
-    detail: deviationSentence(row, { kind, differences, day }),
+    detail: deviationSentence(row, { kind, differences, start, end }),
     repair: is_past ? null : shownRepair(row, row, { run, backfill }),
   };
 }

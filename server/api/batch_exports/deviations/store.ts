@@ -19,7 +19,8 @@ const selected = sql`
       'data_interval_end', wire_instant(d.data_interval_end), 'by', d.selects_by) END AS delivery,
     d.first_seen_at, d.last_seen_at, d.resolved_at, d.accepted_at, d.accepted_by,
     d.accepted_reason, d.repair_run_id, d.repair_backfill_id, e.destination_type,
-    e.destination_config, e.write_rule, e.model, e.custom_query, e.revision AS present_revision
+    e.destination_config, e.timezone, e.write_rule, e.model, e.custom_query,
+    e.revision AS present_revision
   FROM batch_export_deviations d JOIN batch_exports e ON e.id = d.batch_export_id`;
 
 /** A stored finding, with the place of its export's rows. */
@@ -30,6 +31,7 @@ export type DeviationRow = Omit<Deviation, 'detail' | 'repair'> & {
   repair_backfill_id: string | null;
   destination_type: string;
   destination_config: Record<string, unknown> | null;
+  timezone: string;
   write_rule: WriteRule | null;
   model: ModelName;
   custom_query: string | null;

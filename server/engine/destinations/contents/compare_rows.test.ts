@@ -54,7 +54,7 @@ test('each difference names its row, its column and both values', async () => {
   assert.deepEqual(lines(await compared(expected, found)).toSorted(), [
     'added t uuid=7: No delivery holds this row.',
     'changed t uuid=1: The column event was delivered as a and is a\\n.',
-    'changed t uuid=1: The column properties was delivered as {\\"a\\":1} and is {\\"a\\":2}.',
+    'changed t uuid=1: The column properties was delivered as {"a":1} and is {"a":2}.',
     'changed t uuid=3: The column event was delivered as ' +
       `…${'x'.repeat(20)}a${'x'.repeat(59)}… and is …${'x'.repeat(20)}b${'x'.repeat(59)}….`,
     'changed t uuid=4: It was delivered 1 times and occurs 2 times.',
@@ -82,8 +82,8 @@ test('rows without a key show all their values', async () => {
       ),
     ).toSorted(),
     [
-      'added t: No delivery holds this row: uuid=1, event=b, properties={\\"a\\":1}.',
-      'missing t: A delivered row is missing: uuid=1, event=a, properties={\\"a\\":1}.',
+      'added t: No delivery holds this row: uuid=1, event=b, properties={"a":1}.',
+      'missing t: A delivered row is missing: uuid=1, event=a, properties={"a":1}.',
     ],
   );
 });

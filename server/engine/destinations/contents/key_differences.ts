@@ -1,3 +1,4 @@
+import { stranger_detail } from '../../model/destination/difference.ts';
 import type { Difference } from '../../model/destination/difference.ts';
 import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Column } from '../../model/models/column.ts';
@@ -55,7 +56,7 @@ function countDifferences(
   found: number,
 ): Difference[] {
   if (expected === 0)
-    return place.is_shared ? [] : [{ kind: 'added', name, detail: 'No delivery holds this row.' }];
+    return place.is_shared ? [] : [{ kind: 'added', name, detail: stranger_detail }];
   if (found === 0) return [{ kind: 'missing', name, detail: 'The row is gone.' }];
   return [
     {
@@ -114,7 +115,7 @@ function columnDifferences(
   });
 }
 
-/** Returns a value around its first difference, in quotes, clipped on both sides. */
+/** Returns a value around its first difference, escaped but for quotes, clipped on both sides. */
 function shown(value: string | null, from: number): string {
   if (value === null) return 'null';
   const start = from < shown_characters / 2 ? 0 : from - shown_characters / 4;
@@ -123,7 +124,8 @@ function shown(value: string | null, from: number): string {
     start > 0 ? '…' : '',
     start + shown_characters < value.length ? '…' : '',
   ];
-  return `${before}${JSON.stringify(part).slice(1, -1)}${after}`;
+  const text = JSON.stringify(part).slice(1, -1).replaceAll('\\"', '"');
+  return `${before}${text}${after}`;
 }
 
 function firstDifference(one: string, other: string): number {

@@ -11,7 +11,7 @@ export const delivery_ms = { run: 40, row: 0.012 } as const;
 const look_ms = { part: 50, delivery: 0.5, row: 0.015 } as const;
 
 /** Time of PostgreSQL and the store for each millisecond of a look in this process. */
-const stores_factor = 1.5;
+const stores_factor = 2;
 
 /** Bounds of one measurement, because it covers the whole process. */
 const ratios = { least: 0.2, greatest: 10 } as const;
@@ -19,7 +19,7 @@ const ratios = { least: 0.2, greatest: 10 } as const;
 const weights = { shorter: 0.5, longer: 0.25 } as const;
 
 /** One-time credit of a new export, so that its first looks come within minutes. */
-export const first_credit_ms = 300;
+export const first_credit_ms = 100;
 
 /** Credit after a person has repaired or accepted a finding: they wait for the next looks. */
 export const person_credit_ms = 500;

@@ -2,14 +2,15 @@ import { counted } from '../../../platform/counted.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
 import type { finding_kinds } from './verification.ts';
 
-/** Differences of one kind in one delivery; `day` is the start of its data interval. */
+/** Differences of one kind in one delivery, with its data interval. */
 export type ShownDeviation = {
   kind: (typeof finding_kinds)[number];
   differences: number;
-  day: string | null;
+  start: string | null;
+  end: string | null;
 };
 
-type Place = Pick<LookedAtExport, 'destination_type' | 'destination_config'>;
+type Place = Pick<LookedAtExport, 'destination_type' | 'destination_config' | 'timezone'>;
 
 /** Findings that one notice lists one by one. */
 const told_max = 3;
@@ -17,10 +18,10 @@ const told_max = 3;
 /** Describes a difference, as `2 rows of 14 November 2026 are missing from events: ...`. */
 export function deviationSentence(
   place: Place,
-  { kind, differences, day }: ShownDeviation,
+  { kind, differences, start, end }: ShownDeviation,
 ): string {
   const { thing, name } = placeOf(place);
-  const of_day = day === null ? '' : ` of ${dayOf(day)}`;
+  const of_day = start === null || end === null ? '' : ` of ${daysOf(start, end, place.timezone)}`;
   const are = differences === 1 ? 'is' : 'are';
   const have = differences === 1 ? 'has' : 'have';
   const them = differences === 1 ? 'it' : 'them';
@@ -34,7 +35,7 @@ export function deviationSentence(
     case 'doubled':
       return (
         `${what} ${are} more than once in ${name}: somebody else copied ${them} there, or ` +
-        `Sluice delivered ${them} again while ${them} ${differences === 1 ? 'was' : 'were'} ` +
+        `Sluice delivered ${them} again while ${differences === 1 ? 'it was' : 'they were'} ` +
         'still there.'
       );
     case 'foreign':
@@ -55,13 +56,10 @@ export function noticeSentence(place: Place, told: ShownDeviation[]): string {
   return [...sentences, ...(more > 0 ? [`And ${counted(more, 'more finding')}.`] : [])].join(' ');
 }
 
-function dayOf(instant: string): string {
-  return new Date(instant).toLocaleDateString('en-GB', {
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-    timeZone: 'UTC',
-  });
+/** Returns the days of a data interval in the zone of its export, as `14 November 2026`. */
+function daysOf(start: string, end: string, timeZone: string): string {
+  const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone });
+  return days.formatRange(new Date(start), new Date(Date.parse(end) - 1));
 }
 
 /** Returns the noun for what an export delivers, and the name of its place. */

@@ -4,9 +4,11 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { writeNotice } from '../../notices/write_notice.ts';
+import { named_strangers_max } from '../../model/destination/difference.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { Engine } from '../engine.ts';
 import { deviationSentence, noticeSentence } from './deviation_words.ts';
+import type { ShownDeviation } from './deviation_words.ts';
 import { doubtfulFrom } from './judge.ts';
 import type { Judged } from './judge.ts';
 import type { LookedAtExport } from './missing_deliveries.ts';
@@ -84,7 +86,10 @@ export async function enterDeviations(
       detail: noticeSentence(row, told.map(shownOf)),
       run: null,
       facts: {
-        deviations: told.map((group) => ({ ...shownOf(group), delivery: group.delivery_id })),
+        deviations: told.map((group) => {
+          const { kind, differences, start } = shownOf(group);
+          return { kind, differences, day: start, delivery: group.delivery_id };
+        }),
       },
     });
 }
@@ -103,10 +108,10 @@ async function listLeft(tx: Transaction, { id, revision }: LookedAtExport): Prom
 
 async function resolve(tx: Transaction, row: LookedAtExport, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const resolved = await tx.rows<{ kind: Judged['kind']; differences: number; day: string | null }>(
+  const resolved = await tx.rows<ShownDeviation>(
     sql`UPDATE batch_export_deviations SET resolved_at = now()
       WHERE id = ANY (${ids}::uuid[]) AND resolved_at IS NULL
-      RETURNING kind, differences, data_interval_start AS day`,
+      RETURNING kind, differences, data_interval_start AS start, data_interval_end AS "end"`,
   );
   for (const one of resolved)
     await writeRunLog(tx, {
@@ -160,12 +165,17 @@ function groupsOf(judged: Judged[]): Group[] {
 const shownOf = (group: Group) => ({
   kind: group.kind,
   differences: countOf(group),
-  day: group.faults[0].run?.data_interval_start ?? null,
+  start: group.faults[0].run?.data_interval_start ?? null,
+  end: group.faults[0].run?.data_interval_end ?? null,
 });
 
 const countOf = ({ faults }: Group) => faults.reduce((sum, { rows = 1 }) => sum + rows, 0);
 
-function markOf({ faults }: Group): string {
+/** Returns what two looks compare; of many foreign rows a look names only some, so their number. */
+function markOf(group: Group): string {
+  const { kind, faults } = group;
+  if (kind === 'foreign' && countOf(group) > named_strangers_max)
+    return hash('md5', `${countOf(group)} rows`);
   const lines = faults.map(({ name, detail, column, expected, found }) =>
     JSON.stringify([name, detail, column, expected, found]),
   );

@@ -44,22 +44,28 @@ async function reachedBy(
   if (start_at === null && end_at === null) return whole.to;
   // The range refers to data intervals: those of backfills by event time say nothing about
   // ingestion.
-  if (await hasEventTime(db, one)) return known;
+  if (await hasUnseenEventTime(db, one, Math.max(whole.from, known))) return known;
   const from = start_at === null ? -Infinity : Date.parse(start_at);
   const to = end_at === null ? Infinity : Date.parse(end_at);
   return from <= Math.max(whole.from, known) ? Math.max(known, Math.min(whole.to, to)) : known;
 }
 
-/** Returns true if backfills by event time have delivered rows. */
-async function hasEventTime(
+/**
+ * Returns true if backfills by event time have delivered rows ingested after this time that no look
+ * has seen. A run delivers only rows that were ingested before it was planned.
+ */
+async function hasUnseenEventTime(
   db: Queryable,
   { batch_export_id, revision }: Verified,
+  after: number,
 ): Promise<boolean> {
   const row = await db.row(sql`
     SELECT 1 FROM batch_export_backfills b JOIN batch_export_runs r ON r.backfill_id = b.id
       AND r.status = 'Completed' AND r.records_completed > 0
+      AND r.created_at > ${isoInstant(Math.max(0, after))}::timestamptz
     WHERE b.batch_export_id = ${batch_export_id} AND b.revision = ${revision}
-      AND b.selects_by = 'timestamp' LIMIT 1`);
+      AND b.selects_by = 'timestamp' AND NOT EXISTS (SELECT 1 FROM batch_export_seals s
+        WHERE s.batch_export_id = ${batch_export_id} AND s.delivery_id = r.delivery_id) LIMIT 1`);
   return row !== undefined;
 }
 

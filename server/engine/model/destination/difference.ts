@@ -17,5 +17,11 @@ export type Difference = {
   about?: 'receipt' | 'repetition';
 };
 
+/** Rows of no delivery that a look names; it counts the others. */
+export const named_strangers_max = 100;
+
+/** The detail of a row of no delivery, the same in every comparison: acceptances depend on it. */
+export const stranger_detail = 'No delivery holds this row.';
+
 /** Names at the destination that belong to deliveries, and the folders to search. */
 export type AccountedNames = { names: ReadonlySet<string>; folders: ReadonlySet<string> };

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { counted } from '../../../../platform/counted.ts';
 import type { ContentSource } from '../../../model/destination/content_source.ts';
 import type { DeliveredSlices, Delivery, Seal } from '../../../model/destination/destination.ts';
+import { named_strangers_max, stranger_detail } from '../../../model/destination/difference.ts';
 import type { Difference } from '../../../model/destination/difference.ts';
 import { around, isWithin, numberOfArea } from './areas.ts';
 import type { Area, AreaWords, NumberedArea } from './areas.ts';
@@ -9,9 +10,6 @@ import type { Dialect } from '../dialect.ts';
 import type { FoundColumn } from '../fitting.ts';
 import { hasInstants, hasOwn, keyColumn } from '../layout.ts';
 import { receiptsOf } from '../receipts.ts';
-
-/** Most rows outside all deliveries that one look lists; more are counted. */
-const named_strangers_max = 100;
 
 /** Returns the areas of deliveries, numbered in order. */
 export function numberedAreas(delivered: DeliveredSlices[], source: ContentSource): NumberedArea[] {
@@ -154,7 +152,7 @@ export async function findStrangers(
     return {
       kind: 'added',
       name: row,
-      detail: 'No delivery brought this row.',
+      detail: stranger_detail,
       ...(column === undefined ? {} : { key: text }),
     };
   });
