@@ -65,7 +65,11 @@ test('a fault fails the statements behind it, and nothing is kept', async () => 
         await tx.row(insert('later'));
       }),
     );
-    assert.deepEqual(outcomes.toSorted().slice(1), ['behind failed', 'count failed', 'fault failed']);
+    assert.deepEqual(outcomes.toSorted().slice(1), [
+      'behind failed',
+      'count failed',
+      'fault failed',
+    ]);
     assert.equal(await countRows(), 0, String(fail));
   }
 });

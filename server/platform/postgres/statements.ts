@@ -63,7 +63,8 @@ class GroupedStatement extends PgQuery {
     super.handleCommandComplete(message, connection);
     const { forms } = sessionOf(connection);
     const { fields, _parsers, _prebuiltEmptyResultObject } = this._result;
-    if (!forms.has(this.name)) forms.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject });
+    if (!forms.has(this.name))
+      forms.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject });
     if (!this.isLast) connection.emit('readyForQuery', { status: 'T' });
   }
 
@@ -79,7 +80,10 @@ class GroupedStatement extends PgQuery {
 /** Writes an object as JSON. If that fails, no part of its statement has been sent yet. */
 function writable(value: unknown): unknown {
   const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isPlain && !Buffer.isBuffer(value) && !(value instanceof Date) && !ArrayBuffer.isView(value)
+  return isPlain &&
+    !Buffer.isBuffer(value) &&
+    !(value instanceof Date) &&
+    !ArrayBuffer.isView(value)
     ? JSON.stringify(value)
     : value;
 }
