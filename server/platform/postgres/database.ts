@@ -8,9 +8,8 @@ import { openPrimary } from './primary.ts';
 import { openSession } from './session_settings.ts';
 import type { Primary, PrimaryOptions } from './primary.ts';
 import { inSavepoint } from './savepoint.ts';
-import { ask } from './session.ts';
-import { openGroup } from './statements.ts';
-import type { Group } from './statements.ts';
+import { afterBegin, openGroup, sendAlone, sender } from './statements.ts';
+import type { Send } from './statements.ts';
 import { traced } from './traced.ts';
 import { wireTypes } from './wire_types.ts';
 
@@ -102,18 +101,6 @@ function nameOf(text: string): string {
   return name;
 }
 
-type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>;
-
-/** Sends named statements of one turn together, and other text alone. */
-function sender(client: pg.PoolClient, group: Group): Send {
-  return async (config) => {
-    const { name } = config;
-    if (name !== undefined) return ask(client, group.send({ ...config, name }));
-    group.end();
-    return ask(client, client.query(config));
-  };
-}
-
 function prepared(send: Send, statement: Statement): Promise<pg.QueryResult> {
   // Its text and values are computed again at every access.
   const { text, values } = statement;
@@ -166,10 +153,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     const client = await connect();
     let fault: Error | undefined;
     try {
-      const group = openGroup(client);
-      const answer = counted(sender(client, group))(config);
-      group.end();
-      return await answer;
+      return await sendAlone(client, counted, config);
     } catch (error) {
       fault = error as Error;
       primary.doubt(error);
@@ -301,23 +285,4 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
     lastly: (statement, told = (fault) => fault) => void kept.push({ statement, told }),
   };
   return { tx, flush };
-}
-
-/**
- * Sends statements of the same turn along with BEGIN: PostgreSQL skips them if BEGIN fails. Others
- * wait for its answer, because they would be permanent then.
- */
-function afterBegin(begun: Promise<unknown>, group: Group, send: Send): Send {
-  let waits = false;
-  let isBegun = false;
-  // The code that ends the transaction gets its fault.
-  begun.then(
-    () => (isBegun = true),
-    () => undefined,
-  );
-  return async (config) => {
-    waits ||= config.name === undefined || !group.isOpen();
-    if (waits && !isBegun) await begun;
-    return send(config);
-  };
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { ask } from './session.ts';
 
 /** The parts of pg's connection that a statement uses. */
 type Connection = {
@@ -8,14 +9,13 @@ type Connection = {
   emit(event: 'readyForQuery' | 'errorMessage', message: object): void;
 };
 
-/** How pg reads the rows of a statement. */
+/** The columns of a statement's rows, and the way that pg reads them. */
 type Form = { fields: object[]; _parsers: unknown; _prebuiltEmptyResultObject: unknown };
 
 /** The parts of pg's query that its types do not have. */
 type PgQuery = {
   name: string;
   _result: Form;
-  _accumulateRows: boolean;
   submit(connection: Connection): Error | null;
   handleCommandComplete(message: object, connection: Connection): void;
   handleError(error: Error, connection: Connection): void;
@@ -26,7 +26,7 @@ const PgQuery = pg.Query as unknown as new (
   done: (error: Error | null, result: pg.QueryResult) => void,
 ) => PgQuery;
 
-/** What a session knows: the forms of its prepared statements, and the connection without Sync. */
+/** The forms of a session's prepared statements, and views of its connection without Sync. */
 type Session = { forms: Map<string, Form>; whole: Connection; short: Connection };
 const sessions = new WeakMap<Connection, Session>();
 
@@ -54,15 +54,17 @@ class GroupedStatement extends PgQuery {
     const { forms, whole, short } = sessionOf(connection);
     const form = forms.get(this.name);
     if (form === undefined) return super.submit(whole);
-    Object.assign(this._result, form);
-    this._accumulateRows = true;
+    const { _result: result } = this;
+    Object.assign(result, form);
+    Object.assign(this, { _accumulateRows: true });
     return super.submit(short);
   }
 
   override handleCommandComplete(message: object, connection: Connection): void {
     super.handleCommandComplete(message, connection);
     const { forms } = sessionOf(connection);
-    const { fields, _parsers, _prebuiltEmptyResultObject } = this._result;
+    const { _result: result } = this;
+    const { fields, _parsers, _prebuiltEmptyResultObject } = result;
     if (!forms.has(this.name))
       forms.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject });
     if (!this.isLast) connection.emit('readyForQuery', { status: 'T' });
@@ -130,5 +132,49 @@ export function openGroup(client: pg.ClientBase): Group {
       }),
     end,
     isOpen: () => last !== undefined,
+  };
+}
+
+/** Sends a statement, and returns its answer. */
+export type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>;
+
+/** Sends named statements of one turn together, and other text alone. */
+export function sender(client: pg.ClientBase, group: Group): Send {
+  return async (config) => {
+    const { name } = config;
+    if (name !== undefined) return ask(client, group.send({ ...config, name }));
+    group.end();
+    return ask(client, client.query(config));
+  };
+}
+
+/** Sends a statement that waits for no other one. */
+export function sendAlone(
+  client: pg.ClientBase,
+  counted: (send: Send) => Send,
+  config: pg.QueryConfig,
+): Promise<pg.QueryResult> {
+  const group = openGroup(client);
+  const answer = counted(sender(client, group))(config);
+  group.end();
+  return answer;
+}
+
+/**
+ * Sends statements of the same turn along with BEGIN: PostgreSQL skips them if BEGIN fails. Others
+ * wait for its answer, because they would be permanent then.
+ */
+export function afterBegin(begun: Promise<unknown>, group: Group, send: Send): Send {
+  let waits = false;
+  let isBegun = false;
+  // The code that ends the transaction gets its fault.
+  begun.then(
+    () => (isBegun = true),
+    () => undefined,
+  );
+  return async (config) => {
+    waits ||= config.name === undefined || !group.isOpen();
+    if (waits && !isBegun) await begun;
+    return send(config);
   };
 }
