@@ -6,9 +6,13 @@ Every setting is an environment variable, and every one has a default: with none
 runs on its own PostgreSQL and ClickHouse. A wrong value, or a \`SLUICE_\` variable that is not
 listed here, stops the start with a message that names it.
 
+## Read a secret from a file
+
 To keep a secret out of the environment, add \`_FILE\` to the name of a setting and give the path of
 a file with its value: \`SLUICE_SECRET_KEY_FILE=/run/secrets/sluice_key\`. Docker, Kubernetes and
 systemd (\`LoadCredential=\`) mount such files. If both variables are set, the start stops.
+
+## All settings
 
 This page is written by \`npm run docs:configuration\` from \`server/config/config.ts\`; change the
 text there.

@@ -67,9 +67,11 @@ function requireReleasable(): void {
   if (run('git', ['status', '--porcelain']) !== '')
     refuse('Commit or remove what the work tree has beside the commit; a release has a commit.');
   const heading = `## [${release}] - `;
-  if (!readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(heading))
-    refuse(`CHANGELOG.md has no section "${heading}<date>".`);
+  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
+  if (!changelog.includes(heading)) refuse(`CHANGELOG.md has no section "${heading}<date>".`);
   if (options.rehearse) return;
+  if (/^## \[Unreleased\]\n+(?!\n|## \[)/m.test(changelog))
+    refuse(`CHANGELOG.md has changes under "Unreleased". Move them below "${heading}<date>".`);
   if (!run('git', ['tag', '--points-at', 'HEAD']).split('\n').includes(`v${release}`))
     refuse(`The commit has no tag v${release}.`);
   if (repository.includes('sluice.example'))

@@ -192,7 +192,7 @@ function addImportCommand(program: Command, wrap: Wrap<Output>): void {
     .description(
       'send a file of events (NDJSON, also gzip; Parquet) to a project of a running server',
     )
-    .argument('<file>', 'path of the file')
+    .argument('<file>', 'path of the file, of a folder, or s3://bucket/prefix')
     .option('--project <id>', project_text)
     .addOption(
       new Option('--from <product>', 'product that exported the file').choices([
@@ -218,6 +218,7 @@ function addImportCommand(program: Command, wrap: Wrap<Output>): void {
     .option('--timestamp-field <field>', 'field with the time; default timestamp')
     .option('--uuid-field <field>', 'field with the uuid of the event; default uuid')
     .option('--timezone <zone>', 'time zone of times without one', 'UTC')
+    .option('--folder <folder>', 'list of the files of a folder or bucket', 'sluice-import')
     .option('--dry-run', 'show the first events in their stored form, and send nothing')
     .action(wrap(async () => (await import('./import/command.ts')).importCommand));
 }

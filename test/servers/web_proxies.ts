@@ -9,59 +9,86 @@ import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { eventually } from '../eventually.ts';
 import { certificate, certificate_key } from './certificate.ts';
 
-/** A web proxy that runs with the file of `deploy/proxies/`, before a server of this machine. */
+/** A web proxy that runs with files of `deploy/proxies/`, before a server of this machine. */
 export type WebProxy = { port: number; close(): Promise<void> };
+
+/** Changes a file as a person does: name, certificate, and ports that are free here. */
+type Adapt = (text: string, ports: { proxy: number; server: number }, folder: string) => string;
 
 type Kind = {
   program: string;
-  file: string;
+  /** The files by name; the proxy is started with the first one. */
+  files: Record<string, Adapt>;
   /** Why it cannot run here, or undefined. */
   missing: string | undefined;
-  words(file: string, folder: string): string[];
-  /** Changes the file as a person does: name, certificate, and ports that are free here. */
-  adapt(text: string, ports: { proxy: number; server: number }, folder: string): string;
+  words(file: string): string[];
 };
 
 /** The proxies whose files we have, by name. */
-export const web_proxies: Record<'nginx' | 'caddy', Kind> = {
+export const web_proxies: Record<'nginx' | 'caddy' | 'traefik', Kind> = {
   nginx: {
     ...found('nginx', 'nginx-light'),
-    file: 'nginx.conf',
     words: (file) => ['-c', file, '-e', 'stderr'],
-    adapt: (text, ports, folder) =>
-      [
-        `daemon off; pid ${folder}/pid; ${process.getuid?.() === 0 ? 'user root;' : ''}`,
-        'events {}',
-        'http {',
-        'access_log off;',
-        ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-          (name) => `${name}_temp_path ${folder}/${name};`,
-        ),
-        swap(text, {
-          'server 127.0.0.1:8000;': `server 127.0.0.1:${ports.server};`,
-          // The second server answers where the port is free; the first would want port 80.
-          'listen 80;': `listen 127.0.0.1:${ports.proxy + 1};`,
-          'listen 443 ssl http2;': `listen 127.0.0.1:${ports.proxy} ssl http2;`,
-          '/etc/ssl/sluice.crt': `${folder}/localhost.crt`,
-          '/etc/ssl/sluice.key': `${folder}/localhost.key`,
-        }),
-        '}',
-      ].join('\n'),
+    files: {
+      'nginx.conf': (text, ports, folder) =>
+        [
+          `daemon off; pid ${folder}/pid; ${process.getuid?.() === 0 ? 'user root;' : ''}`,
+          'events {}',
+          'http {',
+          'access_log off;',
+          ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+            (name) => `${name}_temp_path ${folder}/${name};`,
+          ),
+          swap(text, {
+            'server 127.0.0.1:8000;': `server 127.0.0.1:${ports.server};`,
+            // The second server answers where the port is free; the first would want port 80.
+            'listen 80;': `listen 127.0.0.1:${ports.proxy + 1};`,
+            'listen 443 ssl http2;': `listen 127.0.0.1:${ports.proxy} ssl http2;`,
+            '/etc/ssl/sluice.crt': `${folder}/localhost.crt`,
+            '/etc/ssl/sluice.key': `${folder}/localhost.key`,
+          }),
+          '}',
+        ].join('\n'),
+    },
   },
   caddy: {
     ...found('caddy', 'caddy'),
-    file: 'Caddyfile',
     words: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
-    adapt: (text, ports, folder) =>
-      `{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system ${folder}/caddy\n}\n` +
-      swap(text, {
-        'sluice.example.com {': [
-          `https://localhost:${ports.proxy} {`,
-          'bind 127.0.0.1',
-          `tls ${folder}/localhost.crt ${folder}/localhost.key`,
-        ].join('\n\t'),
-        'reverse_proxy 127.0.0.1:8000': `reverse_proxy 127.0.0.1:${ports.server}`,
-      }),
+    files: {
+      Caddyfile: (text, ports, folder) =>
+        ['{', 'admin off', 'auto_https disable_redirects', `storage file_system ${folder}/caddy`]
+          .join('\n\t')
+          .concat('\n}\n') +
+        swap(text, {
+          'sluice.example.com {': [
+            `https://localhost:${ports.proxy} {`,
+            'bind 127.0.0.1',
+            `tls ${folder}/localhost.crt ${folder}/localhost.key`,
+          ].join('\n\t'),
+          'reverse_proxy 127.0.0.1:8000': `reverse_proxy 127.0.0.1:${ports.server}`,
+        }),
+    },
+  },
+  traefik: {
+    ...found('traefik', 'none'),
+    words: (file) => [`--configFile=${file}`],
+    files: {
+      'traefik.yaml': (text, ports, folder) =>
+        swap(text, {
+          "':80'": `127.0.0.1:${ports.proxy + 1}`,
+          "':443'": `127.0.0.1:${ports.proxy}`,
+          '/etc/traefik': folder,
+        }),
+      'traefik_routes.yaml': (text, ports, folder) =>
+        swap(text, {
+          'sluice.example.com': 'localhost',
+          'http://127.0.0.1:8000': `http://127.0.0.1:${ports.server}`,
+          'tls:\n        certResolver: letsencrypt': 'tls: {}',
+        }) +
+        ['tls:', ' certificates:', `  - certFile: ${folder}/localhost.crt`]
+          .concat(`    keyFile: ${folder}/localhost.key`)
+          .join('\n'),
+    },
   },
 };
 
@@ -71,10 +98,13 @@ export async function startWebProxy(kind: Kind, server_port: number): Promise<We
   const ports = { proxy: await findFreePort(), server: server_port };
   await writeFile(join(folder, 'localhost.crt'), certificate);
   await writeFile(join(folder, 'localhost.key'), certificate_key);
-  const source = join(import.meta.dirname, '../../deploy/proxies', kind.file);
-  const file = join(folder, kind.file);
-  await writeFile(file, kind.adapt(await readFile(source, 'utf8'), ports, folder));
-  const child = spawn(kind.program, kind.words(file, folder), {
+  const source = join(import.meta.dirname, '../../deploy/proxies');
+  for (const [name, adapt] of Object.entries(kind.files)) {
+    const text = await readFile(join(source, name), 'utf8');
+    await writeFile(join(folder, name), adapt(text, ports, folder));
+  }
+  const file = join(folder, Object.keys(kind.files)[0]!);
+  const child = spawn(kind.program, kind.words(file), {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, HOME: folder },
   });
@@ -110,7 +140,7 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-function found(name: string, debian: string): Pick<Kind, 'program' | 'missing'> {
+function found(name: string, packaged: string): Pick<Kind, 'program' | 'missing'> {
   const program = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
     .map((folder) => join(folder, name))
     .find((path) => existsSync(path));
@@ -118,7 +148,7 @@ function found(name: string, debian: string): Pick<Kind, 'program' | 'missing'> 
     program: program ?? name,
     missing:
       program === undefined
-        ? `${name} is not installed; on Debian: apt-get install ${debian}`
+        ? `${name} is not installed (Debian's package: ${packaged})`
         : undefined,
   };
 }

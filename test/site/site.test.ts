@@ -34,6 +34,25 @@ const questions = [
   ['How do I send a Parquet file to S3?', 's3 parquet', 'destinations/s3'],
   ['How do I restore a backup?', 'how do i restore a backup', 'backup'],
   ['How do I put a proxy in front?', 'how do i put a web proxy in front of it', 'proxies'],
+  ['How large must the machine be?', 'how much memory does it need', 'sizing'],
+  [
+    'How old are rows in the warehouse?',
+    'delay until data is in the warehouse',
+    'watching_exports',
+  ],
+  ['Why did rows come twice?', 'duplicate rows in the warehouse', 'symptoms/rows_missing_or_twice'],
+  ['How do I check what arrived?', 'check that the data arrived', 'verification'],
+  ['How do I page somebody?', 'alert when an export fails', 'notices'],
+  ['How do I set the time zone?', 'timezone of daily export', 'schedules'],
+  ['How do I upgrade?', 'upgrade without downtime', 'upgrade'],
+  ['Why is my own network refused?', 'connection refused private address', 'failing_exports'],
+  ['How do I answer a GDPR request?', 'gdpr erase a user', 'erasure'],
+  ['How do I come from Segment?', 'move from segment', 'moving_in'],
+  ['How do I get out?', 'leave sluice export everything', 'leaving'],
+  ['Why not Airbyte?', 'compare with airbyte', 'comparison'],
+  ['Does it work like Terraform?', 'terraform', 'configuration_as_code'],
+  ['How do I keep secrets in files?', 'read secret from file', 'configuration'],
+  ['How do I get columns?', 'json properties as columns', 'typed_columns'],
 ] as const;
 
 test('the search answers the questions of a data engineer by its first hit', async () => {

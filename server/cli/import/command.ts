@@ -1,8 +1,11 @@
+import { statSync } from 'node:fs';
 import { findTarget, getTarget } from '../client/target.ts';
 import type { TargetFlags } from '../client/target.ts';
 import type { Output } from '../client/print.ts';
 import type { ImportFormat } from './formats.ts';
 import { importFile } from './import.ts';
+import { describeMapping } from './mapping.ts';
+import { bringFiles } from '../move_in/history.ts';
 import { terminalText } from '../../platform/terminal_text.ts';
 import { stopSignal } from '../process/stop_signal.ts';
 
@@ -16,12 +19,13 @@ type ImportFlags = TargetFlags & {
   timestampField?: string;
   uuidField?: string;
   timezone: string;
+  folder: string;
   dryRun?: boolean;
 };
 
 /**
- * `sluice import`: sends a file to a running server. Exit code 1 if lines were refused, which are
- * named; 130 and the like after a signal.
+ * `sluice import`: sends a file, or all files of a folder or bucket, to a running server. Exit code
+ * 1 if lines were refused, which are named; 130 and the like after a signal.
  */
 export async function importCommand(
   output: Output,
@@ -32,29 +36,47 @@ export async function importCommand(
   const is_tty = output.is_terminal && flags.dryRun !== true;
   // Moves to the left edge and clears the rest, because the progress line is there.
   const wipe = is_tty ? '\r\u001b[K' : '';
-  return importFile(
-    {
+  const say = (line: string) => output.write(`${wipe}${terminalText(line)}\n`);
+  const options = {
+    format: flags.from,
+    event_name: flags.eventName,
+    event_field: flags.eventField,
+    distinct_id_field: flags.distinctIdField,
+    distinct_id_default: flags.distinctIdDefault,
+    timestamp_field: flags.timestampField,
+    uuid_field: flags.uuidField,
+    timezone: flags.timezone,
+    dry_run: flags.dryRun ?? false,
+    stopped: stopSignal(),
+  };
+  const { project, address: url, key } = target;
+  if (isPlace(file))
+    return bringFiles(
+      {
+        server: target,
+        project,
+        key: `${url} ${project} ${describeMapping(options)}`,
+        folder: flags.folder,
+        options,
+        tell: say,
+      },
       file,
-      project: target.project,
-      url: target.address,
-      key: target.key,
-      format: flags.from,
-      event_name: flags.eventName,
-      event_field: flags.eventField,
-      distinct_id_field: flags.distinctIdField,
-      distinct_id_default: flags.distinctIdDefault,
-      timestamp_field: flags.timestampField,
-      uuid_field: flags.uuidField,
-      timezone: flags.timezone,
-      dry_run: flags.dryRun ?? false,
-      stopped: stopSignal(),
-    },
+    );
+  return importFile(
+    { ...options, file, project, url, key },
     {
       stdin: process.stdin,
       is_tty,
-      say: (line) => output.write(`${wipe}${terminalText(line)}\n`),
+      say,
       complain: (line) => process.stderr.write(`${wipe}${line}\n`),
       draw: (text) => output.write(`${wipe}${text}`),
     },
+  );
+}
+
+/** True for the name of a bucket or a folder, and not for that of a file. */
+function isPlace(name: string): boolean {
+  return (
+    name.startsWith('s3://') || statSync(name, { throwIfNoEntry: false })?.isDirectory() === true
   );
 }

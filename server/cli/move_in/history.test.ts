@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -8,6 +8,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 import { openImporting } from '../../../test/factories/events/importing.ts';
 import { startMoto, without_moto } from '../../../test/servers/moto.ts';
 import { withVariables } from '../../../test/with_variables.ts';
+import { importCommand } from '../import/command.ts';
 import { bringFiles } from './history.ts';
 import type { HistoryTarget } from './history.ts';
 
@@ -45,7 +46,7 @@ test('files of a bucket are brought once, in order', { skip: without_moto }, asy
       project: String(owner.project.id),
       key: 'web',
       folder,
-      format: 'posthog',
+      options: { format: 'posthog', timezone: 'UTC' },
       tell: (line) => void told.push(line),
     };
     const bring = () => withVariables(keys, () => bringFiles(target, address));
@@ -62,6 +63,50 @@ test('files of a bucket are brought once, in order', { skip: without_moto }, asy
     assert.equal(told.length, 1, 'a file is read again');
   } finally {
     await moto.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test('an import of a folder takes each file once, with its options', async () => {
+  const owner = await importing.harness.newOrganization();
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-history-'));
+  const files = join(folder, 'amplitude');
+  const event = (number: number) =>
+    `${JSON.stringify({
+      event_type: 'paid',
+      user_id: `user ${number}`,
+      event_time: '2024-01-01 10:00:00.000000',
+      $insert_id: `id ${number}`,
+      device_id: `device ${number}`,
+    })}\n`;
+  let told = '';
+  const output = { is_terminal: false, columns: 80, write: (text: string) => void (told += text) };
+  const flags = {
+    url: importing.url,
+    key: owner.key,
+    project: String(owner.project.id),
+    from: 'amplitude' as const,
+    timezone: 'UTC',
+    folder: join(folder, 'list'),
+  };
+  try {
+    await mkdir(join(files, '2024'), { recursive: true });
+    await writeFile(join(files, '2024/b.json.gz'), gzipSync(event(2)));
+    await writeFile(join(files, 'c.json'), event(3) + event(3));
+    assert.equal(await importCommand(output, files, { ...flags, dryRun: true }), 0);
+    assert.equal((await importing.rows(owner)).length, 0);
+    assert.equal(await importCommand(output, files, flags), 0);
+    assert.match(told, /has 2 files of events\.[^]*b\.json\.gz: 2 events stored/);
+    const paid = async () =>
+      (await importing.rows(owner)).filter((one) => one.event === 'paid').length;
+    assert.equal(await paid(), 2);
+    told = '';
+    assert.equal(await importCommand(output, files, flags), 0);
+    assert.equal(told.trim().split('\n').length, 1, 'a file is read again');
+    await writeFile(join(files, 'd.json'), event(4));
+    assert.equal(await importCommand(output, files, flags), 0);
+    assert.equal(await paid(), 3);
+  } finally {
     await rm(folder, { recursive: true, force: true });
   }
 });

@@ -8,8 +8,8 @@ import { counted } from '../../platform/counted.ts';
 import { parseJson } from '../../platform/json/parse_json.ts';
 import { openPlace } from '../backup/places/open_place.ts';
 import type { Target as Server } from '../client/target.ts';
-import type { ImportFormat } from '../import/formats.ts';
 import { importFile } from '../import/import.ts';
+import type { ImportOptions } from '../import/import.ts';
 import { UserError } from '../user_error.ts';
 import type { Days, FoundProject, MoveSource } from './inventory.ts';
 
@@ -22,13 +22,16 @@ export type HistoryTarget = {
   key: string;
   /** The folder of the move. */
   folder: string;
-  format: ImportFormat;
+  /** The way to read and send each file. */
+  options: Omit<ImportOptions, 'file' | 'project' | 'url' | 'key'>;
   tell(line: string): void;
 };
 
 const day_ms = 86_400_000;
 /** Days in one file of events; a download of another Sluice has at most a month. */
 const days_at_once = 7;
+/** Exit code for a file with refused lines; signals have greater codes. */
+const refused_lines_code = 1;
 const file_names = /\.(?:json|jsonl|ndjson|parquet|gz)$/i;
 
 /** Returns the day of an instant in UTC. */
@@ -87,7 +90,8 @@ export async function bringFiles(target: HistoryTarget, address: string): Promis
     if (done.has(known)) continue;
     const { path, close } = await open(target.folder);
     code = Math.max(code, await importOne(target, path, name));
-    await done.add(known);
+    if (code > refused_lines_code) break;
+    if (target.options.dry_run !== true) await done.add(known);
     await close();
   }
   return code;
@@ -127,20 +131,21 @@ export async function filesOf(address: string): Promise<EventFile[]> {
 }
 
 async function importOne(
-  { server, project, format, tell }: HistoryTarget,
+  { server, project, options, tell }: HistoryTarget,
   file: string,
   title: string,
 ): Promise<number> {
   const told = (line: string) => tell(`${title}: ${line}`);
   const { address: url, key } = server;
   return importFile(
-    { file, project, url, key, format, timezone: 'UTC' },
+    { ...options, file, project, url, key },
     { stdin: process.stdin, is_tty: false, say: told, complain: told, draw: () => undefined },
   );
 }
 
 /** Opens the list of imported names, one per line; ignores a line that a kill cut off. */
 async function openDone(folder: string) {
+  await mkdir(folder, { recursive: true });
   const path = join(folder, 'brought.jsonl');
   const text = await readFile(path, 'utf8').catch(() => '');
   const names = new Set(text.split('\n').map(parseJson));

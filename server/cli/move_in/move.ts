@@ -230,7 +230,7 @@ async function bringHistory(moving: Moving, placed: Placed): Promise<number> {
       project: id,
       key,
       folder: flags.folder,
-      format: name,
+      options: { format: name, timezone: 'UTC' },
       tell: (line: string) => say(output, `${key}: ${line}`),
     };
     const failed =
