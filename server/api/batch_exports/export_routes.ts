@@ -95,7 +95,7 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
   app.post(
     base,
     {
-      config: writing,
+      config: { ...writing, is_one_write: true },
       schema: {
         summary: 'Create a batch export',
         description,

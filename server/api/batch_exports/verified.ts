@@ -46,22 +46,21 @@ export const verified_answers = {
   ),
 };
 
-const open_count = sql`(SELECT count(*) FROM batch_export_deviations d
-  WHERE d.batch_export_id = w.batch_export_id AND d.revision = w.revision
-    AND d.resolved_at IS NULL`;
-const deviations = sql`${open_count} AND d.accepted_at IS NULL)`;
-
 /** Selects these fields of an export `e`. */
 export const verified_columns = sql`
   (SELECT w.verified_through FROM batch_export_watches w
     WHERE w.batch_export_id = e.id AND w.revision = e.revision) AS verified_through,
   (SELECT json_build_object('state', CASE WHEN NOT w.is_verifiable THEN 'not_verifiable'
       WHEN w.reason IS NOT NULL THEN 'standing_still'
-      WHEN ${deviations} > 0 THEN 'differing'
+      WHEN open.deviations > 0 THEN 'differing'
       WHEN w.verified_at IS NULL THEN 'waiting' ELSE 'verified' END,
     'reason', w.reason, 'asks', w.asks, 'verified_at', wire_instant(w.verified_at),
     'cycle_started_at', wire_instant(w.cycle_started_at),
     'cycle_ended_at', wire_instant(w.cycle_ended_at), 'cycles', w.cycles,
-    'deviations', ${deviations}, 'accepted', ${open_count} AND d.accepted_at IS NOT NULL))
-   FROM batch_export_watches w
+    'deviations', open.deviations, 'accepted', open.accepted)
+   FROM batch_export_watches w CROSS JOIN LATERAL (
+     SELECT count(*) FILTER (WHERE d.accepted_at IS NULL) AS deviations, count(d.accepted_at)
+       AS accepted
+     FROM batch_export_deviations d WHERE d.batch_export_id = w.batch_export_id
+       AND d.revision = w.revision AND d.resolved_at IS NULL) open
    WHERE w.batch_export_id = e.id AND w.revision = e.revision) AS verification`;

@@ -19,9 +19,8 @@ export function amendAfterwards<Answer extends object>(
     // `write` sends this object after the effects.
     Object.assign(answer, await amend());
     if (request.idempotency === undefined) return;
-    const { db, secrets } = request.server.context;
     const text = JSON.stringify(answer);
     const headers = { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) };
-    await storeAnswer(db, secrets, request.idempotency, { status, headers, text });
+    await storeAnswer(request.server.context, request.idempotency, { status, headers, text });
   });
 }

@@ -71,25 +71,28 @@ export type NextPlace = {
 };
 
 /**
- * Locks the end of a chain for the transaction and returns the position after it, for `entries`
- * entries. Call it last, or together with the last statement before the entry.
+ * Locks the end of a chain for the transaction and returns the position after it. Call it last, or
+ * together with the last statement before the entry.
  */
 export async function lockChain(
   tx: Transaction,
   secrets: Secrets,
   chain: Chain,
-  entries = 1,
 ): Promise<NextPlace> {
   const chain_id = idOf(chain);
-  const empty = sealOf(secrets, { chain_id, number: 0, hash: genesis_hash });
   // The row lock of the head is the lock of the chain.
-  const head = await tx.row<NextPlace>(sql`
+  const locking = sql`
+    SELECT number + 1 AS number, hash AS previous_hash, seal AS previous_seal,
+      clock_timestamp() AS created_at
+    FROM activity_heads WHERE chain_id = ${chain_id}::uuid FOR NO KEY UPDATE`;
+  const head = await tx.row<NextPlace>(locking);
+  if (head !== undefined) return head;
+  const empty = sealOf(secrets, { chain_id, number: 0, hash: genesis_hash });
+  await tx.run(sql`
     INSERT INTO activity_heads (chain_id, number, hash, seal)
-      VALUES (${chain_id}::uuid, ${entries}::integer, ${genesis_hash}, ${empty})
-    ON CONFLICT (chain_id) DO UPDATE SET number = activity_heads.number + ${entries}::integer
-    RETURNING number - ${entries}::integer + 1 AS number, hash AS previous_hash,
-      seal AS previous_seal, clock_timestamp() AS created_at`);
-  return head!;
+      VALUES (${chain_id}::uuid, 0, ${genesis_hash}, ${empty})
+    ON CONFLICT (chain_id) DO NOTHING`);
+  return (await tx.row<NextPlace>(locking))!;
 }
 
 function idOf(chain: Chain): string {
@@ -113,7 +116,7 @@ export function appendActivity(
  * the change. One change of a group can change the level of thousands of people. Guarantee: numbers
  * have no gaps and follow the order of commits, because the chain's head is locked until the
  * transaction ends. So call this last in a transaction. `asked` is the result of an earlier
- * `lockChain` for the same number of entries.
+ * `lockChain`.
  */
 export async function appendActivities(
   tx: Transaction,
@@ -121,7 +124,7 @@ export async function appendActivities(
   chain: Chain,
   actor: Actor,
   activities: readonly Activity[],
-  asked: Promise<NextPlace> = lockChain(tx, secrets, chain, activities.length),
+  asked: Promise<NextPlace> = lockChain(tx, secrets, chain),
 ): Promise<void> {
   const chain_id = idOf(chain);
   const place = await asked;
@@ -152,7 +155,9 @@ export async function appendActivities(
         ${all('scope')}::text[], ${all('item_id')}::text[], ${all('item_name')}::text[],
         ${all('changes')}::text[], ${all('previous_hash')}::bytea[], ${all('hash')}::bytea[])
         AS entry (id, number, activity, scope, item_id, item_name, changes, previous_hash, hash))
-    UPDATE activity_heads SET hash = ${last}, seal = ${seal} WHERE chain_id = ${chain_id}::uuid`);
+    UPDATE activity_heads SET number = ${place.number + rows.length - 1}, hash = ${last},
+      seal = ${seal}
+    WHERE chain_id = ${chain_id}::uuid`);
 }
 
 /** Returns the HMAC of an entry's fields and of the seal of the head that it was appended to. */

@@ -10,5 +10,8 @@ export type Claim = {
   key: string;
   method: string;
   path: string;
+  body_hash: Buffer;
+  /** False until the answer is stored, if the key is claimed together with it. */
+  taken: boolean;
   stored: boolean;
 };

@@ -93,6 +93,11 @@ declare module 'fastify' {
     /** True if the route itself stores the answers to an `Idempotency-Key`. */
     keeps_answers?: boolean;
     /**
+     * True for a POST whose every effect is in one `write`. It claims its `Idempotency-Key` there,
+     * together with the answer, which saves a transaction.
+     */
+    is_one_write?: boolean;
+    /**
      * True if a service key may call it. Default: true if the path contains an organization or a
      * project (`within`). Otherwise, the caller must be a person.
      */

@@ -22,26 +22,29 @@ const harness = aroundTests(() =>
     build: (deps) =>
       buildServer(deps, (app) => {
         // A change that waits until the test lets it go, and can be made to crash.
-        app.post(
-          '/api/slow/',
-          {
-            config: { scope: 'organization:write' },
-            schema: {
-              response: { 200: { type: 'object', properties: { id: { type: 'string' } } } },
+        const slow = (path: string, is_one_write: boolean) =>
+          app.post(
+            path,
+            {
+              config: { scope: 'organization:write', is_one_write },
+              schema: {
+                response: { 200: { type: 'object', properties: { id: { type: 'string' } } } },
+              },
             },
-          },
-          (request, reply) =>
-            write(request, reply, 200, async (tx, record) => {
-              record('nothing');
-              const row = await tx.row<{ id: string }>(
-                sql`INSERT INTO server_facts (name, value) VALUES (gen_random_uuid()::text, '{}')
+            (request, reply) =>
+              write(request, reply, 200, async (tx, record) => {
+                record('nothing');
+                const row = await tx.row<{ id: string }>(
+                  sql`INSERT INTO server_facts (name, value) VALUES (gen_random_uuid()::text, '{}')
                   RETURNING name AS id`,
-              );
-              await new Promise<void>((resolve) => (release = resolve));
-              if (fail) throw new Error('crash');
-              return { id: row!.id };
-            }),
-        );
+                );
+                await new Promise<void>((resolve) => (release = resolve));
+                if (fail) throw new Error('crash');
+                return { id: row!.id };
+              }),
+          );
+        slow('/api/slow/', false);
+        slow('/api/once/', true);
       }),
   }),
 );
@@ -49,10 +52,10 @@ const harness = aroundTests(() =>
 const facts = async () =>
   (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM server_facts`))!
     .count;
-const post = (key: string, idempotency: string, body: unknown = {}) =>
+const post = (key: string, idempotency: string, body: unknown = {}, url = '/api/slow/') =>
   harness.app.inject({
     method: 'POST',
-    url: '/api/slow/',
+    url,
     headers: {
       authorization: `Bearer ${key}`,
       'idempotency-key': idempotency,
@@ -62,9 +65,9 @@ const post = (key: string, idempotency: string, body: unknown = {}) =>
   });
 const idle = () => {};
 /** A request that runs until it is let go, and how that is done. */
-const begin = async (key: string, idempotency: string, body?: unknown) => {
+const begin = async (key: string, idempotency: string, body?: unknown, url?: string) => {
   release = idle;
-  const answer = post(key, idempotency, body);
+  const answer = post(key, idempotency, body, url);
   await eventually('the handler did not start', async () => release !== idle);
   const letGo = release;
   return async () => {
@@ -91,6 +94,29 @@ test('while the first request runs a second is 409; afterwards it is a replay', 
   assert.equal(replay.headers['idempotent-replayed'], 'true');
   assert.equal(replay.headers['etag'], answered.headers['etag']);
   assert.equal(await facts(), before + 1);
+});
+
+test('a route of one write claims its key with the answer, once', async () => {
+  const { key } = await harness.newOrganization();
+  const before = await facts();
+  const once = (name: string, body?: unknown) => begin(key, name, body, '/api/once/');
+  const [first, second] = [await once('late'), await once('late')];
+  const answered = await second();
+  assert.equal(answered.statusCode, 200);
+  assert.equal((await first()).statusCode, 409);
+  assert.equal(await facts(), before + 1);
+  const replay = await post(key, 'late', {}, '/api/once/');
+  assert.equal(replay.headers['idempotent-replayed'], 'true');
+  assert.equal(replay.body, answered.body);
+  assert.equal((await post(key, 'late', { other: 1 }, '/api/once/')).statusCode, 422);
+  fail = true;
+  assert.equal((await (await once('broken'))()).statusCode, 500);
+  fail = false;
+  assert.equal((await (await once('broken'))()).statusCode, 200, 'a fault leaves the key free');
+  now += 24 * 3_600_000;
+  assert.equal((await (await once('late', { other: 1 }))()).statusCode, 200, 'a day later');
+  now -= 24 * 3_600_000;
+  assert.equal(await facts(), before + 3);
 });
 
 test('a request that met a failover gives its key to the next try, and does nothing', async () => {

@@ -4,8 +4,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../clock.ts';
 import { isDatabaseError } from '../postgres/database.ts';
-import type { Queryable, Transaction } from '../postgres/database.ts';
-import type { Secrets } from '../secrets/secrets.ts';
+import type { Transaction } from '../postgres/database.ts';
 import { rawBody } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
 import { conflict, idempotencyMismatch, invalid, unauthenticated } from './errors.ts';
@@ -29,7 +28,9 @@ type Earlier = {
 /**
  * Runs before the handler of a POST. Without `Idempotency-Key`, and for `validate_only`, which has
  * no effect to repeat, it does nothing. Otherwise it claims the key or replays the first answer. It
- * throws 409 while the first request is running and 422 if that was another request.
+ * throws 409 while the first request is running and 422 if that was another request. A route with
+ * `is_one_write` claims an unknown key with its answer: of two such requests, the later one gets
+ * 409 at its end and changes nothing.
  */
 export async function claimIdempotencyKey(
   context: HttpContext,
@@ -45,23 +46,27 @@ export async function claimIdempotencyKey(
       'The header Idempotency-Key must be 1 to 255 visible ASCII characters.',
     );
   const [path = ''] = request.url.split('?');
+  const body_hash = fingerprint(context, request, request.url.slice(path.length));
   const claim: Claim = {
     id: randomUUID(),
     ...ownerOf(request),
     key,
     method: request.method,
     path,
+    body_hash,
+    taken: false,
     stored: false,
   };
-  const body_hash = fingerprint(context, request, request.url.slice(path.length));
-  if (await take(context, claim, body_hash)) {
+  const isLate = request.routeOptions.config.is_one_write === true;
+  let earlier = isLate ? await findEarlier(context, claim) : undefined;
+  if (!isLate || earlier?.status === null) {
+    claim.taken = await take(context, claim);
+    if (!claim.taken) earlier = await findEarlier(context, claim);
+  }
+  if (claim.taken || (isLate && earlier === undefined)) {
     request.idempotency = claim;
     return undefined;
   }
-  const earlier = await context.db.row<Earlier>(sql`
-    SELECT body_hash, status, response_headers, response_sealed, claim_id
-    FROM ${placeOf(claim).table}
-    WHERE ${isOwned(claim)} AND key = ${key} AND method = ${claim.method} AND path = ${path}`);
   if (earlier !== undefined && !earlier.body_hash.equals(body_hash)) throw idempotencyMismatch();
   if (earlier === undefined || earlier.status === null) throw stillRunning();
   return reply
@@ -72,6 +77,16 @@ export async function claimIdempotencyKey(
         ? undefined
         : context.secrets.open(earlier.response_sealed, responseContext(earlier.claim_id)),
     );
+}
+
+/** Returns the row of the key, unless it is so old that a request may replace it. */
+function findEarlier({ db, clock }: HttpContext, claim: Claim): Promise<Earlier | undefined> {
+  return db.row<Earlier>(sql`
+    SELECT body_hash, status, response_headers, response_sealed, claim_id
+    FROM ${placeOf(claim).table}
+    WHERE ${isOwned(claim)} AND key = ${claim.key} AND method = ${claim.method}
+      AND path = ${claim.path}
+      AND created_at > ${isoInstant(clock.now() - replay_ms)}::timestamptz`);
 }
 
 function ownerOf({ caller }: FastifyRequest): Pick<Claim, 'user_id' | 'service_key_id'> {
@@ -104,37 +119,42 @@ type KeptAnswer = { status: number; headers: Record<string, string>; text: strin
  */
 export function keepAnswer(
   tx: Transaction,
-  secrets: Secrets,
+  context: HttpContext,
   claim: Claim,
   answer: KeptAnswer,
 ): void {
   tx.lastly(
-    sql`WITH kept AS (${keeping(secrets, claim, answer)} RETURNING 1)
+    sql`WITH kept AS (${keeping(context, claim, answer)} RETURNING 1)
       SELECT 1 / count(*) FROM kept`,
-    (fault) => (isDatabaseError(fault) && fault.code === divided_by_zero ? stillRunning() : fault),
+    (fault) =>
+      isDatabaseError(fault) && fault.code === divided_by_zero ? stillRunning() : faultOf(fault),
   );
 }
 
 /** Stores the answer to a completed change under the claim; throws 409 like `keepAnswer`. */
 export async function storeAnswer(
-  db: Queryable,
-  secrets: Secrets,
+  context: HttpContext,
   claim: Claim,
   answer: KeptAnswer,
 ): Promise<void> {
-  if ((await db.run(keeping(secrets, claim, answer))) === 0) throw stillRunning();
+  if ((await context.db.run(keeping(context, claim, answer))) === 0) throw stillRunning();
 }
 
 /** PostgreSQL's code if no row of the claim is left. */
 const divided_by_zero = '22012';
 
-function keeping(secrets: Secrets, claim: Claim, { status, headers, text }: KeptAnswer): Sql {
-  const sealed = text === null ? null : secrets.seal(text, responseContext(claim.id));
+function keeping(context: HttpContext, claim: Claim, answer: KeptAnswer): Sql {
+  if (!claim.taken) return claiming(context, claim, answer);
   return sql`
-    UPDATE ${placeOf(claim).table} SET status = ${status},
-      response_headers = ${JSON.stringify(headers)}::jsonb, response_sealed = ${sealed}
+    UPDATE ${placeOf(claim).table} SET status = ${answer.status},
+      response_headers = ${JSON.stringify(answer.headers)}::jsonb,
+      response_sealed = ${sealed(context, claim, answer)}
     WHERE ${isOwned(claim)} AND key = ${claim.key} AND method = ${claim.method}
       AND path = ${claim.path} AND claim_id = ${claim.id}`;
+}
+
+function sealed({ secrets }: HttpContext, { id }: Claim, { text }: KeptAnswer): Buffer | null {
+  return text === null ? null : secrets.seal(text, responseContext(id));
 }
 
 /**
@@ -155,7 +175,7 @@ export async function settleIdempotencyKey(
   const isLong = typeof payload === 'string' && payload.length > kept_length_max;
   try {
     if (reply.statusCode < 500 && reply.statusCode !== 429 && !isLong)
-      await storeAnswer(context.db, context.secrets, claim, {
+      await storeAnswer(context, claim, {
         status: reply.statusCode,
         headers: {
           ...(typeof type === 'string' ? { 'content-type': type } : {}),
@@ -163,7 +183,7 @@ export async function settleIdempotencyKey(
         },
         text: typeof payload === 'string' ? payload : null,
       });
-    else
+    else if (claim.taken)
       await context.db.run(
         sql`DELETE FROM ${placeOf(claim).table} WHERE claim_id = ${claim.id} AND status IS NULL
           AND ${isOwned(claim)} AND key = ${claim.key}`,
@@ -223,44 +243,53 @@ function stillRunning() {
   });
 }
 
+/** Claims the key; returns false if another request has it. */
+async function take(context: HttpContext, claim: Claim): Promise<boolean> {
+  const taken = await context.db.run(claiming(context, claim)).catch((error: unknown) => {
+    throw faultOf(error);
+  });
+  return taken > 0;
+}
+
 /**
- * Inserts the key, or replaces one that is older than 24 h, or whose request crashed or met a
- * failover of PostgreSQL; `keepAnswer` stops that request if it continues. The primary key lets one
- * of two racing requests win.
+ * Returns a statement that inserts the key, or replaces one that is older than 24 h, or whose
+ * request crashed or met a failover of PostgreSQL; `keepAnswer` stops that request if it continues.
+ * The primary key lets one of two racing requests win.
  */
-async function take(context: HttpContext, claim: Claim, body_hash: Buffer): Promise<boolean> {
+function claiming(context: HttpContext, claim: Claim, answer?: KeptAnswer): Sql {
   const now = context.clock.now();
   const { table, owner } = placeOf(claim);
-  const taking = context.db.run(sql`
+  return sql`
     INSERT INTO ${table} AS known (${owner}, key, method, path, body_hash, claim_id, created_at,
-      locked_until)
+      locked_until, status, response_headers, response_sealed)
     VALUES (${claim.user_id ?? claim.service_key_id}, ${claim.key}, ${claim.method}, ${claim.path},
-      ${body_hash}, ${claim.id}, ${isoInstant(now)}::timestamptz,
-      ${isoInstant(now + lock_ms)}::timestamptz)
+      ${claim.body_hash}, ${claim.id}, ${isoInstant(now)}::timestamptz,
+      ${isoInstant(now + lock_ms)}::timestamptz, ${answer?.status ?? null},
+      ${answer === undefined ? null : JSON.stringify(answer.headers)}::jsonb,
+      ${answer === undefined ? null : sealed(context, claim, answer)})
     ON CONFLICT (${owner}, key, method, path) DO UPDATE
       SET body_hash = EXCLUDED.body_hash, claim_id = EXCLUDED.claim_id,
       created_at = EXCLUDED.created_at, epoch = EXCLUDED.epoch,
-      locked_until = EXCLUDED.locked_until, status = NULL, response_headers = NULL,
-        response_sealed = NULL
+      locked_until = EXCLUDED.locked_until, status = EXCLUDED.status,
+        response_headers = EXCLUDED.response_headers, response_sealed = EXCLUDED.response_sealed
     WHERE known.created_at <= ${isoInstant(now - replay_ms)}::timestamptz
       OR (known.status IS NULL AND known.body_hash = EXCLUDED.body_hash
         AND (known.locked_until <= ${isoInstant(now)}::timestamptz
-          OR known.epoch <> EXCLUDED.epoch))`);
-  const taken = await taking.catch((error: unknown) => {
-    if (isDatabaseError(error) && error.constraint === 'idempotency_keys_user_id_fkey')
-      throw unauthenticated(
-        'authentication_failed',
-        'The account was deleted while the request waited.',
-      );
-    if (
-      isDatabaseError(error) &&
-      error.constraint === 'service_idempotency_keys_service_key_id_fkey'
-    )
-      throw unauthenticated(
-        'authentication_failed',
-        'The service key was revoked while the request waited.',
-      );
-    throw error;
-  });
-  return taken > 0;
+          OR known.epoch <> EXCLUDED.epoch))`;
+}
+
+/** Returns the answer to a fault of a claim: the owner of the key is gone. */
+function faultOf(error: unknown): unknown {
+  const constraint = isDatabaseError(error) ? error.constraint : undefined;
+  if (constraint === 'idempotency_keys_user_id_fkey')
+    return unauthenticated(
+      'authentication_failed',
+      'The account was deleted while the request waited.',
+    );
+  if (constraint === 'service_idempotency_keys_service_key_id_fkey')
+    return unauthenticated(
+      'authentication_failed',
+      'The service key was revoked while the request waited.',
+    );
+  return error;
 }

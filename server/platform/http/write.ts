@@ -146,7 +146,8 @@ export async function writeFound<Found, Answer>(
     }
     return respond(reply, status === 204 ? 204 : 200, error.answer as Answer);
   }
-  if (request.idempotency !== undefined) request.idempotency.stored = true;
+  if (request.idempotency !== undefined)
+    Object.assign(request.idempotency, { stored: true, taken: true });
   if (inner !== undefined) {
     for (const effect of effects) inner.afterwards(effect);
     return respond(reply, status, answer);
@@ -286,5 +287,5 @@ function keepUnderKey(
   const headers = ignoredHeaders(request);
   if (text !== null) headers['content-type'] = 'application/json; charset=utf-8';
   if (text !== null) headers['etag'] = etagOf(text);
-  keepAnswer(tx, request.server.context.secrets, request.idempotency, { status, headers, text });
+  keepAnswer(tx, request.server.context, request.idempotency, { status, headers, text });
 }

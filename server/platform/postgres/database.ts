@@ -8,7 +8,8 @@ import { openPrimary } from './primary.ts';
 import { openSession } from './session_settings.ts';
 import type { Primary, PrimaryOptions } from './primary.ts';
 import { inSavepoint } from './savepoint.ts';
-import { ask } from './session.ts';
+import { afterBegin, openGroup, sendAlone, sender } from './statements.ts';
+import type { Send } from './statements.ts';
 import { traced } from './traced.ts';
 import { wireTypes } from './wire_types.ts';
 
@@ -100,8 +101,6 @@ function nameOf(text: string): string {
   return name;
 }
 
-type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>;
-
 function prepared(send: Send, statement: Statement): Promise<pg.QueryResult> {
   // Its text and values are computed again at every access.
   const { text, values } = statement;
@@ -144,17 +143,17 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   const connect = () => connectTo(take, primary);
   let statements = 0;
   const counted =
-    (client: pg.PoolClient): Send =>
+    (send: Send): Send =>
     (config) => {
       statements += 1;
-      return traced(config, () => ask(client, config));
+      return traced(config, () => send(config));
     };
   const joined = openJoined();
   const direct = queryable(async (config) => {
     const client = await connect();
     let fault: Error | undefined;
     try {
-      return await counted(client)(config);
+      return await sendAlone(client, counted, config);
     } catch (error) {
       fault = error as Error;
       primary.doubt(error);
@@ -220,9 +219,11 @@ function openJoined() {
 async function inTransaction<Result>(
   { connect, primary }: { connect: () => Promise<pg.PoolClient>; primary: Primary },
   work: (tx: Transaction) => Promise<Result>,
-  counted: (client: pg.PoolClient) => Send,
+  counted: (send: Send) => Send,
 ): Promise<Result> {
   const client = await connect();
+  const group = openGroup(client);
+  const send = sender(client, group);
   let broken: Error | undefined;
   // A connection that the server ends within a transaction is not returned to the pool.
   const onLost = (error: Error) => {
@@ -230,15 +231,21 @@ async function inTransaction<Result>(
   };
   client.on('error', onLost);
   try {
-    const begun = client.query('BEGIN');
-    const { tx, flush } = openTransaction(afterBegin(begun, counted(client)));
+    const begun = send({ name: 'begin', text: 'BEGIN' });
+    const { tx, flush } = openTransaction(afterBegin(begun, group, counted(send)));
     const result = await work(tx);
     await begun;
-    await Promise.all([flush(), traced({ text: 'COMMIT' }, () => ask(client, { text: 'COMMIT' }))]);
+    const flushed = flush();
+    const committed = traced({ text: 'COMMIT' }, () => send({ name: 'commit', text: 'COMMIT' }));
+    // A fault of a deferred statement fails the COMMIT behind it too.
+    committed.catch(() => undefined);
+    await flushed;
+    await committed;
     return result;
   } catch (error) {
     primary.doubt(error);
     // After a failed ROLLBACK, the connection is closed, so that nobody gets an open transaction.
+    group.end();
     await client.query('ROLLBACK').catch((rollbackError: Error) => {
       broken ??= rollbackError;
     });
@@ -278,23 +285,4 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
     lastly: (statement, told = (fault) => fault) => void kept.push({ statement, told }),
   };
   return { tx, flush };
-}
-
-/**
- * Sends statements that only read and lock along with BEGIN. Others wait for its answer: they would
- * be permanent if BEGIN failed.
- */
-function afterBegin(begun: Promise<unknown>, send: Send): Send {
-  let waits = false;
-  let isBegun = false;
-  // The code that ends the transaction gets its fault.
-  begun.then(
-    () => (isBegun = true),
-    () => undefined,
-  );
-  return async (config) => {
-    waits ||= !/^\s*SELECT\b/.test(config.text);
-    if (waits && !isBegun) await begun;
-    return send(config);
-  };
 }

@@ -31,11 +31,14 @@ export function clientsOf(urlOf: () => string): typeof pg.Client {
 }
 
 /**
- * Sends a statement. If PostgreSQL has committed without the standby that it had to wait for,
- * throws a `StoreAwayError`: after a failover the commit may be lost.
+ * Returns the answer to a statement. If PostgreSQL has committed without the standby that it had to
+ * wait for, throws a `StoreAwayError`: after a failover the commit may be lost.
  */
-export async function ask(client: pg.ClientBase, config: pg.QueryConfig): Promise<pg.QueryResult> {
-  const result = await client.query(config);
+export async function ask(
+  client: pg.ClientBase,
+  answer: Promise<pg.QueryResult>,
+): Promise<pg.QueryResult> {
+  const result = await answer;
   if (unconfirmed.delete(client))
     throw new StoreAwayError(
       'PostgreSQL committed without its synchronous standby. The commit may be lost in a failover.',

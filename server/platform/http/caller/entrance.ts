@@ -27,12 +27,17 @@ export function closedBecause(shown: Shown): Sql {
     ELSE EXISTS (SELECT 1 FROM provider_reach r JOIN domains d ON d.id = r.domain_id
       WHERE r.organization_id = o.id AND d.state = 'verified' AND d.sso_enforcement <> ''
         AND d.domain = split_part(comparable_address(${email}), '@', 2)) END`;
+  const lacks_factor = sql`o.enforce_2fa AND NOT ${has_second_factor}`;
+  const needs_provider = sql`o.requires_sso AND NOT m.is_sso_exempt`;
+  // Each look at another table costs every request, so the provider is looked at in one place.
   return sql`CASE
     WHEN ${is_session} AND ${scoped_organizations} IS NOT NULL
       AND m.organization_id <> ALL (${scoped_organizations}) THEN 'own_factor_required'
-    WHEN o.enforce_2fa AND NOT ${has_second_factor}
-      AND NOT (o.provider_is_second_factor AND ${is_vouched}) THEN 'second_factor_required'
-    WHEN o.requires_sso AND NOT m.is_sso_exempt AND NOT ${is_vouched} THEN 'sso_enforced' END`;
+    WHEN ${lacks_factor} AND NOT o.provider_is_second_factor THEN 'second_factor_required'
+    WHEN o.enforce_2fa AND o.provider_is_second_factor OR ${needs_provider} THEN CASE
+      WHEN ${is_vouched} THEN NULL
+      WHEN ${lacks_factor} THEN 'second_factor_required'
+      WHEN ${needs_provider} THEN 'sso_enforced' END END`;
 }
 
 /** Returns the same for the caller of a request who was found before. */
