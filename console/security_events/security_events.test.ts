@@ -48,7 +48,7 @@ test('owners see what was refused, narrow it, and others read who may', { skip }
 
   const member = await world.visit(person);
   await member.page.goto(`/organizations/${home.organization.id}/activity?tab=security`);
-  await member.page.getByText('Security events are read by owners').waitFor();
+  await member.page.getByText('Only owners of the organization can read security events').waitFor();
   await member.leave();
 });
 

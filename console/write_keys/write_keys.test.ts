@@ -33,7 +33,7 @@ test('a key for events is created, renamed, rotated and revoked', { skip }, asyn
   const section = page.getByRole('region', { name: 'Keys for sending events' });
   await section.getByText(home.project.api_token).waitFor();
 
-  await section.getByText('Create a key').click();
+  await section.getByText('Create a key', { exact: true }).click();
   const create = section.getByRole('button', { name: 'Create the key' });
   await create.click();
   await section.getByText('This field may not be blank').or(section.getByRole('alert')).waitFor();
