@@ -111,7 +111,7 @@ async function findNamed(
           ]),
         [
           ['changed', contractRows[0]!.uuid, 'event', 'plain', 'plane'],
-          ['changed', contractRows[0]!.uuid, 'properties', '{\\"a\\":1}', '{\\"a\\":2}'],
+          ['changed', contractRows[0]!.uuid, 'properties', '{"a":1}', '{"a":2}'],
         ],
         JSON.stringify(differences),
       );
