@@ -56,8 +56,8 @@ export const access_faults: Fault[] = [
   {
     name: 'a password alone passes where a provider may stand for the second factor',
     path: 'server/platform/http/caller/entrance.ts',
-    was: 'AND NOT (o.provider_is_second_factor AND ${is_vouched}) THEN',
-    is: 'AND NOT o.provider_is_second_factor THEN',
+    was: "WHEN ${lacks_factor} THEN 'second_factor_required'",
+    is: "WHEN false THEN 'second_factor_required'",
     killed_by: 'server/api/security/security.test.ts',
   },
   {

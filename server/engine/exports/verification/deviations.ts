@@ -175,7 +175,7 @@ const countOf = ({ faults }: Group) => faults.reduce((sum, { rows = 1 }) => sum 
 function markOf(group: Group): string {
   const { kind, faults } = group;
   if (kind === 'foreign' && countOf(group) > named_strangers_max)
-    return hash('md5', `${countOf(group)} rows`);
+    return hash('md5', `foreign:${countOf(group)}`);
   const lines = faults.map(({ name, detail, column, expected, found }) =>
     JSON.stringify([name, detail, column, expected, found]),
   );
