@@ -5,7 +5,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
 import { insertBatch, letGo, nobody } from './insert.ts';
 
-// Its own, for its tables know the tokens of batches, as those of replicas do.
+// Uses its own database, whose tables deduplicate by the tokens of batches, like replicas.
 const harness = aroundTests(() => openHarness({ clickhouse: true }));
 
 test('a batch that was let go leaves no row later, and a stored one stays', async () => {

@@ -101,7 +101,7 @@ test('a deferred fault stops the COMMIT behind it, and is the fault of the whole
   assert.equal(await countRows(), 0);
 });
 
-test('a session that ends fails its group, and others go on', async () => {
+test('a session that ends fails its group, and others continue', async () => {
   const { db } = harness.deps;
   await assert.rejects(
     db.transaction((tx) =>
