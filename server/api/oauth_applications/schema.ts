@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 
@@ -28,26 +28,21 @@ const fields = {
       'How the client secret is sent: `post` in the body (default), or `basic` in the ' +
       '`Authorization` header.',
   }),
-  uses_pkce: Type.Boolean({ description: 'Whether PKCE (S256) is used; default true.' }),
+  uses_pkce: flag('Whether PKCE (S256) is used; default true.'),
 };
 
 /** The registration of an organization at a tool's vendor, in answers. */
-export const OauthApplication = Type.Object(
-  {
-    id: uuid(),
-    tool: Type.String({ description: 'The tool: its folder in the package of tools.' }),
-    redirect_uri: Type.String({
-      description: 'The redirect address to register at the vendor, exactly as given.',
-    }),
-    ...fields,
-    client_id: Type.String({ description: 'The client id from the vendor.' }),
-    scopes: Type.String({ description: 'The requested scopes.' }),
-    connections: Type.Integer({ description: 'Number of configs connected with it.' }),
-    created_at: instant(),
-    updated_at: instant(),
-  },
-  { title: 'OauthApplication' },
-);
+export const OauthApplication = titled('OauthApplication', {
+  id: uuid(),
+  tool: text('The tool: its folder in the package of tools.'),
+  redirect_uri: text('The redirect address to register at the vendor, exactly as given.'),
+  ...fields,
+  client_id: text('The client id from the vendor.'),
+  scopes: text('The requested scopes.'),
+  connections: whole('Number of configs connected with it.'),
+  created_at: instant(),
+  updated_at: instant(),
+});
 /** The row of an application; the server adds its redirect address. */
 export type OauthApplicationRow = Omit<Static<typeof OauthApplication>, 'redirect_uri'>;
 
