@@ -175,7 +175,7 @@ function Accept({ deviation: { id, detail }, close }: { deviation: Deviation; cl
           </Button>
         }
       >
-        <TextField name="reason" label="Reason" autoComplete="off" />
+        <TextField name="reason" label="Reason" />
       </Form>
     </Dialog>
   );

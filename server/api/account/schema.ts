@@ -5,7 +5,7 @@ import { lineOfText } from '../../platform/line_of_text.ts';
 import { ShownPasskey } from '../passkeys/schema.ts';
 import { GivenAddress, GivenToken, NewPassword, SecondFactorCode } from '../users/schema.ts';
 
-const name = (description: string) => Type.Optional(lineOfText({ maxLength: 150, description }));
+const name = (description: string) => Type.Optional(lineOfText(150, description, 0));
 
 /** Body of PATCH and PUT of the caller's account: absent fields keep their values. */
 export const AccountPatch = Type.Object({

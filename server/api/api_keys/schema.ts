@@ -123,11 +123,7 @@ export const AgentPreview = titled('AgentPreview', {
   refusal_url: text('Address that returns to the client without a grant.'),
 });
 
-const label = lineOfText({
-  minLength: 1,
-  maxLength: 100,
-  description: 'Purpose; surrounding white space is removed.',
-});
+const label = lineOfText(100, 'Purpose; surrounding white space is removed.');
 const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
   minItems: 1,
   maxItems: all_scopes.length + 1,

@@ -40,13 +40,7 @@ const part = (maximum: number, description: string) =>
 /** The fields in bodies. */
 export const rhythm_inputs = {
   timezone: Type.Optional(
-    nullable(
-      lineOfText({
-        minLength: 1,
-        maxLength: 100,
-        description: `${zone} Null: the current zone of the project.${resets}`,
-      }),
-    ),
+    nullable(lineOfText(100, `${zone} Null: the current zone of the project.${resets}`)),
   ),
   offset_day: part(6, `${about.offset_day} Null: Monday.${resets}`),
   offset_hour: part(23, `${about.offset_hour} Null: 0.${resets}`),

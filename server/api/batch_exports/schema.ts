@@ -33,11 +33,7 @@ const config = Type.Object(
 const listed = model_names.map((name) => `\`${name}\``).join(', ');
 
 const fields = {
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 1000,
-    description: 'A name for people.',
-  }),
+  name: lineOfText(1000, 'A name for people.'),
   model: Type.Enum([...model_names], {
     description:
       'The exported records: `events`, `persons`, `person_distinct_ids` (maps distinct ids ' +

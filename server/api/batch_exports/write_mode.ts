@@ -52,7 +52,7 @@ const about = {
 };
 
 const modes = nullable(Type.Enum([...write_modes], { description: about.mode }));
-const column = lineOfText({ minLength: 1, maxLength: 300 });
+const column = lineOfText(300);
 const names = (description: string, maxItems: number) =>
   nullable(Type.Array(column, { minItems: 1, maxItems, description }));
 const named = (description: string) => nullable(Type.Array(Type.String(), { description }));

@@ -7,19 +7,8 @@ import { kind_names } from '../managed/schema.ts';
 
 const Source = Type.Object(
   {
-    name: lineOfText({
-      minLength: 1,
-      maxLength: 200,
-      description: 'The name of the configuration, such as the name of its repository.',
-    }),
-    commit: Type.Optional(
-      nullable(
-        lineOfText({
-          maxLength: 200,
-          description: 'The commit or version of the files.',
-        }),
-      ),
-    ),
+    name: lineOfText(200, 'The name of the configuration, such as the name of its repository.'),
+    commit: Type.Optional(nullable(lineOfText(200, 'The commit or version of the files.', 0))),
   },
   {
     description:

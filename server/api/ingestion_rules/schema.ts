@@ -10,7 +10,7 @@ import { ManagedBy } from '../managed/schema.ts';
 const property_length_max = 200;
 
 const fields = {
-  name: lineOfText({ minLength: 1, maxLength: 100, description: 'The purpose of the rule.' }),
+  name: lineOfText(100, 'The purpose of the rule.'),
   events: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
     maxItems: 100,
     description:
@@ -24,14 +24,12 @@ const fields = {
       '`rename_property`, `set_property` (a constant).',
   }),
   property: nullable(
-    lineOfText({
-      minLength: 1,
-      maxLength: property_length_max,
-      description:
-        'Name of the property. To drop or hash, it may end with `*`, and `context.ip` reaches ' +
+    lineOfText(
+      property_length_max,
+      'Name of the property. To drop or hash, it may end with `*`, and `context.ip` reaches ' +
         'into objects. Null for `drop_event`. `uuid`, `timestamp` and `distinct_id` cannot be ' +
         'changed.',
-    }),
+    ),
   ),
   target: Type.Enum([...rule_targets], {
     description:
@@ -40,12 +38,10 @@ const fields = {
       'Default `any`, for `set_property` `event`.',
   }),
   new_name: nullable(
-    lineOfText({
-      minLength: 1,
-      maxLength: property_length_max,
-      description:
-        'The new name of `rename_property`. If the event already has it, both properties stay.',
-    }),
+    lineOfText(
+      property_length_max,
+      'The new name of `rename_property`. If the event already has it, both properties stay.',
+    ),
   ),
   value: nullable(
     Type.Unsafe<string | number | boolean>({
@@ -135,10 +131,7 @@ export const TriedEvent = Type.Object({
     description: 'One event as JSON text, in the form of `events/`. Numbers stay as written.',
   }),
   user_agent: Type.Optional(
-    lineOfText({
-      maxLength: 1_000,
-      description: 'The `User-Agent` of the browser that would send it.',
-    }),
+    lineOfText(1_000, 'The `User-Agent` of the browser that would send it.', 0),
   ),
 });
 /** The result that the event would have. */

@@ -64,12 +64,7 @@ export const NewInvite = Type.Object({
       'Case does not matter. The domain is stored in lower case, in another script as punycode. ' +
       'An open invite for the address is replaced.',
   }),
-  first_name: Type.Optional(
-    lineOfText({
-      maxLength: 30,
-      description: 'One line; default empty.',
-    }),
-  ),
+  first_name: Type.Optional(lineOfText(30, 'One line; default empty.', 0)),
   level: Type.Optional(Level),
   message: Type.Optional(
     nullable(
@@ -117,7 +112,7 @@ export const ShownInvite = titled('ShownInvite', {
   has_account: flag('Whether an account with this address exists: then sign in before you accept.'),
 });
 
-const name = (description: string) => Type.Optional(lineOfText({ maxLength: 150, description }));
+const name = (description: string) => Type.Optional(lineOfText(150, description, 0));
 /** Body of the acceptance. */
 export const Acceptance = Type.Object({
   token: Type.Optional(

@@ -12,11 +12,7 @@ const exports_max = 100;
 const target_types = ['email', 'webhook', ...notice_services] as const;
 
 const fields = {
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 100,
-    description: "A name for people, such as the target's channel.",
-  }),
+  name: lineOfText(100, "A name for people, such as the target's channel."),
   address: Type.String({
     trim: true,
     format: 'email',

@@ -48,11 +48,7 @@ export const Organization = titled('Organization', {
 /** An organization row as SELECT returns it. */
 export type OrganizationRow = Static<typeof Organization>;
 
-const name = lineOfText({
-  minLength: 1,
-  maxLength: 64,
-  description: 'Name for people; white space around it is removed.',
-});
+const name = lineOfText(64, 'Name for people; white space around it is removed.');
 const optional = {
   is_member_join_email_enabled: Type.Optional(
     flag('Whether members get a mail when somebody joins; default true.'),

@@ -34,12 +34,7 @@ export const NewPasskey = titled('NewPasskey', {
   }),
 });
 
-const name = lineOfText({
-  trim: true,
-  minLength: 1,
-  maxLength: 64,
-  description: 'Your name for it: 1 to 64 characters, one line.',
-});
+const name = lineOfText(64, 'Your name for it: 1 to 64 characters, one line.');
 
 /** Bytes as browsers encode them for a server. */
 const bytes = (length_max: number, description: string) =>

@@ -22,7 +22,7 @@ const plannedValues = (text: { maxLength?: number } = {}) =>
   );
 
 const fields = {
-  event: lineOfText({ minLength: 1, maxLength: 200, description: 'Name of the event.' }),
+  event: lineOfText(200, 'Name of the event.'),
   description: Type.String({
     trim: true,
     maxLength: 2_000,
@@ -35,7 +35,7 @@ const fields = {
   }),
   properties: Type.Array(
     Type.Object({
-      name: lineOfText({ minLength: 1, maxLength: 200, description: 'Name of the property.' }),
+      name: lineOfText(200, 'Name of the property.'),
       type: Type.Enum([...property_types], {
         description: 'The type of its value; `10.0` is an integer. Null is no value.',
       }),

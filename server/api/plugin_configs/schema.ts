@@ -198,11 +198,7 @@ const payload = Type.Unsafe<Record<string, unknown>>({
 
 /** Body of `jobs/`. */
 export const PluginJobStart = Type.Object({
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 200,
-    description: "A name in the plugin's `public_jobs`.",
-  }),
+  name: lineOfText(200, "A name in the plugin's `public_jobs`."),
   payload: Type.Optional(payload),
 });
 

@@ -76,11 +76,11 @@ export type PluginRow = Static<typeof Plugin>;
 
 const optional = {
   plugin_type: Type.Optional(fields.plugin_type),
-  name: Type.Optional(nullable(lineOfText({ maxLength: 200, description: about.name }))),
+  name: Type.Optional(nullable(lineOfText(200, about.name, 0))),
   description: Type.Optional(fields.description),
   icon: Type.Optional(fields.icon),
   config_schema: Type.Optional(fields.config_schema),
-  tag: Type.Optional(nullable(lineOfText({ maxLength: 200, description: about.tag }))),
+  tag: Type.Optional(nullable(lineOfText(200, about.tag, 0))),
   is_global: Type.Optional(fields.is_global),
   capabilities: Type.Optional(fields.capabilities),
   metrics: Type.Optional(fields.metrics),
@@ -91,12 +91,7 @@ const optional = {
 export const PluginCreate = Type.Object({
   ...optional,
   tag: Type.Optional(
-    nullable(
-      lineOfText({
-        maxLength: 200,
-        description: 'Of a package: the version to install; default the newest.',
-      }),
-    ),
+    nullable(lineOfText(200, 'Of a package: the version to install; default the newest.', 0)),
   ),
   url: Type.Optional(
     Type.String({
@@ -139,15 +134,7 @@ export const SourceChange = Type.Object(
 /** Body of `upgrade/`: other sent fields are changed after the version was installed. */
 export const Upgrade = Type.Object({
   ...optional,
-  tag: Type.Optional(
-    nullable(
-      lineOfText({
-        minLength: 1,
-        maxLength: 200,
-        description: 'The version to install; default the newest.',
-      }),
-    ),
-  ),
+  tag: Type.Optional(nullable(lineOfText(200, 'The version to install; default the newest.'))),
 });
 
 /** The answer of `source/` and `update_source/`: the plugin and its files. */

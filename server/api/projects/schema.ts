@@ -79,11 +79,7 @@ export type ProjectRow = Static<typeof Project>;
 /** A project's settings for robots and its own people. */
 export type ProjectTraffic = Pick<ProjectRow, keyof typeof traffic>;
 
-const name = lineOfText({
-  minLength: 1,
-  maxLength: 200,
-  description: 'Name for people; white space around it is removed.',
-});
+const name = lineOfText(200, 'Name for people; white space around it is removed.');
 const timezone = Type.Optional(
   Type.String({
     trim: true,

@@ -74,11 +74,7 @@ export type NewTokenRow = Static<typeof NewToken>;
 
 /** Body of POST of a token. */
 export const TokenCreate = Type.Object({
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 100,
-    description: 'Where it is used; white space around it is removed.',
-  }),
+  name: lineOfText(100, 'Where it is used; white space around it is removed.'),
   expires_at: Type.Optional(
     instant('In the future, in 2 years (731 days) at the latest; default: in 365 days.'),
   ),

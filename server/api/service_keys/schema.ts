@@ -68,11 +68,7 @@ export const CurrentServiceKey = titled('CurrentServiceKey', {
 /** A service key as SELECT returns it. */
 export type ServiceKeyRow = Static<typeof ServiceKey>;
 
-const name = lineOfText({
-  minLength: 1,
-  maxLength: 100,
-  description: 'Purpose; surrounding white space is removed.',
-});
+const name = lineOfText(100, 'Purpose; surrounding white space is removed.');
 const scopes = Type.Array(Type.Enum(service_scopes), {
   minItems: 1,
   maxItems: service_scopes.length,

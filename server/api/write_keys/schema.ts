@@ -37,11 +37,7 @@ export const NewWriteKey = titled('NewWriteKey', {
 /** A write key as SELECT returns it. */
 export type WriteKeyRow = Static<typeof WriteKey>;
 
-const name = lineOfText({
-  minLength: 1,
-  maxLength: 100,
-  description: 'Where it is used; white space around it is removed.',
-});
+const name = lineOfText(100, 'Where it is used; white space around it is removed.');
 
 /** Body of POST. */
 export const WriteKeyCreate = Type.Object({ name });

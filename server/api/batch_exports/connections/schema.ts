@@ -18,7 +18,7 @@ const keys = keysOf(
 );
 
 const fields = {
-  name: lineOfText({ minLength: 1, maxLength: 200, description: 'A name for people.' }),
+  name: lineOfText(200, 'A name for people.'),
   type: Type.Enum(
     types.map(({ type }) => type),
     { description: 'The type of destination.' },

@@ -59,11 +59,7 @@ export const DeviationsQuery = Type.Object({
 
 /** The body of `accept/`. */
 export const Acceptance = Type.Object({
-  reason: lineOfText({
-    minLength: 1,
-    maxLength: 1000,
-    description: 'Why the destination is right so; the statement has it.',
-  }),
+  reason: lineOfText(1000, 'Why the destination is right so; the statement has it.'),
 });
 
 const formats = ['json', 'text'] as const;

@@ -35,11 +35,7 @@ export const NewSetupLink = titled('NewSetupLink', {
 
 /** Body of POST. */
 export const SetupLinkCreate = Type.Object({
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 100,
-    description: 'The person who gets the link, such as `Robin of Acme IT`.',
-  }),
+  name: lineOfText(100, 'The person who gets the link, such as `Robin of Acme IT`.'),
   expires_at: Type.Optional(
     instant('In the future, at most 30 days from now; default 7 days from now.'),
   ),

@@ -19,11 +19,7 @@ export const PluginChoicesBody = Type.Object({
   ),
   config,
   allowed_hosts,
-  action: lineOfText({
-    minLength: 1,
-    maxLength: 200,
-    description: 'The `partnerAction` of the mapping.',
-  }),
+  action: lineOfText(200, 'The `partnerAction` of the mapping.'),
   field: Type.String({
     maxLength: 400,
     pattern: '^[^.\\[\\]]+(\\.\\[\\d{1,4}\\])?(\\.[^.\\[\\]]+)?$',
@@ -36,13 +32,7 @@ export const PluginChoicesBody = Type.Object({
   mapping: Type.Optional(
     anything('The fields of the mapping so far. Values that an event decides are left out.'),
   ),
-  page: Type.Optional(
-    lineOfText({
-      minLength: 1,
-      maxLength: 1_000,
-      description: 'The `next_page` of the answer before.',
-    }),
-  ),
+  page: Type.Optional(lineOfText(1_000, 'The `next_page` of the answer before.')),
 });
 export type PluginChoicesBody = Static<typeof PluginChoicesBody>;
 

@@ -25,7 +25,7 @@ export const MappingPreviewBody = Type.Object({
   }),
   sends_dollar: Type.Optional(flag('True: names that begin with `$` are also sent.')),
   allowed_hosts: Type.Optional(
-    Type.Array(lineOfText({ minLength: 1, maxLength: 253 }), {
+    Type.Array(lineOfText(253), {
       maxItems: 100,
       description: 'The hosts that the tool may reach. Without them, hosts are not checked.',
     }),
