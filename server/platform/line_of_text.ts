@@ -13,7 +13,8 @@ export const line_of_text_rule =
 /**
  * A name, label or title that somebody enters: one line, without control characters and marks that
  * change the direction of writing. Otherwise the answer is 400 `invalid_input`. Surrounding white
- * space is removed; nothing is left only if `minLength` is 0. Every such field of the API uses it (test/house/names.test.ts).
+ * space is removed; the rest may be empty only if `minLength` is 0. Every such field of the API
+ * uses it (test/house/names.test.ts).
  */
 export function lineOfText(maxLength: number, description?: string, minLength: 0 | 1 = 1) {
   return Type.String({
