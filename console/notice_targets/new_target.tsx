@@ -99,12 +99,7 @@ export function NewTarget({
     <>
       <div className="toolbar" role="group" aria-label="Kind of target">
         {Object.entries(type_names).map(([value, label]) => (
-          <Button
-            key={value}
-            variant="default"
-            aria-pressed={type === value}
-            onClick={() => choose(value as Type)}
-          >
+          <Button key={value} aria-pressed={type === value} onClick={() => choose(value as Type)}>
             {label}
           </Button>
         ))}
