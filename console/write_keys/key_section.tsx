@@ -12,8 +12,8 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
-import { writeKeysOf, writeKeyPath } from './write_keys.ts';
 import { pathTo } from '../http/path.ts';
+import { reading } from '../http/reading.ts';
 
 const day_seconds = 86_400;
 /** Apps that nobody updates live long. */
@@ -78,7 +78,7 @@ function CreateKey({ project_id }: { project_id: number }) {
       button="Create the key"
       clears
     >
-      <TextField name="name" label="Where it is used" autoComplete="off" />
+      <TextField name="name" label="Where it is used" />
     </Form>
   );
 }
@@ -170,8 +170,18 @@ function RenameKey({ project_id, write_key: { id, name } }: OneKey) {
         button="Rename"
         about={`the key ${name}`}
       >
-        <TextField name="name" label="Where it is used" value={name} autoComplete="off" />
+        <TextField name="name" label="Where it is used" value={name} />
       </Form>
     </Seldom>
   );
+}
+
+/** The write keys of a project, newest first. */
+function writeKeysOf(project_id: number) {
+  return reading(pathTo('/api/projects/:project_id/write_keys/', { project_id }, { limit: 1000 }));
+}
+
+/** Returns the path of a write key. */
+function writeKeyPath(project_id: number, id: string) {
+  return pathTo('/api/projects/:project_id/write_keys/:id/', { project_id, id });
 }

@@ -10,7 +10,6 @@ import { Shown } from '../../page/shown.tsx';
 import { Instant } from '../../time/instant.tsx';
 import { pluginConfigOf } from '../plugins.ts';
 import type { Place } from '../plugins.ts';
-import { connectionState } from './oauth_state.ts';
 
 type Given = { place: Place; config_id: number; may_change: boolean };
 type Known = Given & { oauth: PluginOauth };
@@ -145,7 +144,7 @@ function Register({ place, config_id, may_change, oauth }: Known) {
         }
         button="Register application"
       >
-        <TextField name="client_id" label="Client ID" autoComplete="off" />
+        <TextField name="client_id" label="Client ID" />
         <SecretField name="client_secret" label="Client secret" />
         <AddressFields {...proposal} />
       </Form>
@@ -156,25 +155,10 @@ function Register({ place, config_id, may_change, oauth }: Known) {
 function AddressFields({ authorize_url, token_url, revoke_url, scopes }: PluginOauth['proposal']) {
   return (
     <>
-      <TextField
-        name="authorize_url"
-        label="Authorize address"
-        value={authorize_url ?? ''}
-        autoComplete="off"
-      />
-      <TextField
-        name="token_url"
-        label="Token address"
-        value={token_url ?? ''}
-        autoComplete="off"
-      />
-      <TextField
-        name="revoke_url"
-        label="Revocation address (optional)"
-        value={revoke_url ?? ''}
-        autoComplete="off"
-      />
-      <TextField name="scopes" label="Scopes" value={scopes} autoComplete="off" />
+      <TextField name="authorize_url" label="Authorize address" value={authorize_url ?? ''} />
+      <TextField name="token_url" label="Token address" value={token_url ?? ''} />
+      <TextField name="revoke_url" label="Revocation address (optional)" value={revoke_url ?? ''} />
+      <TextField name="scopes" label="Scopes" value={scopes} />
     </>
   );
 }
@@ -222,4 +206,17 @@ function Application({
       />
     </>
   );
+}
+
+/** Returns the state of a tool's connection: a word, its shape and its colour. */
+function connectionState({ application, connection }: PluginOauth): {
+  word: string;
+  shape: string;
+  tone: 'good' | 'bad' | 'warn' | 'muted';
+} {
+  if (application === null) return { word: 'No OAuth application', shape: '○', tone: 'warn' };
+  if (connection === null) return { word: 'Not connected', shape: '○', tone: 'warn' };
+  return connection.refused === null
+    ? { word: 'Connected', shape: '●', tone: 'good' }
+    : { word: 'Connect it again', shape: '▲', tone: 'bad' };
 }
