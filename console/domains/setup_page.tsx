@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient, queryOptions } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { SetupState } from '../../server/api/domains/setup_links/schema.ts';
@@ -12,9 +12,9 @@ import { MetadataImport, ProviderGuide } from './metadata_import.tsx';
 import type { Imported } from './metadata_import.tsx';
 import { ProofState, RecordToAdd } from './proof_parts.tsx';
 import { ProviderFieldsInputs } from './provider_fields.tsx';
+import { setupOf } from './setup.ts';
 import { StartedTest } from './started_test.tsx';
 import type { Started } from './started_test.tsx';
-import { ask } from '../http/ask.ts';
 
 /** The page behind a setup link: the record, the provider and a test of one domain. */
 export function SetupPage() {
@@ -164,23 +164,4 @@ function Test({ token }: { token: string }) {
       />
     </>
   );
-}
-
-/**
- * Reads the page of a setup link. The token is in the body, so that no address and no log has it.
- * The page's own changes return the next state, so it is not read again while somebody types.
- */
-function setupOf(token: string) {
-  return queryOptions({
-    queryKey: ['setup link', token],
-    queryFn: async ({ signal }) => {
-      const outcome = await ask('POST', pathTo('/api/setup_links/open/'), {
-        body: { token },
-        signal,
-      });
-      if (!outcome.ok) throw outcome.problem;
-      return outcome.body;
-    },
-    staleTime: Infinity,
-  });
 }

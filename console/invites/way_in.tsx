@@ -8,13 +8,10 @@ import { SecondStep, useSecondStep } from '../sessions/second_step.tsx';
 import { useKeptTheme } from '../shell/sign_out.ts';
 import { ProviderLink } from '../single_sign_on/provider_link.tsx';
 import { providersFor } from '../single_sign_on/providers.ts';
+import { useEnterJoined } from './enter_joined.ts';
 import { acceptPath } from './invite.ts';
-import type { Invite, Accepted } from './invite.ts';
+import type { Invite } from './invite.ts';
 import { pathTo } from '../http/path.ts';
-import { useCallback } from 'react';
-import { organizations } from '../signed_in/organizations.ts';
-import { rememberProject } from '../signed_in/remembered_project.ts';
-import { useEnter } from '../sessions/enter.ts';
 
 type Visit = { invite: Invite; token: string | undefined; email: string | undefined };
 
@@ -153,29 +150,5 @@ function Address({ invite }: { invite: Invite }) {
       autoComplete="username"
       is_fixed
     />
-  );
-}
-
-/**
- * Opens the first project of an organization that the person has just joined. Without a project it
- * opens the members, and while the organization is closed, such as without a required second
- * factor, the account.
- */
-function useEnterJoined(): (accepted: Accepted) => Promise<void> {
-  const queries = useQueryClient();
-  const enter = useEnter();
-  return useCallback(
-    async ({ organization }) => {
-      // Clears the data of the previously signed-in person.
-      queries.clear();
-      const read = await queries.fetchQuery(organizations).catch(() => undefined);
-      const joined = read?.results.find(({ id }) => id === organization.id);
-      if (joined === undefined) return enter('/account');
-      const [project] = joined.teams;
-      if (project === undefined) return enter(`/organizations/${joined.id}/members`);
-      rememberProject(project.id);
-      await enter('/');
-    },
-    [queries, enter],
   );
 }

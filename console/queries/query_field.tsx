@@ -6,9 +6,7 @@ import type { QueryValidation } from '../../server/api/query/schema.ts';
 import { useFault } from '../form/context.ts';
 import { loadedLater } from '../page/load_page.tsx';
 import type { Given } from './editor.tsx';
-import { ask } from '../http/ask.ts';
-import { reading } from '../http/reading.ts';
-import { pathTo } from '../http/path.ts';
+import { queryLanguage, validateQuery } from './queries.ts';
 
 const Editor = loadedLater(() => import('./editor.tsx'), 'Editor', PlainField);
 
@@ -91,22 +89,4 @@ function Said({ said: { is_valid, columns, errors } }: { said: QueryValidation }
       </ul>
     </div>
   );
-}
-
-/** Reads the query language of a project. */
-function queryLanguage(project_id: string) {
-  return reading(pathTo('/api/projects/:project_id/query/language/', { project_id }), {
-    polls: false,
-  });
-}
-
-/** Validates a query; undefined if the server did not answer. */
-async function validateQuery(
-  project_id: string,
-  query: string,
-  model: BatchExport['model'],
-): Promise<QueryValidation | undefined> {
-  const path = pathTo('/api/projects/:project_id/query/validate/', { project_id });
-  const outcome = await ask('POST', path, { body: { query, model } });
-  return outcome.ok ? outcome.body : undefined;
 }

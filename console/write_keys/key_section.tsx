@@ -12,8 +12,8 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
+import { writeKeysOf, writeKeyPath } from './write_keys.ts';
 import { pathTo } from '../http/path.ts';
-import { reading } from '../http/reading.ts';
 
 const day_seconds = 86_400;
 /** Apps that nobody updates live long. */
@@ -174,14 +174,4 @@ function RenameKey({ project_id, write_key: { id, name } }: OneKey) {
       </Form>
     </Seldom>
   );
-}
-
-/** The write keys of a project, newest first. */
-function writeKeysOf(project_id: number) {
-  return reading(pathTo('/api/projects/:project_id/write_keys/', { project_id }, { limit: 1000 }));
-}
-
-/** Returns the path of a write key. */
-function writeKeyPath(project_id: number, id: string) {
-  return pathTo('/api/projects/:project_id/write_keys/:id/', { project_id, id });
 }

@@ -2,19 +2,14 @@ import { Button } from '@mantine/core';
 import { useCallback, useContext, useMemo, useState } from 'react';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
-import {
-  exportPart,
-  fieldValue,
-  isShown,
-  keysOf,
-  mustBeFilled,
-} from '../../destinations/config.ts';
+import { exportPart } from '../../destinations/config.ts';
 import { Form } from '../../form/form.tsx';
 import { SaveAnyway } from '../../form/save_anyway.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { triedOf, useLivePreview } from './asking.ts';
 import type { PreviewPath } from './asking.ts';
-import { bodyOf, storedConfig } from './draft.ts';
+import { isComplete } from './complete.ts';
+import { bodyOf } from './draft.ts';
 import type { Base, Draft, NewExport } from './draft.ts';
 import { ExportFields } from './export_fields.tsx';
 import { useKeptDraft } from './kept_draft.ts';
@@ -157,22 +152,4 @@ function typeOf(types: DestinationType[], draft: Draft): DestinationType | undef
 
 function useSecretKeys(types: DestinationType[]): (type: string) => string[] {
   return useCallback((name) => types.find(({ type }) => type === name)?.secret_keys ?? [], [types]);
-}
-
-/** Returns true if each required field has a value, so that the API can show rows. */
-function isComplete(
-  type: DestinationType | undefined,
-  draft: Draft,
-  base: Base | undefined,
-  stored_secrets: readonly string[],
-): boolean {
-  if (type === undefined || (draft.is_query && draft.custom_query.trim() === '')) return false;
-  const stored = storedConfig(draft, base);
-  return keysOf(type)
-    .filter(([key]) => mustBeFilled(type, key) && isShown(type, key, draft.typed, stored))
-    .every(
-      ([key, schema]) =>
-        (stored !== undefined && stored_secrets.includes(key)) ||
-        fieldValue(key, schema, draft.typed, stored) !== '',
-    );
 }

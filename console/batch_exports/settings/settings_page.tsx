@@ -18,7 +18,7 @@ import type { ExportIds } from '../export_context.ts';
 import { ExportForm } from '../form/export_form.tsx';
 import { useTurn } from '../form/turn.ts';
 import { useReadAnew } from '../read_anew.ts';
-import { Rounds } from '../../lake_tables/maintenance.tsx';
+import { TableMaintenance } from './table_maintenance.tsx';
 
 /** Changes an export, pauses it and deletes it. */
 export function SettingsPage() {
@@ -159,21 +159,5 @@ function Delete({ row, ids }: Own) {
       }
       button="Delete the export"
     />
-  );
-}
-
-/** Shows Sluice's maintenance of an export's Delta table, and starts a round on demand. */
-function TableMaintenance({ ids }: { ids: ExportIds }) {
-  const done = useDone();
-  const path = pathTo('/api/projects/:project_id/batch_exports/:id/maintenance/', ids);
-  return (
-    <>
-      <Shown query={useQuery(reading(path))}>{(rounds) => <Rounds rounds={rounds} />}</Shown>
-      <Form
-        path={pathTo('/api/projects/:project_id/batch_exports/:id/maintain/', ids)}
-        done={() => done('A round begins within a minute.', { queryKey: [path] })}
-        button="Maintain the table now"
-      />
-    </>
   );
 }

@@ -1,13 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import {
-  useCallback,
-  useContext,
-  useDeferredValue,
-  useEffect,
-  useMemo,
-  useState,
-  memo,
-} from 'react';
+import { useCallback, useContext, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { latestBackfills } from '../backfills/backfills.ts';
@@ -21,11 +13,12 @@ import { ZoneContext } from '../../time/instant.tsx';
 import { useNow } from '../../time/now.ts';
 import { slotAt, slotLength, slotsTouched } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
-import { drawnOf, partsIn, countsOf } from './drawn.ts';
+import { drawnOf, partsIn } from './drawn.ts';
 import type { Part } from './drawn.ts';
 import { Gap } from './gap.tsx';
 import type { Clock, Picked } from './clocks.ts';
 import type { Lane } from './lanes.ts';
+import { Legend } from './legend.tsx';
 import { SlotMap } from './map.tsx';
 import { RangeTable } from './range_table.tsx';
 import { SlotReadout } from './slot_readout.tsx';
@@ -34,29 +27,6 @@ import { slotsOf } from './slots.ts';
 import { Toolbar } from './toolbar.tsx';
 import { askedFor, serves } from './view.ts';
 import type { ExportIds } from '../export_context.ts';
-import { kind_names, kinds } from './kinds.ts';
-import { Sign } from './sign.tsx';
-
-/**
- * Explains each colour and shape, with the number of its visible slots. Memoized, because the
- * cursor moves often.
- */
-const Legend = memo(function Legend({ parts }: { parts: Part[] }) {
-  const counts = countsOf(parts);
-  return (
-    <ul className="legend" aria-label="Slots in view">
-      {kind_names.map((name, kind) => {
-        const count = counts.get(kind);
-        return count === undefined || kinds[name].colour === '' ? undefined : (
-          <li key={name}>
-            <Sign kind={name} />
-            {kinds[name].label} <span className="muted">{count.toLocaleString('en')}</span>
-          </li>
-        );
-      })}
-    </ul>
-  );
-});
 
 /** The map of an export, after its clocks were read. */
 export function MapPage() {

@@ -10,6 +10,7 @@ import { Shown } from '../../page/shown.tsx';
 import { Instant } from '../../time/instant.tsx';
 import { pluginConfigOf } from '../plugins.ts';
 import type { Place } from '../plugins.ts';
+import { connectionState } from './oauth_state.ts';
 
 type Given = { place: Place; config_id: number; may_change: boolean };
 type Known = Given & { oauth: PluginOauth };
@@ -206,17 +207,4 @@ function Application({
       />
     </>
   );
-}
-
-/** Returns the state of a tool's connection: a word, its shape and its colour. */
-function connectionState({ application, connection }: PluginOauth): {
-  word: string;
-  shape: string;
-  tone: 'good' | 'bad' | 'warn' | 'muted';
-} {
-  if (application === null) return { word: 'No OAuth application', shape: '○', tone: 'warn' };
-  if (connection === null) return { word: 'Not connected', shape: '○', tone: 'warn' };
-  return connection.refused === null
-    ? { word: 'Connected', shape: '●', tone: 'good' }
-    : { word: 'Connect it again', shape: '▲', tone: 'bad' };
 }

@@ -1,7 +1,9 @@
 import { useMantineColorScheme } from '@mantine/core';
-import { useQuery, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import type { Overview } from './found_exports.ts';
+import { foundExports } from './found_exports.ts';
 import { addressOf } from '../../http/address.ts';
 import { useHome } from '../../signed_in/home.ts';
 import { organizations } from '../../signed_in/organizations.ts';
@@ -10,27 +12,6 @@ import { account_page, organization_pages, project_pages } from '../pages.ts';
 import { useSignOut } from '../sign_out.ts';
 import { themes } from '../themes.ts';
 import { matching } from './matches.ts';
-import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
-import type { Listed } from '../../http/list.ts';
-import { reading } from '../../http/reading.ts';
-import { pathTo } from '../../http/path.ts';
-
-const shown_max = 8;
-
-/** The matching exports, with their states. */
-type Overview = Listed<ExportOverview>;
-
-/** The exports of the project whose name contains the text; no request for an empty text. */
-function foundExports(project_id: string | undefined, typed: string) {
-  const search = typed.trim();
-  const of = { project_id: project_id ?? '' };
-  const query = { search, limit: shown_max, slots: 1 };
-  return queryOptions({
-    ...reading(pathTo('/api/projects/:project_id/overview/', of, query), { polls: false }),
-    enabled: project_id !== undefined && search !== '',
-    ...(search === '' ? {} : { placeholderData: keepPreviousData }),
-  });
-}
 
 /** An entry of the palette. */
 export type Item = {

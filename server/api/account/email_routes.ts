@@ -14,17 +14,16 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import { refuseDeactivated } from '../deactivation/store.ts';
 import { accountChanges, accountEntry } from './activity.ts';
+import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { listHomes, lockHomes } from './delete_user.ts';
 import { findLeaving, leave } from './leave_domain.ts';
 import { deleteLinks, createLink, useLink } from './links.ts';
 import { addressChangeMail, verificationMail } from './mails.ts';
 import { Account, GivenToken, LinkedEmail } from '../users/schema.ts';
-import { findAccount, findIdentityById, findUserByEmail, updateUser } from '../users/store.ts';
+import { findAccount, findIdentityById } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 import { EmailChange } from './schema.ts';
-import type { ApiError } from '../../platform/http/errors.ts';
-import { isDatabaseError } from '../../platform/postgres/database.ts';
 
 /**
  * Routes for the address of an account: change it, request a link that verifies it, open that link.
@@ -206,35 +205,4 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
       return { email: proved };
     },
   });
-}
-
-/** Throws 400 if another account has the address, in any spelling. */
-async function refuseTaken(tx: Transaction, user_id: number, email: string): Promise<void> {
-  const other = await findUserByEmail(tx, email);
-  if (other !== undefined && other.id !== user_id) throw taken('email');
-}
-
-/**
- * Sets the address of the account. Links mailed to another address become invalid, so that a reader
- * of the old mailbox cannot return. Throws 400 for `attr` if another account has the address, or
- * takes it at the same time.
- */
-async function changeEmail(
-  tx: Transaction,
-  user_id: number,
-  email: string,
-  is_email_verified: boolean,
-  attr: string | null,
-): Promise<void> {
-  try {
-    await updateUser(tx, user_id, { email, is_email_verified });
-  } catch (error) {
-    if (isDatabaseError(error) && error.constraint === 'users_email_unique') throw taken(attr);
-    throw error;
-  }
-  await deleteLinks(tx, user_id);
-}
-
-function taken(attr: string | null): ApiError {
-  return invalid(attr, 'unique', 'Another account has this address: choose another one.');
 }

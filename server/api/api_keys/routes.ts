@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { personOf, uuidParameter } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { refuseRevival, shownOnce, isExpired } from '../../platform/http/caller/key_rules.ts';
-import { missing, notFound, conflict } from '../../platform/http/errors.ts';
+import { refuseRevival, shownOnce } from '../../platform/http/caller/key_rules.ts';
+import { missing, notFound } from '../../platform/http/errors.ts';
 import { confirmCaller } from '../../platform/http/confirm_access.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { addList, addRecord, addRoute, addWrite } from '../../platform/http/records.ts';
@@ -14,6 +14,7 @@ import { metadataRoutes } from './agents/metadata_routes.ts';
 import { tokenRoutes } from './agents/token_routes.ts';
 import { entryOf } from './entry.ts';
 import { organizationKeyRoutes } from './organization_routes.ts';
+import { rollApiKey } from './roll.ts';
 import { keptToReach, keyBody, refuseGrant, refuseTooMany } from './rules.ts';
 import {
   ApiKey,
@@ -35,9 +36,7 @@ import {
   listApiKeys,
   lockOwner,
   updateApiKey,
-  markRolled,
 } from './store.ts';
-import type { Owner } from './store.ts';
 
 const list = '/api/personal_api_keys/';
 const one = `${list}:id/`;
@@ -187,32 +186,4 @@ async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<Api
   await lockOwner(tx, personOf(request).user_id);
   await confirmCaller(tx, request);
   return getOwnKey(tx, request);
-}
-
-/**
- * Creates the successor of a key with the same fields, and ends the old key after the overlap, or
- * at its own end if that is earlier. Returns both records and the successor's value, which is never
- * shown again. The caller holds the lock on the person. Throws 409 for a key that has expired or
- * has a successor, and 400 if the person has too many keys.
- */
-async function rollApiKey(
-  tx: Transaction,
-  { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
-  owner: Owner,
-  key: ApiKeyRow,
-  overlap_seconds: number,
-): Promise<{ after: ApiKeyRow; created: ApiKeyRow; value: string }> {
-  const now_ms = clock.now();
-  const { user_id } = owner;
-  if (isExpired(key, now_ms))
-    throw conflict('This key has expired, so there is nothing to replace: create a new key.');
-  if (await isRolled(tx, key.id))
-    throw conflict(
-      'This key was rotated and has a successor: rotate the successor, or create a new key.',
-    );
-  await markRolled(tx, key.id, now_ms, overlap_seconds);
-  const after = await findApiKey(tx, owner, key.id);
-  refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
-  const { value, ...created } = await insertApiKey(tx, secrets, { ...key, user_id });
-  return { after: after!, created, value };
 }

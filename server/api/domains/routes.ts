@@ -23,6 +23,7 @@ import { Domain, DomainCreate, DomainPatch } from './schema.ts';
 import { publicSetupRoutes } from './setup_links/public_routes.ts';
 import { setupLinkRoutes } from './setup_links/routes.ts';
 import type { DomainChanges, DomainRow } from './schema.ts';
+import { ssoChoices } from './sso_choices.ts';
 import {
   deleteDomain,
   findDomain,
@@ -32,8 +33,6 @@ import {
   updateDomain,
 } from './store.ts';
 import { changerOf, tellOfDomain } from './tell_owners.ts';
-import { configuredProviders } from '../../platform/openid_providers.ts';
-import type { OpenidSettings } from '../../platform/openid_providers.ts';
 
 const base = '/api/organizations/:organization_id/domains/';
 const one = `${base}:id/`;
@@ -197,12 +196,4 @@ function refusedDeletion({ access }: FastifyRequest): ApiError {
         'This domain decides who signs in, so only an owner can delete it: with a key of all ' +
           'scopes, or in the console after a confirmation.',
       );
-}
-
-/**
- * Lists the values of `sso_enforcement` on this server: none, the domain's own SAML provider, or an
- * OpenID provider that the operator has configured.
- */
-function ssoChoices(settings: OpenidSettings): string[] {
-  return ['', 'saml', ...configuredProviders(settings)];
 }

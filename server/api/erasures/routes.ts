@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { countRows } from '../../engine/privacy/erasures/count_rows.ts';
-import type { Criteria, EventCriteria } from '../../engine/privacy/erasures/criteria.ts';
+import type { Criteria } from '../../engine/privacy/erasures/criteria.ts';
 import { row_tables } from '../../engine/model/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
 import { isUuid } from '../../platform/uuid.ts';
@@ -13,6 +13,7 @@ import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import { addList, addWrite } from '../../platform/http/records.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { erasureEntry } from './entry.ts';
+import { withExactNumbers } from './exact_numbers.ts';
 import {
   CopiesQuery,
   Erasure,
@@ -23,7 +24,6 @@ import {
 } from './schema.ts';
 import type { ErasureRow } from './schema.ts';
 import { createErasure, findErasure, listCopies, listErasureTools, listErasures } from './store.ts';
-import { parseExact, shortNumber } from '../../engine/ingest/parse/exact_json.ts';
 
 const base = '/api/projects/:project_id/erasures/';
 const reading = { scope: 'project:read', within: 'project' } as const;
@@ -177,23 +177,4 @@ async function getErasure(request: FastifyRequest, db: Queryable): Promise<Erasu
   const row = isUuid(id) ? await findErasure(db, request.access.team_id!, id) : undefined;
   if (row === undefined) throw notFound();
   return row;
-}
-
-type Properties = { filter: { properties: { value: unknown }[] } };
-
-/**
- * Returns the filter of a checked body with all digits of its numbers. JavaScript rounds numbers
- * beyond a double, and a rounded number would match other events. `bytes` is the body as sent.
- */
-function withExactNumbers(filter: EventCriteria, bytes: Buffer): EventCriteria {
-  if (filter.properties?.some(({ value }) => typeof value === 'number') !== true) return filter;
-  const sent = (parseExact(bytes.toString()) as Properties).filter.properties;
-  return {
-    ...filter,
-    properties: filter.properties.map((property, at) =>
-      typeof property.value === 'number'
-        ? { ...property, digits: shortNumber(JSON.stringify(sent[at]!.value)) }
-        : property,
-    ),
-  };
 }

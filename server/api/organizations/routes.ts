@@ -11,6 +11,7 @@ import { lockOutWriters } from '../../platform/http/confirm_access.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { addList, addRecord, addWrite, entryWriter } from '../../platform/http/records.ts';
+import { requireRightToCreate } from './right_to_create.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
 import type { OrganizationRow } from './schema.ts';
 import {
@@ -21,9 +22,7 @@ import {
   listOrganizations,
   selectOrganization,
   updateOrganization,
-  findStanding,
 } from './store.ts';
-import { refuseDeactivated } from '../deactivation/store.ts';
 
 const url = '/api/organizations/:id/';
 const one = { within: 'organization' } as const;
@@ -146,27 +145,5 @@ function deleteRoute(app: FastifyInstance): void {
           if (!isKept) await deleteOrganization(tx, organization_id);
         }),
       ),
-  );
-}
-
-/**
- * Throws 403 unless the person may create an organization by SLUICE_ORGANIZATION_CREATION.
- * Everybody may on a server without organizations. A person whom their company's directory has
- * deactivated never may.
- */
-async function requireRightToCreate(
-  db: Queryable,
-  { config: { organization_creation } }: Pick<Deps, 'config'>,
-  user_id: number,
-): Promise<void> {
-  await refuseDeactivated(db, user_id, 'create organizations');
-  const { is_first, is_owner, is_member } = await findStanding(db, user_id);
-  if (is_first || organization_creation === 'anyone') return;
-  const [may, who] =
-    organization_creation === 'owner' ? [is_owner, 'an owner'] : [is_member, 'a member'];
-  if (may) return;
-  throw forbidden(
-    `On this server you must be ${who} of an organization to create another one. Ask the ` +
-      'operator to add you to one, or to change SLUICE_ORGANIZATION_CREATION.',
   );
 }

@@ -2,12 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { query } from '../../platform/http/lists/query.ts';
-import { addList, addRecord, addWrite, addRoute } from '../../platform/http/records.ts';
+import { addList, addRecord, addWrite } from '../../platform/http/records.ts';
 import type { Records } from '../../platform/http/records.ts';
 import { acceptRoute } from './accept_route.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
 import { configEntry } from './entry.ts';
+import { exportingRoutes } from './exporting_routes.ts';
 import { runningRoutes } from './job_routes.ts';
 import { revocationOf } from '../../engine/plugins/oauth/revoke.ts';
 import { findTool } from '../../engine/plugins/tools/catalogue.ts';
@@ -26,15 +27,7 @@ import { choicesRoute } from './choices/routes.ts';
 import { previewRoute } from './preview/routes.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { tryOutRoute } from './try_out/routes.ts';
-import {
-  deletePluginConfig,
-  listPluginConfigs,
-  listPluginLogs,
-  listExportingConfigs,
-} from './store.ts';
-import { plugin_collections } from '../../engine/plugins/plugin.ts';
-import { PageQuery, answerPage } from '../../platform/http/lists/pagination.ts';
-import { beside, besideRecord, no_record } from '../plugins/schema.ts';
+import { deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
 
 const base = '/api/projects/:project_id/plugin_configs/';
 const one = `${base}:id/`;
@@ -160,29 +153,4 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       },
     },
   });
-}
-
-/**
- * Routes `exports_unsubscribe_configs/` of each collection of plugins. The contract answers with
- * one plugin: the plugin of the first config. The list is a field beside it.
- */
-function exportingRoutes(app: FastifyInstance, { db }: Deps): void {
-  for (const collection of plugin_collections)
-    addRoute(app, {
-      url: `/api/organizations/:organization_id/${collection}/exports_unsubscribe_configs/`,
-      config: { within: 'organization', scope: 'plugin:read' },
-      summary:
-        'List the enabled configs of destinations, which receive all events of their ' +
-        'project, newest first',
-      description: beside,
-      querystring: PageQuery,
-      response: { 200: besideRecord(PluginConfig, 'ExportingPluginConfigs') },
-      handler: async (request) => {
-        await requirePluginsLevel(db, request.access, 3);
-        const { organization_id } = request.access;
-        const configs = listExportingConfigs(organization_id);
-        const page = await answerPage<PluginConfigRow>(request, db, configs);
-        return { ...(page.results[0]?.plugin_info ?? no_record), ...page };
-      },
-    });
 }

@@ -15,6 +15,7 @@ import type { Entry } from '../../platform/http/write.ts';
 import { addList, addRecord, addRoute, entryWriter } from '../../platform/http/records.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { isTimezone } from '../../platform/timezone.ts';
+import { addressFaults } from './addresses.ts';
 import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
 import type { ProjectRow } from './schema.ts';
 import {
@@ -26,7 +27,6 @@ import {
   selectProject,
   updateProject,
 } from './store.ts';
-import { isIpRange, range_examples } from '../../platform/http/guards/ip_ranges.ts';
 
 const url = '/api/projects/:id/';
 const one = { within: 'project' } as const;
@@ -181,15 +181,4 @@ function wholeBody<Schema extends TObject>(
   if (typeof timezone === 'string' && !isTimezone(timezone))
     wrong.push({ attr: 'timezone', code: 'invalid_choice', detail });
   return endWith(wrong);
-}
-
-/**
- * Lists the faults of a list of addresses and networks; none for a value that is no list of texts.
- */
-function addressFaults(list: unknown): Violation[] {
-  if (!Array.isArray(list)) return [];
-  const wrong = list.find((item) => typeof item === 'string' && !isIpRange(item));
-  if (wrong === undefined) return [];
-  const detail = `Each must be an IP address or a network, such as ${range_examples}.`;
-  return [{ attr: 'internal_addresses', code: 'invalid_input', detail }];
 }

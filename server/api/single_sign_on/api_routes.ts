@@ -17,10 +17,9 @@ import { openLink } from '../domains/setup_links/store.ts';
 import { findDomain, findVerifiedDomain, withPending } from '../domains/store.ts';
 import { limitAddress } from './limit.ts';
 import { findSamlParties, samlService } from './saml/provider.ts';
+import { findProviders } from './find_providers.ts';
 import { Providers, TestSignIn } from './schema.ts';
 import { createTestUrl } from './test_sign_in.ts';
-import type { Static } from 'typebox';
-import { configuredProviders } from '../../platform/openid_providers.ts';
 
 const metadata_type = 'application/samlmetadata+xml';
 const Named = Type.Object({
@@ -166,21 +165,4 @@ async function startTest(deps: Deps, db: Queryable, domain: { id: string; domain
         'sso_enforcement to "" or "saml".',
     );
   return createTestUrl(deps, domain);
-}
-
-/**
- * Returns the configured providers of this server. For an address, it returns those that its domain
- * and the server's settings allow: a single one if the domain enforces it.
- */
-async function findProviders(
-  { db, config }: Pick<Deps, 'db' | 'config'>,
-  email: string | undefined,
-): Promise<Static<typeof Providers>> {
-  const domain = email === undefined ? undefined : await findVerifiedDomain(db, config, email);
-  const saml = domain?.has_saml === true ? (['saml'] as const) : [];
-  const all = [...saml, ...configuredProviders(config)];
-  const enforced = domain?.sso_enforcement ?? '';
-  return enforced === ''
-    ? { providers: all, is_enforced: false }
-    : { providers: all.filter((provider) => provider === enforced), is_enforced: true };
 }

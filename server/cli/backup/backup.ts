@@ -14,23 +14,16 @@ import { waitForStores } from '../stores/wait_for_stores.ts';
 import { rows_per_file } from './analytics_copy.ts';
 import { checkBackup } from './check_backup.ts';
 import type { CheckFlags } from './check_backup.ts';
-import {
-  listBackups,
-  nameOf,
-  openBackupKeys,
-  readManifest,
-  filesOf,
-  removeManifest,
-} from './manifest.ts';
+import { listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
 import type { Manifest, Stretch } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
 import { proxiesOf } from '../../config/outbound.ts';
 import { openPlace } from './places/open_place.ts';
 import type { BackupPlace } from './places/place.ts';
+import { prune } from './prune.ts';
 import { findUnfinished, removeControl } from './unfinished.ts';
 import { writeBackup } from './write_backup.ts';
 import type { CreatedBackup, Writing } from './write_backup.ts';
-import { isWrittenName } from './places/written_names.ts';
 
 /** One process at a time creates a backup, because all write to the same place. */
 const backup_lock = 7_301_004;
@@ -207,24 +200,4 @@ function wholeOf(text: string | undefined, flag: string): number | undefined {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new WrongUsageError(`${flag} needs a whole number from 1 on.`);
   return Number(text);
-}
-
-/**
- * Deletes all backups except the newest `keep`, and all files that none of these needs, also
- * leftovers of a kill. Files that no backup wrote stay. No backup may be in progress, because no
- * manifest names its files yet.
- */
-async function prune(place: BackupPlace, keep: number): Promise<string> {
-  const names = await listBackups(place);
-  const kept = names.slice(-keep);
-  const removed = names.slice(0, names.length - kept.length);
-  const needed = new Set<string>();
-  for (const name of kept)
-    for (const file of filesOf((await readManifest(place, name)).manifest)) needed.add(file.name);
-  // The manifests are deleted first, so that listed backups are always complete.
-  for (const name of removed) await removeManifest(place, name);
-  for (const folder of ['analytics/', 'control/'])
-    for await (const name of place.list(folder))
-      if (isWrittenName(name) && !needed.has(name)) await place.remove(name);
-  return `Keeps the newest ${keep}: removed ${counted(removed.length, 'older backup')}.`;
 }

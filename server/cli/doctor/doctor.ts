@@ -19,6 +19,7 @@ import { lookAtExports } from './export_findings.ts';
 import { fault, findingLine, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from '../stores/named_stores.ts';
+import { lookAtPort } from './port_findings.ts';
 import { lookAtPrimary } from './primary_findings.ts';
 import { lookAtOtherFiles } from '../process/named_files.ts';
 import { migrations_folder } from '../process/process.ts';
@@ -27,9 +28,6 @@ import { lookAtSchema } from './schema_findings.ts';
 import { NoStoreError, findRunning } from '../stores/stores.ts';
 import { withProcess } from '../process/with_process.ts';
 import { UserError } from '../user_error.ts';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { listenFault } from '../process/listen.ts';
 
 const gibibyte = 2 ** 30;
 /** Most faults of the activity log that are shown one by one. */
@@ -239,18 +237,4 @@ async function chainNames(db: Database, ids: string[]): Promise<Map<string, stri
     UNION ALL SELECT uuid, 'person ' || email || ' (' || uuid || ')' FROM users
       WHERE uuid = ANY (${ids}::uuid[])`);
   return new Map(rows.map((row) => [row.id, row.name]));
-}
-
-/** Opens the server's port for a moment, and reports why a start could not. */
-async function lookAtPort({ host, port }: Config): Promise<Finding> {
-  const server = createServer();
-  try {
-    await once(server.listen({ host, port }), 'listening');
-    return ok('port', port === 0 ? 'any free one' : `${port} on ${host} is free`);
-  } catch (error) {
-    const why = listenFault(error, { host, port, variable: 'SLUICE_PORT' });
-    return fault('port', why ?? (error as Error).message);
-  } finally {
-    server.close();
-  }
 }

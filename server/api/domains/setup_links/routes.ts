@@ -21,8 +21,8 @@ import {
   insertSetupLink,
   listSetupLinks,
 } from './store.ts';
+import { linkCreated } from './told.ts';
 import { getDomain } from '../found.ts';
-import { withoutLinks } from '../../../platform/mail/plain_text.ts';
 
 const list = '/api/organizations/:organization_id/domains/:id/setup_links/';
 const reading = {
@@ -137,23 +137,5 @@ function entryOf(
     item_id: id,
     item_name: name,
     changes: changesOf(said(before), said(after)),
-  };
-}
-
-/** Builds the mail about a link that an owner created; anybody can choose the name. */
-function linkCreated(
-  domain: string,
-  { name, expires_at }: { name: string; expires_at: string },
-  by: string,
-) {
-  return {
-    heading: `A setup link was created for ${domain}`,
-    paragraphs: [
-      `${by} created a link for “${withoutLinks(name)}”. With it they can prove the domain and ` +
-        'enter its identity provider, without an account. Their entries have no effect until an ' +
-        'owner confirms them.',
-      `The link expires at ${expires_at}. It ends sooner if ${by} is no longer an owner.`,
-      'If you do not expect this, revoke the link on the page of the domain.',
-    ],
   };
 }

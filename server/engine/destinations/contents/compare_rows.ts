@@ -6,57 +6,8 @@ import type { Column } from '../../model/models/column.ts';
 import { canonicalValue } from './canonical.ts';
 import { differencesOfKey } from './key_differences.ts';
 import type { RowTexts } from './key_differences.ts';
-import { counted } from '../../../platform/counted.ts';
-
-/** Further differences of one kind are counted, not named. */
-const named_max = 1_000;
-
-/**
- * Returns the first 1,000 differences of each kind, and sentences about the number of others.
- * `unnamed` is a lower bound of further differences that nobody has checked.
- */
-function listDifferences(name: string, differences: Difference[], unnamed: number): Difference[] {
-  const listed: Difference[] = [];
-  for (const [kind, of_kind] of Map.groupBy(differences, (difference) => difference.kind)) {
-    listed.push(...of_kind.slice(0, named_max));
-    const more = of_kind.length - named_max;
-    if (more > 0) listed.push({ kind, name, detail: `${counted(more, 'more row')} like these.` });
-  }
-  if (unnamed > 0)
-    listed.push({
-      kind: 'changed',
-      name,
-      detail:
-        `Left out: at least ${counted(unnamed, 'more row')}. Fix these first, ` +
-        'then verify again.',
-    });
-  return listed;
-}
-
-/** A set of keys with false positives, one in a million, in four bytes per key. */
-type KeyFilter = { add(key: string): void; mayHave(key: string): boolean };
-
-const bits_a_key = 32;
-/**
- * 256 MiB: beyond 64 million keys, false positives grow, which costs time but changes no result.
- */
-const bits_max = 2 ** 31;
-
-/** Opens an empty set with room for this many keys. */
-function openKeyFilter(keys: number): KeyFilter {
-  const bits = Math.min(bits_max, Math.max(2 ** 16, keys * bits_a_key));
-  const words = new Uint32Array(Math.ceil(bits / 32));
-  const bitsOf = (key: string) => {
-    const digest = hash('md5', key, 'buffer');
-    return [0, 4, 8, 12].map((at) => digest.readUInt32LE(at) % bits);
-  };
-  return {
-    add: (key) => {
-      for (const bit of bitsOf(key)) words[bit >>> 5]! |= 1 << (bit & 31);
-    },
-    mayHave: (key) => bitsOf(key).every((bit) => (words[bit >>> 5]! & (1 << (bit & 31))) !== 0),
-  };
-}
+import { openKeyFilter } from './key_filter.ts';
+import { listDifferences } from './list_differences.ts';
 
 /**
  * Two sets of rows that should be equal. Both are read once, and a second time if they differ;

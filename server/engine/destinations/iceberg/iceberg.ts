@@ -3,7 +3,6 @@ import type {
   DestinationDefinition,
   DestinationDeps,
   Seal,
-  Delivery,
 } from '../../model/destination/destination.ts';
 import type { ContentSource } from '../../model/destination/content_source.ts';
 import type { AccountedNames, Difference } from '../../model/destination/difference.ts';
@@ -19,13 +18,7 @@ import {
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, version_keys, violations } from './config.ts';
-import {
-  layoutViolations,
-  layout_keys,
-  sortedBy,
-  askedFields,
-  usualFields,
-} from '../lake/layout.ts';
+import { layoutViolations, layout_keys, sortedBy } from '../lake/layout.ts';
 import { compareListed, sealListed } from '../lake/listed_files.ts';
 import { liveFiles } from './live_files.ts';
 import { openMergeSink } from '../lake/merge/merge_sink.ts';
@@ -33,15 +26,12 @@ import { isMerging } from '../lake/merge/state.ts';
 import { openMergedTable } from './merge/merged_table.ts';
 import { apartMoved, compareMoved } from './moved_rows.ts';
 import { openTableSink } from './sink.ts';
+import { partsOf } from './parts.ts';
 import { compareMerged } from './merge/compare_merged.ts';
 import { openTableFiles } from './table_files.ts';
-import { openWorld, openCatalog } from './open_world.ts';
+import { shownReceipts } from './verify.ts';
+import { openWorld } from './open_world.ts';
 import type { World } from './world.ts';
-import type { TableField } from '../../model/destination/partition.ts';
-import { requireColumns, tableFields } from './table.ts';
-import { parseJson } from '../../../platform/json/parse_json.ts';
-import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
-import { generationKey } from './catalogs/catalog.ts';
 
 /**
  * Defines the destination of Iceberg tables, with their files in one of these places. Guarantee: a
@@ -187,47 +177,4 @@ async function findForeign(
     ? (await openWorld(place, config, 0, deps)).data
     : placeConfig(place, config, '');
   return place.definition.verify_parts!.findForeign(data, accounted, deps);
-}
-
-/**
- * Returns the partition fields of a delivery's rows: those of its export, else those of the table,
- * else those of a new one. A merge needs all rows of a partition at once.
- */
-async function partsOf(
-  place: LakePlace,
-  config: Config,
-  delivery: Delivery,
-  { is_row_wise, deps }: { is_row_wise: boolean; deps: DestinationDeps },
-): Promise<{ fields: TableField[]; is_whole: boolean }> {
-  const is_whole = isMerging(delivery);
-  const asked = askedFields(config);
-  if (asked !== undefined) return { fields: asked, is_whole };
-  const catalog = await openCatalog(place, config, delivery.team_id, deps);
-  const fields = (await tableFields(catalog, config)) ?? usualFields(delivery, is_row_wise);
-  requireColumns(config, fields, delivery.columns);
-  return { fields, is_whole };
-}
-
-/**
- * Yields the receipts beside the data files of those deliveries that the table shows. A receipt is
- * stored before the table changes, so a receipt alone proves nothing.
- */
-async function* shownReceipts(world: World, wanted: WantedReceipts): AsyncGenerator<HeldReceipt> {
-  const { place, deps, data, catalog } = world;
-  const properties = (await catalog.load())?.metadata.properties ?? {};
-  // A later generation has removed their rows, though their snapshot is still an ancestor.
-  const isReplaced = ({
-    batch_export_id,
-    generation,
-  }: {
-    batch_export_id: string;
-    generation?: string;
-  }) => generation !== undefined && generation !== properties[generationKey(batch_export_id)];
-  for await (const held of place.definition.receipts!(data, deps, wanted)) {
-    const receipt = parseJson(held.text ?? '') as
-      | { delivery_id: string; batch_export_id: string; generation?: string }
-      | undefined;
-    if (receipt === undefined || isReplaced(receipt)) continue;
-    if ((await catalog.look(receipt)) === 'shown') yield held;
-  }
 }

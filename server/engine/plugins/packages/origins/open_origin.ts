@@ -1,5 +1,6 @@
 import { invalidPackage } from '../../plugin.ts';
 import type { PluginError } from '../../plugin.ts';
+import { openArchiveOrigin } from './archive_origin.ts';
 import { openForgeOrigin } from './forge.ts';
 import { githubApi, readGithubPlace } from './github.ts';
 import { gitlabApi, readGitlabPlace } from './gitlab.ts';
@@ -9,9 +10,6 @@ import type { Origin, OriginDeps } from './origin.ts';
 import { findTool } from '../../tools/catalogue.ts';
 import { http_url } from '../../tools/http_request/definition.ts';
 import { openHttpOrigin, openToolOrigin } from './tool_origin.ts';
-import { readArchive } from '../archives/archive.ts';
-import { assemblePackage } from '../content.ts';
-import { requestOrigin } from './origin_request.ts';
 
 const url_characters_max = 800;
 
@@ -121,25 +119,4 @@ function invalid(what: string): PluginError {
     `${what} Give the name of an npm package, the address of a GitHub or GitLab repository, ` +
       'or the https address of a zip or tar.gz archive.',
   );
-}
-
-/**
- * The origin of an archive at an https address, fetched with its whole query, which may contain a
- * signature. It has one version: its present content, identified by its hash.
- */
-function openArchiveOrigin(url: URL, shown_url: string, deps: OriginDeps): Origin {
-  const read = async (signal: AbortSignal) => {
-    const bytes = await requestOrigin(
-      deps,
-      { origin: url.hostname, thing: `the archive ${shown_url}`, url },
-      signal,
-    );
-    return assemblePackage(await readArchive(bytes), null);
-  };
-  return {
-    kind: 'archive',
-    shown_url,
-    findLatest: async (signal) => (await read(signal)).tag,
-    fetch: (_tag, signal) => read(signal),
-  };
 }
