@@ -13,7 +13,6 @@ import {
   catalog_keys,
   catalog_meaning,
   isForeign,
-  takesVendedKeys,
 } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
@@ -173,7 +172,8 @@ async function findForeign(
   accounted: AccountedNames,
   deps: DestinationDeps,
 ): Promise<Difference[]> {
-  const data = takesVendedKeys(config as CatalogConfig)
+  // The catalog may know the bucket of the table, or keys to it.
+  const data = isForeign(config as CatalogConfig)
     ? (await openWorld(place, config, 0, deps)).data
     : placeConfig(place, config, '');
   return place.definition.verify_parts!.findForeign(data, accounted, deps);
