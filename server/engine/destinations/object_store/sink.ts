@@ -135,7 +135,7 @@ async function write(
       () => uploadParts(store, name, upload_id, bytes),
       place.log,
     );
-    return { name, state: { upload_id, mark: facts.mark, parts } };
+    return { name, state: { upload_id, mark, parts } };
   } finally {
     bytes.destroy();
   }
