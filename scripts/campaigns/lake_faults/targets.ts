@@ -9,6 +9,7 @@ import {
   installSeaweedfs,
   seaweedfs_version,
   startSeaweedfs,
+  tableBucketConfig,
 } from '../../../test/servers/lake/seaweedfs.ts';
 import type { Seaweedfs } from '../../../test/servers/lake/seaweedfs.ts';
 
@@ -85,25 +86,17 @@ const bucketOf = ({ endpoint }: Seaweedfs) => ({
 async function openTableBucket(): Promise<Target> {
   await installSeaweedfs(console.log);
   const store = await startSeaweedfs([], ['lake']);
-  const { catalog, access_key, secret_key } = store;
-  const catalog_warehouse = 'arn:aws:s3tables:us-east-1:000000000000:bucket/lake';
+  const config = tableBucketConfig(store, 'lake');
   return {
     name: `A table bucket of SeaweedFS ${seaweedfs_version}`,
     is_asked: true,
     is_ours: false,
     of: () => ({
-      config: {
-        ...bucketOf(store),
-        ...storeKeys(store),
-        catalog: 'rest',
-        catalog_uri: catalog,
-        catalog_signing_name: 's3tables',
-        catalog_warehouse,
-      },
+      config,
       client: {
-        uri: catalog,
-        warehouse: catalog_warehouse,
-        credential: `${access_key}:${secret_key}`,
+        uri: store.catalog,
+        warehouse: config.catalog_warehouse,
+        credential: `${store.access_key}:${store.secret_key}`,
         ...clientKeys(store),
       },
     }),

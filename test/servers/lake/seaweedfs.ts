@@ -116,6 +116,23 @@ export async function startSeaweedfs(
   };
 }
 
+/** The config of an export to a table bucket, without its table. */
+export const tableBucketConfig = (
+  { endpoint, access_key, secret_key, catalog }: Seaweedfs,
+  name: string,
+) => ({
+  storage: 'S3',
+  bucket_name: name,
+  region: 'us-east-1',
+  endpoint_url: endpoint,
+  aws_access_key_id: access_key,
+  aws_secret_access_key: secret_key,
+  catalog: 'rest',
+  catalog_uri: catalog,
+  catalog_signing_name: 's3tables',
+  catalog_warehouse: `arn:aws:s3tables:us-east-1:000000000000:bucket/${name}`,
+});
+
 async function createTableBucket(endpoint: string, name: string): Promise<void> {
   const put = async (path: string, fields: object) => {
     const url = new URL(`${endpoint}/buckets${path}`);

@@ -5,7 +5,11 @@ import sql from 'sql-template-tag';
 import { aroundTests } from '../../../../../test/around_tests.ts';
 import { lose, withCommits } from '../../../../../test/factories/batch_exports/faulty_catalog.ts';
 import { openQueryHarness } from '../../../../../test/factories/batch_exports/query_exports.ts';
-import { startSeaweedfs, without_seaweedfs } from '../../../../../test/servers/lake/seaweedfs.ts';
+import {
+  startSeaweedfs,
+  tableBucketConfig,
+  without_seaweedfs,
+} from '../../../../../test/servers/lake/seaweedfs.ts';
 import type { Seaweedfs } from '../../../../../test/servers/lake/seaweedfs.ts';
 import { destinationDeps } from '../../../exports/engine.ts';
 import type { Engine } from '../../../exports/engine.ts';
@@ -29,16 +33,7 @@ const signal = () => new AbortController().signal;
 
 /** A table of its own in the table bucket, which checks each signature. */
 const configOf = () => ({
-  storage: 'S3',
-  bucket_name: 'lake',
-  region: 'us-east-1',
-  endpoint_url: servers.store!.endpoint,
-  aws_access_key_id: servers.store!.access_key,
-  aws_secret_access_key: servers.store!.secret_key,
-  catalog: 'rest',
-  catalog_uri: servers.store!.catalog,
-  catalog_signing_name: 's3tables',
-  catalog_warehouse: 'arn:aws:s3tables:us-east-1:000000000000:bucket/lake',
+  ...tableBucketConfig(servers.store!, 'lake'),
   namespace: `n${randomUUID().replaceAll('-', '')}`,
   table: 'events',
 });
@@ -107,15 +102,6 @@ test('a table bucket: a lost answer doubles nothing, and verify finds all', { sk
   }
 });
 
-test('a table bucket: rows are merged into the files of a partition', { skip }, async () => {
-  const config = { ...configOf(), format_version: 3 };
-  const steps = await check(config);
-  assert.deepEqual(
-    steps.filter(({ status }) => status !== 'passed'),
-    [],
-  );
-});
-
 test('a table bucket: a role signs, and its expired session is renewed', { skip }, async () => {
   const { engine } = exporting.harness.deps;
   const tokens = new Set<string>();
@@ -141,9 +127,6 @@ test('a table bucket: a likely mistake is told in the words of AWS', { skip }, a
     (await check(change)).find(({ status }) => status === 'failed')?.detail ?? '';
   assert.match(await told({ aws_secret_access_key: 'wrong' }), /refused the signature.*signature/);
   assert.match(await told({ aws_access_key_id: 'wrong' }), /refused the signature/);
-  assert.match(
-    await told({ catalog_warehouse: 'arn:aws:s3tables:us-east-1:000000000000:bucket/none' }),
-    /none/,
-  );
-  console.log(await told({ aws_secret_access_key: 'wrong' }), await told({ catalog_signing_name: 'glue' }),await told({ catalog_warehouse: 'arn:aws:s3tables:us-east-1:000000000000:bucket/none' }), await told({region:'eu-north-1'}));
+  const none = { catalog_warehouse: 'arn:aws:s3tables:us-east-1:000000000000:bucket/none' };
+  assert.match(await told(none), /answered 404 \(table bucket none not found/);
 });
