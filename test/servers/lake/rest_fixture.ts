@@ -62,8 +62,8 @@ export async function startRestFixture(
     IO__IMPL: 'org.apache.iceberg.aws.s3.S3FileIO',
     S3_ENDPOINT: endpoint,
     S3_PATH__STYLE__ACCESS: true,
-    'S3_ACCESS__KEY__ID': access_key,
-    'S3_SECRET__ACCESS__KEY': secret_key,
+    S3_ACCESS__KEY__ID: access_key,
+    S3_SECRET__ACCESS__KEY: secret_key,
     CLIENT_REGION: 'us-east-1',
   };
   // The program reads its settings from its environment alone.

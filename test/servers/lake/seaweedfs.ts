@@ -175,7 +175,9 @@ function access(): object {
       signingKey: Buffer.from('a-signing-key-that-only-tests-have').toString('base64'),
     },
     policy: { defaultEffect: 'Deny', storeType: 'memory' },
-    policies: [{ name: 'all', document: policy({ Action: ['s3:*', 's3tables:*'], Resource: ['*'] }) }],
+    policies: [
+      { name: 'all', document: policy({ Action: ['s3:*', 's3tables:*'], Resource: ['*'] }) },
+    ],
     roles: [
       {
         roleName: role,

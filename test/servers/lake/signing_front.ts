@@ -30,9 +30,9 @@ export async function startSigningFront(
     const seen: Seen = { ...partsOf(request), body: await text(request) };
     const message = await refusalOf(seen, scope);
     if (message !== undefined)
-      return response.writeHead(403, { 'content-type': 'application/json' }).end(
-        JSON.stringify({ message }),
-      );
+      return response
+        .writeHead(403, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ message }));
     let_in.push(`${seen.method} ${seen.url}`);
     const path = seen.url!.replace(arn, project).replace(arn.toLowerCase(), project);
     const type = seen.headers['content-type'];
@@ -65,7 +65,8 @@ function partsOf({ method, url, headers }: IncomingMessage) {
 /** Returns what AWS says about a request with a wrong signature; undefined for a right one. */
 async function refusalOf(seen: Seen, scope: Scope): Promise<string | undefined> {
   const given = seen.headers.authorization ?? '';
-  const [, key, , region, service] = /Credential=([^/]+)\/(\d+)\/([^/]+)\/([^/]+)\//.exec(given) ?? [];
+  const [, key, , region, service] =
+    /Credential=([^/]+)\/(\d+)\/([^/]+)\/([^/]+)\//.exec(given) ?? [];
   if (key === undefined) return 'Missing Authentication Token';
   if (key !== scope.credentials.accessKeyId)
     return 'The security token included in the request is invalid.';

@@ -9,11 +9,7 @@ import type { AccountedNames, Difference } from '../../model/destination/differe
 import type { Column } from '../../model/models/column.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
-import {
-  catalog_keys,
-  catalog_meaning,
-  isForeign,
-} from './catalogs/catalog_config.ts';
+import { catalog_keys, catalog_meaning, isForeign } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, version_keys, violations } from './config.ts';

@@ -165,18 +165,22 @@ function filesOf(config: unknown): FileConfig {
   return config as FileConfig;
 }
 
+/** Returns the keys of the two objects of a connection test, which a table bucket accepts too. */
+function checkedKeys(config: FileConfig, id: string): [string, string] {
+  const below = belowOf(constantFolder(config.prefix));
+  return 'is_table_bucket' in config
+    ? [`${below}data/sluice-check-${id}.parquet`, `${below}metadata/sluice-check-${id}.avro`]
+    : [`${below}.sluice-check-${id}`, `${below}.sluice-check-${id}-manifest`];
+}
+
 async function check(
   opening: Promise<ObjectStore>,
   config: FileConfig,
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
-  const folder = constantFolder(config.prefix);
   const text = randomUUID();
-  const below = folder === '' ? '' : `${folder}/`;
   const is_table_bucket = 'is_table_bucket' in config;
-  const [key, manifest] = is_table_bucket
-    ? [`${below}data/sluice-check-${text}.parquet`, `${below}metadata/sluice-check-${text}.avro`]
-    : [`${below}.sluice-check-${text}`, `${below}.sluice-check-${text}-manifest`];
+  const [key, manifest] = checkedKeys(config, text);
   let isLeft = false;
   let faults: StoreFaults | undefined;
   const remove = async () => {

@@ -50,9 +50,11 @@ export function uriEncoded(text: string): string {
 
 /** Returns the query of a URL in the form that AWS signs. */
 export function canonicalQuery({ searchParams }: URL): string {
+  // A blank sorts before every character of a name, and encoded texts have none.
   return [...searchParams]
-    .map(([name, value]) => `${uriEncoded(name)}=${uriEncoded(value)}`)
+    .map(([name, value]) => `${uriEncoded(name)} ${uriEncoded(value)}`)
     .toSorted()
+    .map((pair) => pair.replace(' ', '='))
     .join('&');
 }
 

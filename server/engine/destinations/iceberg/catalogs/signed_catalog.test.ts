@@ -17,8 +17,10 @@ import { destinationDeps } from '../../../exports/engine.ts';
 import type { Engine } from '../../../exports/engine.ts';
 import { findDestination } from '../../index.ts';
 import { file_place } from '../../file/file.ts';
+import { s3_place } from '../../s3/s3.ts';
 import { liveFiles } from '../live_files.ts';
 import { openWorld } from '../open_world.ts';
+import { isInPlace } from '../world.ts';
 import { openSigner } from './aws_signer.ts';
 
 let uri: string;
@@ -81,15 +83,17 @@ test("each signature is that of AWS's own signer, whatever the path and the quer
     for (const method of ['GET', 'POST', 'DELETE']) {
       const path = `/iceberg/v1/${prefix}/namespaces/a%1F${encodeURIComponent(name)}/tables/x`;
       const url = new URL(`http://127.0.0.1:1234${path}`);
-      for (const value of names) url.searchParams.set(`${value} key`, value);
-      const body = method === 'POST' ? { body: `{"name":"${name}"}`, type: 'application/json' } : {};
+      for (const value of [...names, 'plain-er']) url.searchParams.set(value, `${value} of a key`);
+      const body =
+        method === 'POST' ? { body: `{"name":"${name}"}`, type: 'application/json' } : {};
       const sent = await sign({ method, url, headers: {}, ...body });
       const headers = { ...sent.headers, host: sent.url.host };
       const seen = { method, url: sent.url.href.slice(sent.url.origin.length), headers };
       const expected = await awsSignature({ ...seen, body: sent.body ?? '' }, scopeOf('s3tables'));
       assert.equal(sent.headers['authorization'], expected, `${method} ${name}`);
       assert.equal(sent.url.pathname, url.pathname);
-      assert.deepEqual([...sent.url.searchParams], [...url.searchParams].toSorted());
+      const asked = Object.fromEntries(url.searchParams);
+      assert.deepEqual(Object.fromEntries(sent.url.searchParams), asked);
     }
 });
 
@@ -110,7 +114,9 @@ test('a session token is signed and sent', async () => {
 test('signed deliveries: lost answers and another writer double nothing', async () => {
   const table = await newTable();
   await table.deliver();
-  await table.deliver(withCommits(engineOf(), (send, { count }) => (count > 1 ? send() : lose(send()))));
+  await table.deliver(
+    withCommits(engineOf(), (send, { count }) => (count > 1 ? send() : lose(send()))),
+  );
   await table.deliver(
     withCommits(engineOf(), async (send, { count }) => {
       if (count === 1) throw brokenConnection();
@@ -151,12 +157,69 @@ test('a mistake with the keys is told in the words of AWS', async () => {
   await table.close();
 });
 
+const of_table_bucket = {
+  storage: 'S3',
+  bucket_name: 'my-lake',
+  region,
+  ...keys,
+  catalog: 'rest',
+  catalog_signing_name: 's3tables',
+  catalog_warehouse: warehouse,
+  namespace: 'shop',
+  table: 'events',
+};
+
+test('a table bucket of AWS has a bucket for each table, and its root is the place', async () => {
+  const metadata = { 'format-version': 2, location: 's3://63a8e430-6e0b-46f5--table-s3' };
+  const asked: string[] = [];
+  const fetch: Engine['outbound']['fetch'] = async (url) => {
+    asked.push(String(url));
+    return Response.json(String(url).includes('/config') ? {} : { metadata }) as never;
+  };
+  const engine = { ...engineOf(), outbound: { ...engineOf().outbound, fetch } };
+  const world = await openWorld(s3_place, of_table_bucket, 1, depsOf(engine));
+  const name = metadata.location.slice('s3://'.length);
+  assert.equal(world.root, `${metadata.location}/`);
+  assert.equal(isInPlace(world, metadata.location), true);
+  const { bucket_name, prefix, is_table_bucket } = world.data;
+  assert.deepEqual([bucket_name, prefix, is_table_bucket], [name, '/data', true]);
+  const home = 'https://s3tables.eu-north-1.amazonaws.com/iceberg/v1';
+  assert.deepEqual(asked, [
+    `${home}/config?warehouse=${encodeURIComponent(warehouse)}`,
+    `${home}/namespaces/shop/tables/events?snapshots=all`,
+  ]);
+});
+
+test('the config of a catalog of AWS is checked before any request', () => {
+  const attrs = (change: object) =>
+    findDestination('Iceberg')!
+      .validate({ ...of_table_bucket, ...change })
+      .map(({ attr }) => attr);
+  assert.deepEqual(attrs({}), []);
+  assert.deepEqual(attrs({ catalog_warehouse: 'my-lake' }), ['catalog_warehouse']);
+  assert.deepEqual(attrs({ catalog_warehouse: null }), ['catalog_warehouse']);
+  assert.deepEqual(attrs({ region: 'eu-west-1' }), ['region']);
+  assert.deepEqual(attrs({ region: null }), ['region']);
+  assert.deepEqual(attrs({ namespace: 'shop.web' }), ['namespace']);
+  assert.deepEqual(attrs({ catalog_token: 'x' }), ['catalog_token']);
+  assert.deepEqual(attrs({ aws_access_key_id: null, aws_secret_access_key: null }), [
+    'aws_access_key_id',
+    'aws_secret_access_key',
+  ]);
+  assert.deepEqual(attrs({ catalog_signing_name: 'glue', catalog_warehouse: '1' }), []);
+  assert.deepEqual(attrs({ catalog_signing_name: null }), ['catalog_uri']);
+});
+
 test('PyIceberg signs as Sluice does', { skip: without('pyiceberg', 'boto3') }, async () => {
   const table = await newTable();
   await table.deliver();
   const seen = (service: string, secret: string) =>
     runClient('with_signed_pyiceberg', [
-      ...[table.uri, warehouse, service, keys.aws_access_key_id, secret],
+      table.uri,
+      warehouse,
+      service,
+      keys.aws_access_key_id,
+      secret,
       'shop',
     ]);
   assert.deepEqual(await seen('glue', keys.aws_secret_access_key), {

@@ -39,15 +39,15 @@ const configOf = () => ({
 });
 
 const check = (change: object, engine: Engine = exporting.harness.deps.engine) =>
-  findDestination('Iceberg')!.check(
-    { ...configOf(), ...change },
-    [],
-    { ...destinationDeps(engine, signal()), aws_roles: { sts_endpoint_url: servers.store!.endpoint } },
-  );
+  findDestination('Iceberg')!.check({ ...configOf(), ...change }, [], {
+    ...destinationDeps(engine, signal()),
+    aws_roles: { principal: '*', sts_endpoint_url: servers.store!.endpoint },
+  });
 
 test('a table bucket: the connection test leaves no table', { skip }, async () => {
   const steps = await check({});
-  for (const { name, status, detail } of steps) assert.equal(status, 'passed', `${name}: ${detail}`);
+  for (const { name, status, detail } of steps)
+    assert.equal(status, 'passed', `${name}: ${detail}`);
   assert.deepEqual(
     steps.map(({ name }) => name),
     [
@@ -118,7 +118,8 @@ test('a table bucket: a role signs, and its expired session is renewed', { skip 
   };
   const role = { aws_role_arn: servers.store!.role_arn };
   const steps = await check(role, { ...engine, outbound: { ...engine.outbound, fetch } });
-  for (const { name, status, detail } of steps) assert.equal(status, 'passed', `${name}: ${detail}`);
+  for (const { name, status, detail } of steps)
+    assert.equal(status, 'passed', `${name}: ${detail}`);
   assert.ok(tokens.size >= 2, `${tokens.size} sessions`);
 });
 
