@@ -246,6 +246,25 @@ export const places_cases: PlacesCase[] = [
   {
     type: 'Iceberg',
     config: {
+      storage: 'S3',
+      table: 'events',
+      ...bucket,
+      catalog: 'rest',
+      catalog_signing_name: 'glue',
+      catalog_warehouse: '123456789012',
+    },
+    moves: [
+      { catalog_uri: 'https://listener.example.com' },
+      {
+        catalog_signing_name: 's3tables',
+        catalog_warehouse: `arn:aws:s3tables:${bucket.region}:123456789012:bucket/events`,
+      },
+    ],
+    stays: [{ catalog_warehouse: '210987654321' }],
+  },
+  {
+    type: 'Iceberg',
+    config: {
       storage: 'File',
       table: 'events',
       catalog: 'rest',
