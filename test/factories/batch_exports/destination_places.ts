@@ -250,17 +250,11 @@ export const places_cases: PlacesCase[] = [
       table: 'events',
       ...bucket,
       catalog: 'rest',
-      catalog_signing_name: 'glue',
-      catalog_warehouse: '123456789012',
+      catalog_signing_name: 's3tables',
+      catalog_warehouse: `arn:aws:s3tables:${bucket.region}:123456789012:bucket/lake`,
     },
-    moves: [
-      { catalog_uri: 'https://listener.example.com' },
-      {
-        catalog_signing_name: 's3tables',
-        catalog_warehouse: `arn:aws:s3tables:${bucket.region}:123456789012:bucket/events`,
-      },
-    ],
-    stays: [{ catalog_warehouse: '210987654321' }],
+    moves: [{ catalog_uri: 'https://listener.example.com' }, { catalog_signing_name: 'glue' }],
+    stays: [{ catalog_warehouse: `arn:aws:s3tables:${bucket.region}:123456789012:bucket/other` }],
   },
   {
     type: 'Iceberg',
