@@ -13,7 +13,8 @@ export type SigningFront = { uri: string; let_in: string[]; close(): Promise<voi
 
 const wrong =
   'The request signature we calculated does not match the signature you provided. Check your ' +
-  'AWS Secret Access Key and signing method. Consult the service documentation for details.';
+  'AWS Secret Access Key and signing method. Consult the service documentation for details.\n\n' +
+  "The Canonical String for this request should have been\n'GET\n...x-amz-security-token:...'";
 
 /**
  * Starts a front that answers like a service of AWS: it refuses each request that AWS's own signer
