@@ -56,7 +56,7 @@ export const catalog_keys = {
         enum: ['s3tables', 'glue'],
         default: null,
         description:
-          'For a REST catalog of AWS: Amazon S3 Tables, or Glue. Sluice signs the requests by the ' +
+          'For a REST catalog of AWS: Amazon S3 Tables, or Glue. Sluice signs requests by the ' +
           'access key or the role of the bucket, in its region.',
       }),
     ),
