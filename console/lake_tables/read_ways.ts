@@ -72,7 +72,7 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
   },
   {
     reader: 'ClickHouse',
-    tried: 'Not run here: ClickHouse 26.7 found the table, but only reads files in a bucket.',
+    tried: 'Not run here: ClickHouse 26.9 found the table, but no files in the bucket that we tried.',
     textOf: (table) =>
       [
         'SET allow_database_iceberg = 1;',
