@@ -72,7 +72,8 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
   },
   {
     reader: 'ClickHouse',
-    tried: 'Not run here: ClickHouse 26.9 found the table, but no files in the bucket that we tried.',
+    tried:
+      'Not run here: ClickHouse 26.9 found the table, but no files in the bucket that we tried.',
     textOf: (table) =>
       [
         'SET allow_database_iceberg = 1;',

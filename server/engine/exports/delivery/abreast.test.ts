@@ -136,7 +136,10 @@ test('a worker that loses its run keeps neither of two slices', async () => {
     await run.claim();
   });
   await run.work();
-  assert.deepEqual([await run.status(), await run.safe(), isSent(run.begin(3))], ['Running', [], false]);
+  assert.deepEqual(
+    [await run.status(), await run.safe(), isSent(run.begin(3))],
+    ['Running', [], false],
+  );
   await run.letGo();
   await run.work();
   const uuids = await run.uuids();
