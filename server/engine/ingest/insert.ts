@@ -186,9 +186,9 @@ async function* tabLines<Row extends BatchRow>(
   const names = fieldNames(batch);
   const end = `${Object.values(batch.stamp).join('\t')}\n`;
   let text = `${[...names, ...Object.keys(batch.stamp)].join('\t')}\n`;
-  for (const row of batch.rows as (Row & { [name: string]: unknown })[]) {
+  for (const row of batch.rows) {
     for (const name of names) {
-      const value = row[name];
+      const value = (row as { [name: string]: unknown })[name] as string | number | undefined;
       if (value !== undefined) text += `${typeof value === 'string' ? tabField(value) : value}\t`;
     }
     if (row.written !== undefined) {
