@@ -200,9 +200,9 @@ function fateOf(found: { is_noted: boolean; has_project: boolean } | undefined) 
 }
 
 /**
- * Records that the batch has ended: no more rows of it can appear. The transaction's COMMIT does not
- * wait for the disk, so it may write nothing else: if a crash of the control store loses the record,
- * the next batch finds out that this one has ended.
+ * Records that the batch has ended: no more rows of it can appear. The transaction's COMMIT does
+ * not wait for the disk, so it may write nothing else: if a crash of the control store loses the
+ * record, the next batch finds out that this one has ended.
  */
 export async function clearBatch(db: Queryable, teamId: number, batchId: string): Promise<void> {
   await db.run(
