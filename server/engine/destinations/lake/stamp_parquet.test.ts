@@ -16,6 +16,7 @@ import {
 } from '../../../../test/factories/batch_exports/encoded_contract.ts';
 import { pageOf, smallParquet } from '../../../../test/factories/batch_exports/small_parquet.ts';
 import { parseParquet } from '../../../../test/watchers/read_formats.ts';
+import type { Column } from '../../model/models/column.ts';
 import { selectFor } from '../formats/select.ts';
 import { fieldIds, newSchema } from './schema.ts';
 import { stampParquet } from './stamp_parquet.ts';
@@ -109,8 +110,10 @@ test('row groups are added up, and each begins where it says', async () => {
 });
 
 test('the longest footer fits into the end that is held, which is short', async () => {
-  const columns = ['one', 'two'].map((name) => ({
-    ...{ name, type: 'text' as const, nullable: true },
+  const columns = ['one', 'two'].map((name): Column => ({
+    name,
+    type: 'text',
+    nullable: true,
     // The longest value that has a place in a footer, other bytes in each row.
     expression: `concat(hex(sipHash128(n)), arrayStringConcat(arrayMap(x ->
       hex(sipHash128(n, x, '${name}')), range(127))))`,
