@@ -3,8 +3,8 @@
 // (export/places.ts). About 800 bytes a row; a million rows are one slice, 2.5 million are three.
 //   npm run bench export [--way Parquet] [--events 1000000,2500000] [--rounds 3] [--sliced 2500000]
 // `--sliced`: so many events to Postgres besides, which writes several slices otherwise than one.
-// A first round is not measured: a server that has just started compiles its code, and the store its
-// expressions, which took 0.2 to 0.4 s.
+// A first round is not measured: a server that has just started compiles its code, and the store
+// its expressions, which took 0.2 to 0.4 s.
 // Processor time is that of all that takes part: our server and its stores, the loader beside it,
 // and the destination's server, less what they use when nobody asks: on a busy machine the same
 // work takes longer, and would have more of that.
