@@ -75,6 +75,7 @@ test('the line below says up to when, or what was found instead', () => {
     state: 'differing',
     deviations,
     verified_at: null,
+    cycle_ended_at: null,
   });
   const well: Standing = {
     state: 'verified',
