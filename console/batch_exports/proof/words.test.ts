@@ -75,8 +75,14 @@ test('the line below says up to when, or what was found instead', () => {
     state: 'differing',
     deviations,
     verified_at: null,
+    cycle_ended_at: null,
   });
-  const well: Standing = { state: 'verified', deviations: 0, verified_at: '2026-02-02' };
+  const well: Standing = {
+    state: 'verified',
+    deviations: 0,
+    verified_at: '2026-02-02',
+    cycle_ended_at: '2026-02-02',
+  };
   const cases: [string | null, Partial<Verification> | undefined, Standing, string, string][] = [
     [through, {}, well, 'Verified through 2026-11-29.', 'good'],
     // A difference that was repaired since counts no more.
@@ -94,7 +100,7 @@ test('the line below says up to when, or what was found instead', () => {
     [
       null,
       { is_unproven: true },
-      { state: 'not_verifiable', deviations: 0, verified_at: null },
+      { state: 'not_verifiable', deviations: 0, verified_at: null, cycle_ended_at: null },
       'This destination cannot be verified.',
       'muted',
     ],
@@ -103,17 +109,25 @@ test('the line below says up to when, or what was found instead', () => {
       null,
       undefined,
       well,
-      'Everything delivered before 2026-02-02 is verified. The schedule has not delivered an ' +
-        'interval yet.',
+      'Everything delivered before 2026-02-02 is verified. No interval of the schedule is ' +
+        'verified yet.',
       'good',
     ],
     [
       null,
       {},
       well,
-      'Everything delivered before 2026-01-01 is verified. The schedule has not delivered an ' +
-        'interval yet.',
+      'Everything delivered before 2026-01-01 is verified. No interval of the schedule is ' +
+        'verified yet.',
       'good',
+    ],
+    [
+      null,
+      undefined,
+      { ...well, cycle_ended_at: null },
+      'No differences until 2026-02-02, but not every delivery is checked yet. No interval of ' +
+        'the schedule is verified yet.',
+      'muted',
     ],
   ];
   for (const [given, latest, standing, text, tone] of cases)
