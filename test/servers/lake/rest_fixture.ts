@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from '../../house/source_files.ts';
-import { findJava, installJava } from './java.ts';
 import { freePorts, startProgram } from './processes.ts';
 import type { Seaweedfs } from './seaweedfs.ts';
 
@@ -25,9 +24,8 @@ const artifacts = [
   ['org.slf4j', 'slf4j-simple', '2.0.17'],
 ];
 
-/** Brings the fixture by Maven (110 MB), and a Java for it. */
+/** Brings the fixture by Maven (110 MB). */
 export async function installRestFixture(say: (line: string) => void): Promise<void> {
-  await installJava();
   if (existsSync(join(home, 'jars'))) return;
   say(`Downloading the REST fixture of Apache Iceberg ${fixture_version}`);
   mkdirSync(home, { recursive: true });
@@ -48,31 +46,34 @@ export async function installRestFixture(say: (line: string) => void): Promise<v
   });
 }
 
-/** Starts it with a warehouse in a bucket of this store. It listens on every address. */
+/**
+ * Starts it on 127.0.0.1, with a warehouse in a bucket of this store. Needs the `java` of a
+ * development kit, which compiles its small main class.
+ */
 export async function startRestFixture(
   { endpoint, access_key, secret_key }: Seaweedfs,
   bucket: string,
 ): Promise<{ catalog: string; close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-fixture-'));
   const [port] = await freePorts(1);
-  const settings = {
-    REST_PORT: port,
-    WAREHOUSE: `s3://${bucket}/`,
-    URI: `jdbc:sqlite:${join(folder, 'catalog.sqlite')}`,
-    IO__IMPL: 'org.apache.iceberg.aws.s3.S3FileIO',
-    S3_ENDPOINT: endpoint,
-    S3_PATH__STYLE__ACCESS: true,
-    S3_ACCESS__KEY__ID: access_key,
-    S3_SECRET__ACCESS__KEY: secret_key,
-    CLIENT_REGION: 'us-east-1',
+  const properties = {
+    'catalog-impl': 'org.apache.iceberg.jdbc.JdbcCatalog',
+    uri: `jdbc:sqlite:${join(folder, 'catalog.sqlite')}`,
+    'jdbc.schema-version': 'V1',
+    warehouse: `s3://${bucket}/`,
+    'io-impl': 'org.apache.iceberg.aws.s3.S3FileIO',
+    's3.endpoint': endpoint,
+    's3.path-style-access': true,
+    's3.access-key-id': access_key,
+    's3.secret-access-key': secret_key,
+    'client.region': 'us-east-1',
   };
-  // The program reads its settings from its environment alone.
-  const env = Object.entries(settings).map(([name, value]) => `CATALOG_${name}=${value}`);
-  const java = [findJava()!, '-Xmx512m', '-cp', join(home, 'jars', '*')];
-  const main = 'org.apache.iceberg.rest.RESTCatalogServer';
+  const given = Object.entries(properties).map(([name, value]) => `${name}=${value}`);
+  const java = ['java', '-Xmx512m', '-cp', join(home, 'jars', '*')];
+  const main = join(import.meta.dirname, 'RestFixture.java');
   const catalog = `http://127.0.0.1:${port}`;
   const started = await startProgram(
-    ['env', ...env, ...java, main],
+    [...java, main, String(port), ...given],
     folder,
     async () => (await fetch(`${catalog}/v1/config`)).status === 200,
   );
