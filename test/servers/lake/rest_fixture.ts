@@ -69,11 +69,10 @@ export async function startRestFixture(
     'client.region': 'us-east-1',
   };
   const given = Object.entries(properties).map(([name, value]) => `${name}=${value}`);
-  const java = ['java', '-Xmx512m', '-cp', join(home, 'jars', '*')];
   const main = join(import.meta.dirname, 'RestFixture.java');
   const catalog = `http://127.0.0.1:${port}`;
   const started = await startProgram(
-    [...java, main, String(port), ...given],
+    ['java', '-Xmx512m', '-cp', join(home, 'jars', '*'), main, String(port), ...given],
     folder,
     async () => (await fetch(`${catalog}/v1/config`)).status === 200,
   );
