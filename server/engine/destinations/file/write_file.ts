@@ -11,7 +11,7 @@ import { giveBack } from '../../../platform/memory/buffer_pool.ts';
  */
 const waiting_bytes = 2 * 1024 * 1024;
 /** Bytes after which the disk starts to sync, so that little is left to wait for at the end. */
-const sync_bytes = 8 * 1024 * 1024;
+const sync_bytes = 32 * 1024 * 1024;
 
 /**
  * Writes a stream to a file (a new one, or over an old one) and returns when it is on the disk.
