@@ -72,7 +72,7 @@ test('a person proves an export, sees what was changed, and repairs it', { skip 
   const range = 'from=2026-01-01T00:00:00Z&to=2026-01-01T03:00:00Z';
   await goTo(page, `/projects/${home.project.id}/exports/${id}/proof?${range}`);
   await page.getByText('Not verified yet.').waitFor();
-  await page.getByText(/rows stored, .* delivered, 0 doubled\.$/).waitFor();
+  await page.getByText(/rows stored, .* delivered\.$/).waitFor();
   await checkEverywhere(page, 'export_proof_never');
   await page.getByRole('button', { name: 'Verify all deliveries' }).click();
   await page.getByText('Waiting for a worker.').waitFor();

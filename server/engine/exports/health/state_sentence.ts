@@ -159,11 +159,12 @@ function changeSentence(
     '',
   );
   return (
-    `The destination lacks ${what} that were delivered before the export started ` +
-    `again${when === '' ? '' : ` (ingested${when})`}. ` +
+    `Since the export started again, it has not delivered ${what} that it delivered ` +
+    `before${when === '' ? '' : ` (ingested${when})`}. ` +
     (is_backfilled
       ? 'A backfill is in progress'
-      : 'Start a backfill by insertion time (`inserted_at`) to deliver them')
+      : 'Start a backfill by insertion time (`inserted_at`) to deliver them, unless the ' +
+        'destination still has them')
   );
 }
 
