@@ -211,8 +211,8 @@ test('never up to date while a changed export lacks what was delivered before', 
   });
   assert.equal(
     lacking.detail,
-    `Partly delivered since ${lacking.since}: since the export started again, it has not ` +
-      'delivered the 200 rows that it delivered before (ingested from ' +
+    `Partly delivered since ${lacking.since}: the 200 rows that the export delivered before ` +
+      'it started again have not been delivered since (ingested from ' +
       '2026-01-01T01:00:00.000000Z to 2026-01-01T04:00:00.000000Z). Start a backfill by insertion ' +
       'time (`inserted_at`) to deliver them, unless the destination still has them.',
   );
