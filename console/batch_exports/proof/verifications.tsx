@@ -93,7 +93,7 @@ function Never({ schedule }: { schedule: BatchExport['verification'] }) {
       title={has_looked ? 'You have not started a verification' : 'Nothing has been verified yet'}
       way={<Verify />}
     >
-      {has_looked && 'The findings above come from scheduled verification.'}
+      {has_looked && 'The findings above come from scheduled verification. '}
       Sluice signs a receipt of each delivery. Verify reads the destination again and compares it
       with the receipts and with the stored rows, the newest delivery first. It finds rows that are
       missing, doubled, changed or foreign, and offers to repair them.

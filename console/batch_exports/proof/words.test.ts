@@ -67,7 +67,6 @@ test('the line below says up to when, and what was found', () => {
   type Given = Parameters<typeof throughInWords>;
   const standing = (changes: Partial<NonNullable<Given[2]>> = {}): Given[2] => ({
     state: 'verified',
-    reason: null,
     deviations: 0,
     accepted: 0,
     verified_at: '2026-02-02',
@@ -82,7 +81,7 @@ test('the line below says up to when, and what was found', () => {
     { kind: 'doubled', state: 'resolved', differences: 7 },
     { kind: 'missing', state: 'open', differences: 1_000 },
   ];
-  const still = standing({ state: 'standing_still', reason: 'The server does not answer.' });
+  const still = standing({ state: 'standing_still' });
   const well = 'Verified through 2026-11-29: nothing is missing, changed or doubled.';
   const whole = (day: string) =>
     `Everything delivered before ${day} is verified. The schedule has not delivered an interval ` +
@@ -117,7 +116,7 @@ test('the line below says up to when, and what was found', () => {
         {},
         still,
         [],
-        'Verified through 2026-11-29. Verification has stopped: The server does not answer.',
+        'Verified through 2026-11-29. Verification has stopped: the findings below say why.',
         'warn',
       ],
       [
@@ -125,7 +124,7 @@ test('the line below says up to when, and what was found', () => {
         {},
         { ...still!, deviations: 1 },
         [one],
-        '1 finding below is open: 5 missing. Verification has stopped: The server does not answer.',
+        '1 finding below is open: 5 missing. Verification has stopped: the findings below say why.',
         'bad',
       ],
       [

@@ -46,7 +46,7 @@ export function throughInWords(
   latest: Pick<Verification, 'is_unproven' | 'created_at'> | undefined,
   verification: Pick<
     NonNullable<BatchExport['verification']>,
-    'state' | 'reason' | 'deviations' | 'accepted' | 'verified_at'
+    'state' | 'deviations' | 'accepted' | 'verified_at'
   > | null,
   found: Parameters<typeof openInWords>[0],
   at: (instant: string) => string,
@@ -61,7 +61,7 @@ export function throughInWords(
         `${openInWords(found, deviations)}.`;
   const until = through === null ? '' : `Verified through ${at(through)}`;
   if (state === 'standing_still') {
-    const stopped = `Verification has stopped: ${verification?.reason ?? 'the reason is unknown.'}`;
+    const stopped = 'Verification has stopped: the findings below say why.';
     return {
       text: [until && `${until}.`, open, stopped].filter((one) => one !== '').join(' '),
       tone: deviations > 0 ? 'bad' : 'warn',
