@@ -22,9 +22,7 @@ export function FilterEnd({
         label="Before day (UTC)"
         defaultValue={filter.before?.slice(0, 10)}
       />
-      <Button type="submit" variant="default">
-        Filter
-      </Button>
+      <Button type="submit">Filter</Button>
       {Object.keys(filter).length > 0 && (
         <Button variant="subtle" onClick={showAll}>
           Show all

@@ -19,7 +19,7 @@ export function Further({
       {ways.map(
         ({ label, link }) =>
           link !== null && (
-            <Button key={label} variant="default" onClick={() => go(cursorOf(link))}>
+            <Button key={label} onClick={() => go(cursorOf(link))}>
               {label}
             </Button>
           ),

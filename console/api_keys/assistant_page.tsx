@@ -124,9 +124,5 @@ function Grant({ asked, preview }: { asked: AgentAsked; preview: Preview }) {
 
 /** A link back without a grant. */
 function Leave({ preview, text }: { preview: Preview; text: string }) {
-  return (
-    <Button variant="default" onClick={() => location.assign(preview.refusal_url)}>
-      {text}
-    </Button>
-  );
+  return <Button onClick={() => location.assign(preview.refusal_url)}>{text}</Button>;
 }

@@ -35,7 +35,6 @@ export function BoundFields({ days, choices }: { days: string; choices: [string,
         name="allowed_ip_ranges"
         label="Only from these addresses (if empty, from anywhere)"
         hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
-        autoComplete="off"
         is_optional
       />
       <ChoiceField

@@ -102,7 +102,7 @@ function CreateKey({ created }: Creating) {
       button="Create the key"
       clears
     >
-      <TextField name="label" label="Name of the key" autoComplete="off" />
+      <TextField name="label" label="Name of the key" />
       <ChoicesField name="scopes" label="Scopes" one="scope" options={scope_choices} />
       <PlaceFields />
       <BoundFields

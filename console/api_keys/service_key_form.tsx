@@ -54,7 +54,6 @@ function RightFields({ organization_id }: { organization_id: string }) {
         name="name"
         label="Name of the key"
         hint="The program that uses it. Changes in the activity log carry this name."
-        autoComplete="off"
       />
       <ChoiceField name="level" label="Level" value="1" options={levelChoices(8)} />
       <ChoicesField name="scopes" label="Scopes" one="scope" options={service_scope_choices} />

@@ -45,7 +45,7 @@ export function DestinationPicker({ name, chosen, choose, ...given }: Given) {
         />
       ) : (
         <Chosen name={name} type={chosen} hint={given.hint}>
-          <Button ref={change} size="compact-sm" variant="default" onClick={() => setOpen(true)}>
+          <Button ref={change} size="compact-sm" onClick={() => setOpen(true)}>
             Change destination
           </Button>
         </Chosen>

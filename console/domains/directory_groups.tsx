@@ -39,7 +39,7 @@ export function DirectoryGroups(given: Given) {
             level === null ? <span className="muted">not decided by it</span> : levelWord(level),
           ...(may_change && {
             Change: ({ id, display_name }) => (
-              <Button size="compact-sm" variant="default" onClick={() => choose(id)}>
+              <Button size="compact-sm" onClick={() => choose(id)}>
                 Level<span className="unseen"> of {display_name}</span>
               </Button>
             ),

@@ -128,12 +128,7 @@ export function CreateToken({
       button="Create token"
       clears
     >
-      <TextField
-        name="name"
-        label="Name"
-        hint="Where it is used, such as Okta."
-        autoComplete="off"
-      />
+      <TextField name="name" label="Name" hint="Where it is used, such as Okta." />
       <ChoiceField
         name="days"
         label="Expires in"

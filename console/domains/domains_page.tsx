@@ -97,7 +97,6 @@ function Claim({ organization_id }: { organization_id: string }) {
         name="domain"
         label="Domain"
         hint="Such as example.com. You prove it with a DNS record."
-        autoComplete="off"
         inputMode="url"
       />
     </Form>

@@ -21,12 +21,7 @@ export function ProviderGuide({ own }: { own: OwnValues }) {
     <>
       <div className="toolbar" role="group" aria-label="Identity provider">
         {guides.map(({ name }) => (
-          <Button
-            key={name}
-            variant="default"
-            aria-pressed={name === chosen}
-            onClick={() => setChosen(name)}
-          >
+          <Button key={name} aria-pressed={name === chosen} onClick={() => setChosen(name)}>
             {name}
           </Button>
         ))}

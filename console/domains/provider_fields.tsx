@@ -20,7 +20,6 @@ export function ProviderFieldsInputs({ textOf }: { textOf: (field: SamlField) =>
         label={anchor_labels.saml_acs_url}
         hint="The provider’s single sign-on URL for HTTP-Redirect."
         value={textOf('saml_acs_url')}
-        autoComplete="off"
         inputMode="url"
       />
       <LongField
@@ -52,7 +51,6 @@ function EntityIdField({ value }: { value: string }) {
         name="saml_entity_id"
         label={anchor_labels.saml_entity_id}
         value={value}
-        autoComplete="off"
         inputMode="url"
       />
       {hint !== undefined && <p className="warn">{hint}</p>}

@@ -33,7 +33,6 @@ export function RenameForm({ domain, organization_id }: Given) {
           name="domain"
           label={anchor_labels.domain}
           value={String(shownOf(domain, 'domain'))}
-          autoComplete="off"
           inputMode="url"
         />
       </Form>

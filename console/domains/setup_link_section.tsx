@@ -148,7 +148,6 @@ function CreateLink({ created, ...given }: Given & { created: (link: NewLink) =>
         name="name"
         label="Who gets the link"
         hint="The person's name in the activity log, such as Robin of Acme IT."
-        autoComplete="off"
       />
       <ChoiceField
         name="expires_at"

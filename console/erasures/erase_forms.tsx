@@ -123,14 +123,12 @@ export function EraseEvents({ project_id }: { project_id: string }) {
         name="filter__after"
         label={`From this day on (${zone})`}
         type="date"
-        autoComplete="off"
         is_optional
       />
       <TextField
         name="filter__before"
         label={`Before this day (${zone})`}
         type="date"
-        autoComplete="off"
         is_optional
       />
       <LongField

@@ -41,7 +41,7 @@ export function AddColumn({ project_id, page }: { project_id: string; page: numb
           options={optionsOf(sources)}
           value="event"
         />
-        <TextField name="property" label="Property" autoComplete="off" />
+        <TextField name="property" label="Property" />
         <ChoiceField name="type" label="Type" options={optionsOf(types)} value="text" />
       </Form>
     </Seldom>

@@ -52,7 +52,7 @@ export function LiveEvents({ project_id }: { project_id: string }) {
             set={(text) => change({ [name]: text })}
           />
         ))}
-        <Button variant="default" onClick={() => setHeld(is_paused ? undefined : query.data)}>
+        <Button onClick={() => setHeld(is_paused ? undefined : query.data)}>
           {is_paused ? 'Continue' : 'Pause'}
         </Button>
       </div>

@@ -103,20 +103,13 @@ function NewDownload({
           ...known.map(({ id, name }) => ({ value: id, label: name })),
         ]}
       />
-      <TextField
-        name="start_at"
-        label={`First day (${zone})`}
-        type="date"
-        value={day}
-        autoComplete="off"
-      />
+      <TextField name="start_at" label={`First day (${zone})`} type="date" value={day} />
       <TextField
         name="end_at"
         label={`Last day (${zone})`}
         hint="At most 31 days."
         type="date"
         value={day}
-        autoComplete="off"
       />
       <ChoiceField name="file_format" label="Format" value="CSV" options={format_choices} />
       <ChoiceField

@@ -19,7 +19,7 @@ export function TextField({
   hint,
   type = 'text',
   value,
-  autoComplete,
+  autoComplete = 'off',
   inputMode,
   is_fixed = false,
   is_optional = false,
@@ -28,8 +28,8 @@ export function TextField({
 }: Common & {
   type?: 'text' | 'email' | 'date';
   value?: string;
-  /** HTML's name of the value, for browsers and password managers. */
-  autoComplete: string;
+  /** HTML's name of the value, for browsers and password managers; by default they ignore it. */
+  autoComplete?: string;
   inputMode?: HTMLAttributes<HTMLInputElement>['inputMode'];
   /** Shown and sent, but read-only. */
   is_fixed?: boolean;

@@ -69,10 +69,8 @@ export function Asking({
           />
         )}
         <div className="answers">
-          <Button variant="default" onClick={() => answer(false)}>
-            {keep}
-          </Button>
-          <Button type="submit" className="destroys">
+          <Button onClick={() => answer(false)}>{keep}</Button>
+          <Button type="submit" variant="filled" className="destroys">
             {button}
           </Button>
         </div>

@@ -2,9 +2,5 @@ import { Button } from '@mantine/core';
 
 /** Sends the surrounding form despite a failed test. */
 export function SaveAnyway({ force }: { force: (form: HTMLFormElement | null) => void }) {
-  return (
-    <Button variant="default" onClick={({ currentTarget }) => force(currentTarget.form)}>
-      Save anyway
-    </Button>
-  );
+  return <Button onClick={({ currentTarget }) => force(currentTarget.form)}>Save anyway</Button>;
 }

@@ -39,7 +39,7 @@ export function RuleForm({ project_id, stored, done }: Given) {
       clears={is_new}
       button={is_new ? 'Create rule' : 'Save rule'}
     >
-      <TextField name="name" label="Name" value={stored?.name ?? ''} autoComplete="off" />
+      <TextField name="name" label="Name" value={stored?.name ?? ''} />
       <ActionField value={action} set={setAction} />
       <LongField
         name="events"
@@ -68,7 +68,6 @@ function Fields({ action, stored }: { action: Action; stored: IngestionRuleRow |
       label={label}
       {...(hint === undefined ? {} : { hint })}
       value={stored?.[name] ?? ''}
-      autoComplete="off"
       inputMode="text"
     />
   );
@@ -86,7 +85,6 @@ function Fields({ action, stored }: { action: Action; stored: IngestionRuleRow |
           label="Value"
           hint='12 and true are a number and a boolean; "12" is text.'
           value={typedConstant(stored?.value ?? null)}
-          autoComplete="off"
           inputMode="text"
         />
       )}

@@ -51,7 +51,6 @@ export function TrySection({
         <TextField
           name="user_agent"
           label="User agent of the browser"
-          autoComplete="off"
           inputMode="text"
           is_optional
         />

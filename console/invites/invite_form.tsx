@@ -127,9 +127,7 @@ function NotInvited({ refused, leaveOut }: { refused: Refused[]; leaveOut: () =>
           </li>
         ))}
       </ul>
-      <Button variant="default" onClick={leaveOut}>
-        Leave {refused.length === 1 ? 'it' : 'them'} out
-      </Button>
+      <Button onClick={leaveOut}>Leave {refused.length === 1 ? 'it' : 'them'} out</Button>
     </Panel>
   );
 }

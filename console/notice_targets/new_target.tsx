@@ -16,9 +16,7 @@ import { event_choices, nameOf, noticeTargets, type_names } from './notice_targe
 export type Created = Static<typeof NewNoticeTarget>;
 type Type = NoticeTargetRow['type'];
 
-const url = (label: string) => (
-  <TextField name="url" label={label} autoComplete="off" inputMode="url" is_unkept />
-);
+const url = (label: string) => <TextField name="url" label={label} inputMode="url" is_unkept />;
 
 /** The instructions for the fields, and the fields of each kind. */
 const kinds: Record<Type, { steps: string; fields: ReactNode }> = {
@@ -55,7 +53,7 @@ const kinds: Record<Type, { steps: string; fields: ReactNode }> = {
   },
   email: {
     steps: 'Everybody who reads this address gets the notices.',
-    fields: <TextField name="address" label="E-mail address" type="email" autoComplete="off" />,
+    fields: <TextField name="address" label="E-mail address" type="email" />,
   },
   webhook: {
     steps: 'Your program gets the notices as JSON, signed as Standard Webhooks describes.',
@@ -101,12 +99,7 @@ export function NewTarget({
     <>
       <div className="toolbar" role="group" aria-label="Kind of target">
         {Object.entries(type_names).map(([value, label]) => (
-          <Button
-            key={value}
-            variant="default"
-            aria-pressed={type === value}
-            onClick={() => choose(value as Type)}
-          >
+          <Button key={value} aria-pressed={type === value} onClick={() => choose(value as Type)}>
             {label}
           </Button>
         ))}
@@ -161,7 +154,6 @@ function TargetForm({
         name="name"
         label="Name (optional)"
         hint="What your team calls it, such as #data-alerts."
-        autoComplete="off"
         is_optional
       />
       <ChoicesField

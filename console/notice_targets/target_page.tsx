@@ -127,7 +127,7 @@ function Change({ target, project_id }: Given) {
       done={() => done('The target was saved.', noticeTargetOf(project_id, id))}
       button="Save the target"
     >
-      <TextField name="name" label="Name (optional)" value={name ?? ''} autoComplete="off" />
+      <TextField name="name" label="Name (optional)" value={name ?? ''} />
       <PlaceFields target={target} />
       <BoxField name="enabled" label="Notices are sent" is_on={enabled} />
       <ChoicesField name="events" label="Notify when" options={event_choices} chosen={events} />
@@ -148,19 +148,12 @@ function PlaceFields({ target: { type, address } }: Pick<Given, 'target'>) {
   return (
     <>
       {type === 'email' ? (
-        <TextField
-          name="address"
-          label="E-mail address"
-          type="email"
-          value={address ?? ''}
-          autoComplete="off"
-        />
+        <TextField name="address" label="E-mail address" type="email" value={address ?? ''} />
       ) : (
         <TextField
           name="url"
           label="Another address"
           hint="If empty, the address stays."
-          autoComplete="off"
           inputMode="url"
           is_optional
           is_unkept

@@ -89,7 +89,7 @@ function ChangeOrganization({ organization }: { organization: OrganizationRow })
       done={() => done('The organization was saved.', organizationOf(id), organizations, account)}
       button="Save the organization"
     >
-      <TextField name="name" label="Name" value={name} autoComplete="off" />
+      <TextField name="name" label="Name" value={name} />
       <BoxField
         name="enforce_2fa"
         label="Members must use a second factor"
@@ -149,7 +149,7 @@ function Projects({ organization }: { organization: OrganizationRow }) {
             button="Create the project"
             clears
           >
-            <TextField name="name" label="Name" autoComplete="off" />
+            <TextField name="name" label="Name" />
             <ZoneField value="UTC" />
           </Form>
         </Seldom>

@@ -32,9 +32,7 @@ export function CurlDialog({ path, close }: { path: string; close: () => void })
       <p>This command reads the data of this page. Replace $KEY with one of your API keys:</p>
       <Command what="the request of this page" text={curl(path)} />
       <div className="answers">
-        <Button variant="default" onClick={close}>
-          Close
-        </Button>
+        <Button onClick={close}>Close</Button>
       </div>
     </Dialog>
   );

@@ -23,7 +23,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
       () => setDone({ text, state: 'refused' }),
     );
   return (
-    <Button size="compact-sm" variant="default" onClick={() => void copy()}>
+    <Button size="compact-sm" onClick={() => void copy()}>
       <span aria-live="polite">{words[state]}</span>
       <span className="unseen"> {what}</span>
     </Button>

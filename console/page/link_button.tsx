@@ -10,5 +10,5 @@ type Given = ButtonProps &
 
 /** A link to another page that looks like a button. */
 export const LinkButton = createLink((given: Given) => (
-  <Button component="a" size="compact-sm" variant="default" {...given} />
+  <Button component="a" size="compact-sm" {...given} />
 ));

@@ -6,9 +6,7 @@ export function MissingDialog({ close }: { close: () => void }) {
   return (
     <Dialog title="This could not be loaded" close={close}>
       <p>Check your connection, then load the page again in the browser.</p>
-      <Button variant="default" onClick={close}>
-        Close
-      </Button>
+      <Button onClick={close}>Close</Button>
     </Dialog>
   );
 }

@@ -29,13 +29,7 @@ export function PlannedEventForm({
       clears={is_new}
       button={is_new ? 'Add event' : 'Save event'}
     >
-      <TextField
-        name="event"
-        label="Event"
-        value={stored?.event ?? ''}
-        autoComplete="off"
-        inputMode="text"
-      />
+      <TextField name="event" label="Event" value={stored?.event ?? ''} inputMode="text" />
       <LongField
         name="description"
         label="Description"

@@ -72,7 +72,7 @@ function Entries({ entries, ...given }: Given & { entries: readonly Entry[] }) {
         ))}
       </ul>
       {shown.length < found.length && (
-        <Button variant="default" mt="sm" onClick={() => setWhole(true)}>
+        <Button mt="sm" onClick={() => setWhole(true)}>
           Show all {found.length}
         </Button>
       )}

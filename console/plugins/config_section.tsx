@@ -240,7 +240,6 @@ function CommonFields({
           name="order"
           label="Order"
           hint="Plugins with lower numbers run first."
-          autoComplete="off"
           inputMode="numeric"
           value={String(config?.order ?? 0)}
         />

@@ -40,7 +40,6 @@ function OtherWays(given: Given) {
           hint={
             'An npm package, a GitHub or GitLab repository, or the https address of an archive.'
           }
-          autoComplete="off"
           inputMode="url"
           is_unkept
         />
@@ -48,13 +47,12 @@ function OtherWays(given: Given) {
           name="tag"
           label="Version"
           hint="Empty: the newest."
-          autoComplete="off"
           inputMode="text"
           is_optional
         />
       </Way>
       <Way {...given} type="local" summary="From the plugin folder of the server">
-        <TextField name="name" label="Folder name" autoComplete="off" inputMode="text" />
+        <TextField name="name" label="Folder name" inputMode="text" />
       </Way>
       <OwnCode {...given} />
     </Section>
@@ -95,7 +93,7 @@ function OwnCode({ project_id, organization_id, collection }: Given) {
         button="Create plugin"
         part="source"
       >
-        <TextField name="name" label="Name" autoComplete="off" />
+        <TextField name="name" label="Name" />
       </Form>
     </Seldom>
   );

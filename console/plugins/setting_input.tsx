@@ -59,6 +59,6 @@ export function SettingInput({
   return type === 'json' ? (
     <LongField {...common} defaultValue={value} />
   ) : (
-    <TextField {...common} value={value} autoComplete="off" inputMode="text" />
+    <TextField {...common} value={value} inputMode="text" />
   );
 }

@@ -67,7 +67,6 @@ function Versions({ plugin, place, config_id, goes_back }: Given & { goes_back: 
             name="tag"
             label="Version"
             hint="Empty: the newest."
-            autoComplete="off"
             inputMode="text"
             is_optional
           />

@@ -115,7 +115,6 @@ function Fields({
             hint="Counted from their ingestion."
             value={String(project.retention_days)}
             inputMode="numeric"
-            autoComplete="off"
           />
         </div>
       </div>

@@ -79,7 +79,7 @@ function ChangeProject({ project }: { project: ProjectRow }) {
       }
       button="Save the project"
     >
-      <TextField name="name" label="Name" value={project.name} autoComplete="off" />
+      <TextField name="name" label="Name" value={project.name} />
       <ZoneField value={project.timezone} />
     </Form>
   );
@@ -130,7 +130,6 @@ function ChangeTraffic({ project }: { project: ProjectRow }) {
         label="Internal addresses"
         hint="Addresses and networks, such as 203.0.113.0/24, separated by spaces."
         value={project.internal_addresses.join(' ')}
-        autoComplete="off"
         is_optional
       />
     </Form>

@@ -96,7 +96,6 @@ export function LimitForm(given: Given) {
         label="Longest session, in hours"
         hint="From 1 to 720. Empty: 30 days."
         value={String(session_hours_max ?? '')}
-        autoComplete="off"
         inputMode="numeric"
       />
       <TextField
@@ -104,7 +103,6 @@ export function LimitForm(given: Given) {
         label="Longest idle time, in minutes"
         hint="From 5 to 10,080. Empty: 7 days."
         value={String(idle_minutes_max ?? '')}
-        autoComplete="off"
         inputMode="numeric"
       />
     </SecurityForm>

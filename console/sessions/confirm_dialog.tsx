@@ -30,10 +30,8 @@ export function ConfirmDialog({ problem, confirmed, close }: Confirming) {
       <Dialog title="Set up a second factor" close={close}>
         <p>This organization requires a second factor, and you have none yet.</p>
         <div className="answers">
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
-          <Button component={Link} to="/account" onClick={close}>
+          <Button onClick={close}>Cancel</Button>
+          <Button variant="filled" component={Link} to="/account" onClick={close}>
             Go to your account
           </Button>
         </div>
@@ -58,11 +56,7 @@ export function ConfirmDialog({ problem, confirmed, close }: Confirming) {
                     confirmed();
                     void queries.invalidateQueries();
                   }}
-                  beside={
-                    <Button variant="default" onClick={close}>
-                      Cancel
-                    </Button>
-                  }
+                  beside={<Button onClick={close}>Cancel</Button>}
                 />
               </>
             )}

@@ -16,7 +16,7 @@ export function ConfirmButton() {
     };
   }, []);
   return (
-    <Button ref={place} size="compact-sm" variant="default" onClick={() => void confirmPerson()}>
+    <Button ref={place} size="compact-sm" onClick={() => void confirmPerson()}>
       Confirm that it is you
     </Button>
   );

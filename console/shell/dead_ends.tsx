@@ -29,9 +29,7 @@ export function CouldNotBeShown({ error, reset }: ErrorComponentProps) {
         </p>
       )}
       <p>
-        <Button variant="default" onClick={reset}>
-          Try again
-        </Button>
+        <Button onClick={reset}>Try again</Button>
       </p>
     </PlainPage>
   );

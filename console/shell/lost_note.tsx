@@ -26,7 +26,7 @@ export function LostNote() {
     <p className="note" role="note">
       You are no longer a member of <bdi>{lost.join(', ')}</bdi>. To come back, ask an administrator
       there for an invite.{' '}
-      <Button size="compact-sm" variant="default" onClick={close}>
+      <Button size="compact-sm" onClick={close}>
         Close
       </Button>
     </p>

@@ -41,7 +41,7 @@ export const theme = createTheme({
   lineHeights: { md: '1.5' },
   fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '18px' },
   components: {
-    Button: { defaultProps: { size: 'sm' } },
+    Button: { defaultProps: { size: 'sm', variant: 'default' } },
     Checkbox: { defaultProps: { radius: 4 } },
     TextInput: { defaultProps: { size: 'sm' } },
     PasswordInput: { defaultProps: { size: 'sm' } },

@@ -22,7 +22,7 @@ export function AnyProvider({ next }: { next: string | undefined }) {
   };
   return (
     <div className="ways">
-      <Button variant="default" onClick={goOn}>
+      <Button onClick={goOn}>
         Continue with single sign-on
         <span className="unseen"> of your organization: fill in your e-mail address</span>
       </Button>

@@ -14,7 +14,7 @@ export function ProviderLink({
   next?: string | undefined;
 }) {
   return (
-    <Button component="a" variant="default" href={providerAddress(provider, { email, next })}>
+    <Button component="a" href={providerAddress(provider, { email, next })}>
       Continue with {provider_names[provider]}
     </Button>
   );

@@ -27,7 +27,6 @@ export function Lengths<One extends { label: string; length_ms: number }>({
         <Button
           key={one.label}
           size="compact-sm"
-          variant="default"
           aria-pressed={one.length_ms === shown_ms}
           onClick={() => choose(one)}
         >

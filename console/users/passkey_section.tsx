@@ -77,7 +77,6 @@ function Add({ own, showCodes }: Own & { showCodes: (codes: string[]) => void })
         label="Name"
         hint="A name for the device, so that you recognize the passkey."
         value={browserOf(navigator.userAgent)}
-        autoComplete="off"
       />
       <PresentPassword own={own} />
       <FactorField own={own} shown={shown} />
@@ -126,7 +125,7 @@ function Rename({ passkey: { id, name } }: { passkey: PasskeyRow }) {
       button="Rename passkey"
       about={name}
     >
-      <TextField name="name" label="Name" value={name} autoComplete="off" />
+      <TextField name="name" label="Name" value={name} />
     </Form>
   );
 }

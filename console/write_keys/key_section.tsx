@@ -78,7 +78,7 @@ function CreateKey({ project_id }: { project_id: number }) {
       button="Create the key"
       clears
     >
-      <TextField name="name" label="Where it is used" autoComplete="off" />
+      <TextField name="name" label="Where it is used" />
     </Form>
   );
 }
@@ -170,7 +170,7 @@ function RenameKey({ project_id, write_key: { id, name } }: OneKey) {
         button="Rename"
         about={`the key ${name}`}
       >
-        <TextField name="name" label="Where it is used" value={name} autoComplete="off" />
+        <TextField name="name" label="Where it is used" value={name} />
       </Form>
     </Seldom>
   );

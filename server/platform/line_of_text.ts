@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import type { TStringOptions } from 'typebox';
 
 // Written as ranges, so that every reader of the OpenAPI document understands it: control
 // characters, line ends and the marks that change the direction of writing (Bidi_Control).
@@ -14,12 +13,15 @@ export const line_of_text_rule =
 /**
  * A name, label or title that somebody enters: one line, without control characters and marks that
  * change the direction of writing. Otherwise the answer is 400 `invalid_input`. Surrounding white
- * space is removed. Every such field of the API uses it (test/house/names.test.ts).
+ * space is removed; the rest may be empty only if `minLength` is 0. Every such field of the API
+ * uses it (test/house/names.test.ts).
  */
-export function lineOfText(options: Omit<TStringOptions, 'pattern'> & { maxLength: number }) {
+export function lineOfText(maxLength: number, description?: string, minLength: 0 | 1 = 1) {
   return Type.String({
     trim: true,
-    ...options,
+    ...(minLength === 0 ? {} : { minLength }),
+    maxLength,
+    ...(description === undefined ? {} : { description }),
     pattern,
     wrong_detail: `Must be ${line_of_text_rule}.`,
   });

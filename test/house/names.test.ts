@@ -81,7 +81,7 @@ const other_texts: Record<string, string> = {
 /** Fields of any shape, which are read by rules of their own. */
 const unread = new Set(['config', 'config_schema', 'capabilities', 'metrics', 'public_jobs']);
 
-const { pattern: rule } = lineOfText({ maxLength: 1 }) as Schema;
+const { pattern: rule } = lineOfText(1, undefined, 0) as Schema;
 
 /** The texts of a body that no rule bounds, by the name of their field. */
 function freeTexts(schema: Schema, name: string): string[] {

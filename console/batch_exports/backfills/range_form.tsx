@@ -56,7 +56,7 @@ export function RangeForm({
     >
       {field('from', 'From', false)}
       {field('to', 'Until', is_empty && 'This time must be after the start.')}
-      <Button type="submit" size="xs" variant="default">
+      <Button type="submit" size="xs">
         Count rows
       </Button>
     </form>

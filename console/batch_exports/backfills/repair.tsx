@@ -74,7 +74,7 @@ function Asked({
     <section className="panel repair" aria-label="Backfill" ref={section}>
       <div className="part_head">
         <h2>Backfill</h2>
-        <Button size="compact-sm" variant="default" onClick={close}>
+        <Button size="compact-sm" onClick={close}>
           Close
         </Button>
       </div>

@@ -35,7 +35,7 @@ export function RepairProgress({ id, close }: { id: string; close: () => void })
     <section className="panel repair" aria-label="Backfill">
       <div className="part_head">
         <h2>Backfill</h2>
-        <Button size="compact-sm" variant="default" onClick={close}>
+        <Button size="compact-sm" onClick={close}>
           Close
         </Button>
       </div>

@@ -59,7 +59,9 @@ function FindByUuid({ search }: { search: FindSearch }) {
         required
         withAsterisk={false}
       />
-      <Button type="submit">Find the event</Button>
+      <Button type="submit" variant="filled">
+        Find the event
+      </Button>
     </form>
   );
 }
@@ -95,7 +97,9 @@ function FindByDay({ search }: { search: FindSearch }) {
         required
         withAsterisk={false}
       />
-      <Button type="submit">Find its records</Button>
+      <Button type="submit" variant="filled">
+        Find its records
+      </Button>
     </form>
   );
 }
@@ -121,7 +125,7 @@ function FindById({ search, of }: { search: FindSearch; of: 'session' | 'group' 
         required
         withAsterisk={false}
       />
-      <Button type="submit">{`Find the ${of}`}</Button>
+      <Button type="submit" variant="filled">{`Find the ${of}`}</Button>
     </form>
   );
 }

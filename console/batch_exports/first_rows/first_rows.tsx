@@ -65,7 +65,7 @@ function Place({ run, close }: { run: BatchExportRun; close: () => void }) {
     <section className="panel first_rows" aria-label="First rows">
       <div className="part_head">
         <h2>Your first rows arrived</h2>
-        <Button size="compact-sm" variant="default" onClick={close}>
+        <Button size="compact-sm" onClick={close}>
           Close
         </Button>
       </div>

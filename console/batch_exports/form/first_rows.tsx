@@ -22,7 +22,7 @@ export function FirstRows({
     <section aria-busy={live !== undefined && live.of !== tried}>
       <h2>First rows</h2>
       {ask !== undefined && (
-        <Button size="compact-sm" variant="default" onClick={ask}>
+        <Button size="compact-sm" onClick={ask}>
           Show first rows
         </Button>
       )}
@@ -143,7 +143,7 @@ function Bytes({ preview }: { preview: ExportPreview }) {
           {text}
         </pre>
       )}
-      <Button size="compact-sm" variant="default" onClick={save}>
+      <Button size="compact-sm" onClick={save}>
         Save these bytes
       </Button>
     </div>

@@ -122,14 +122,8 @@ export function Restart({
         />
       )}
       <div className="answers">
-        <Button variant="default" onClick={() => answer(undefined)}>
-          Back to the form
-        </Button>
-        <Button
-          variant="default"
-          className="danger"
-          onClick={() => answer(redelivers ? delivered : [])}
-        >
+        <Button onClick={() => answer(undefined)}>Back to the form</Button>
+        <Button className="danger" onClick={() => answer(redelivers ? delivered : [])}>
           Save and restart
         </Button>
       </div>

@@ -103,12 +103,7 @@ function ColumnsField({
       {left.length > 0 && (
         <div className="column_picks" role="group" aria-label={`Columns for ${label}`}>
           {left.map((column) => (
-            <Button
-              key={column}
-              size="compact-xs"
-              variant="default"
-              onClick={() => set(withName(value, column))}
-            >
+            <Button key={column} size="compact-xs" onClick={() => set(withName(value, column))}>
               Add {column}
             </Button>
           ))}

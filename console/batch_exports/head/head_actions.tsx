@@ -130,7 +130,7 @@ function More({ row, request }: { row: BatchExport; request: string }) {
     <>
       <Menu
         renderButton={(opener) => (
-          <Button size="compact-sm" variant="default" aria-label="More actions" {...opener}>
+          <Button size="compact-sm" aria-label="More actions" {...opener}>
             <IconDots size={16} aria-hidden />
           </Button>
         )}

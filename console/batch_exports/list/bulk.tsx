@@ -90,7 +90,7 @@ export function BulkProgress({
                   refused={refused}
                   renderName={(item) => <bdi>{item.name}</bdi>}
                 />
-                <Button size="compact-sm" variant="default" onClick={close}>
+                <Button size="compact-sm" onClick={close}>
                   Close
                 </Button>
               </>

@@ -92,11 +92,7 @@ function NoExports({ project_id }: { project_id: string }) {
 }
 
 function NoMatch({ showAll }: { showAll: () => void }) {
-  const way = (
-    <Button variant="default" onClick={showAll}>
-      Show all exports
-    </Button>
-  );
+  const way = <Button onClick={showAll}>Show all exports</Button>;
   return (
     <Empty title="No exports match" way={way}>
       Other exports of this project are in other states, or have other names.
@@ -188,12 +184,12 @@ function Choosing({
           : `${counted(chosen, 'export')} of ${count.toLocaleString('en')} selected`}
       </span>
       {count > 0 && chosen < Math.min(count, ids_max) && (
-        <Button size="compact-sm" variant="default" onClick={all}>
+        <Button size="compact-sm" onClick={all}>
           Select {count > ids_max ? `the first ${ids_max.toLocaleString('en')}` : 'all'}
         </Button>
       )}
       {chosen > 0 && (
-        <Button size="compact-sm" variant="default" onClick={none}>
+        <Button size="compact-sm" onClick={none}>
           Select none
         </Button>
       )}

@@ -40,16 +40,12 @@ export function Views({
         </button>
       ))}
       {current !== undefined && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          onClick={() => removeView(project_id, current.name)}
-        >
+        <Button size="compact-sm" onClick={() => removeView(project_id, current.name)}>
           Remove view
         </Button>
       )}
       {current === undefined && !isPlain && name === undefined && (
-        <Button size="compact-sm" variant="default" onClick={() => setName('')}>
+        <Button size="compact-sm" onClick={() => setName('')}>
           Save view
         </Button>
       )}
@@ -92,7 +88,7 @@ function NameForm({
         value={name}
         onChange={({ currentTarget }) => type(currentTarget.value)}
       />
-      <Button size="compact-sm" type="submit">
+      <Button size="compact-sm" type="submit" variant="filled">
         Save view
       </Button>
     </form>

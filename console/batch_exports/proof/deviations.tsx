@@ -54,7 +54,6 @@ function Statement({
     <Button
       component="a"
       size="compact-sm"
-      variant="default"
       href={addressOf(statementPath(ids, span, format))}
       download
     >
@@ -139,11 +138,7 @@ function Ways({ deviation }: { deviation: Deviation }) {
       ) : (
         <Repair deviation={deviation} repair={repair} />
       )}
-      {state === 'open' && (
-        <Button variant="default" onClick={() => setAccepting(true)}>
-          Accept finding
-        </Button>
-      )}
+      {state === 'open' && <Button onClick={() => setAccepting(true)}>Accept finding</Button>}
       {is_accepting && <Accept deviation={deviation} close={() => setAccepting(false)} />}
     </div>
   );
@@ -169,13 +164,9 @@ function Accept({ deviation: { id, detail }, close }: { deviation: Deviation; cl
           close();
         }}
         button="Accept finding"
-        beside={
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
-        }
+        beside={<Button onClick={close}>Cancel</Button>}
       >
-        <TextField name="reason" label="Reason" autoComplete="off" />
+        <TextField name="reason" label="Reason" />
       </Form>
     </Dialog>
   );

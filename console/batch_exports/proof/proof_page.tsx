@@ -62,13 +62,7 @@ function ProofOf({ begun }: { begun: number }) {
       <Range span={span} by={by} choose={choose} />
       <Shown query={query}>{(proof) => <Proven proof={proof} />}</Shown>
       <div className="row_actions proof_receipts">
-        <Button
-          component="a"
-          size="compact-sm"
-          variant="default"
-          href={addressOf(receiptsPath(ids, span))}
-          download
-        >
+        <Button component="a" size="compact-sm" href={addressOf(receiptsPath(ids, span))} download>
           Download receipts
         </Button>
         <span className="muted small">

@@ -40,12 +40,12 @@ export function ManyRuns({ search, children }: { search: RunSearch; children: Re
         {children}
         <div className="row_actions">
           {choice !== 'open' && choice !== 'completed' && (
-            <Button size="compact-sm" variant="default" onClick={() => ask('retry_runs')}>
+            <Button size="compact-sm" onClick={() => ask('retry_runs')}>
               {words.retry_runs.label}
             </Button>
           )}
           {(choice === undefined || choice === 'open') && (
-            <Button size="compact-sm" variant="default" onClick={() => ask('cancel_runs')}>
+            <Button size="compact-sm" onClick={() => ask('cancel_runs')}>
               {words.cancel_runs.label}
             </Button>
           )}
@@ -150,7 +150,7 @@ function Progressing({ id }: { id: string }) {
                 tone="danger"
               />
             ) : (
-              <Button size="compact-sm" variant="default" onClick={close}>
+              <Button size="compact-sm" onClick={close}>
                 Close
               </Button>
             )}

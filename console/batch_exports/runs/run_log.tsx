@@ -54,7 +54,6 @@ export function RunLog({ run }: { run: BatchExportRun }) {
             {count > results.length && limit < limit_max && (
               <Button
                 size="compact-sm"
-                variant="default"
                 onClick={() => setLimit((lines) => Math.min(lines + page_size, limit_max))}
               >
                 Show more of {count.toLocaleString('en')} lines

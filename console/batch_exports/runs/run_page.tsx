@@ -192,7 +192,6 @@ function Files({ run }: { run: BatchExportRun }) {
         <Button
           component="a"
           size="compact-sm"
-          variant="default"
           href={addressOf(receiptPath(ids, run.id))}
           download={`receipt_${run.id}.json`}
         >

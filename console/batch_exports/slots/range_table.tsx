@@ -153,11 +153,7 @@ function PartRow({
       </Table.Td>
       <Table.Td data-label="">
         {isSelectable(range) && (
-          <Button
-            size="compact-xs"
-            variant="default"
-            onClick={() => setSelection({ from, to, by })}
-          >
+          <Button size="compact-xs" onClick={() => setSelection({ from, to, by })}>
             Select<span className="unseen"> the slots from {exactly(start_at, zone)}</span>
           </Button>
         )}

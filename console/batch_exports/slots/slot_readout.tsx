@@ -56,7 +56,7 @@ export function SlotReadout({
           <Sentence text={range.detail} />
         </span>{' '}
         {isSelectable(range) && (
-          <Button size="compact-xs" variant="default" onClick={() => setSelection(cursor)}>
+          <Button size="compact-xs" onClick={() => setSelection(cursor)}>
             Select this slot
           </Button>
         )}

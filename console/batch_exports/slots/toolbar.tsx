@@ -41,13 +41,7 @@ export const Toolbar = memo(function Toolbar({
       {[buttons.slice(0, 2), buttons.slice(2)].map((group) => (
         <div key={group[0]![0]} className="segments">
           {group.map(([text, press, label]) => (
-            <Button
-              key={text}
-              size="compact-sm"
-              variant="default"
-              aria-label={label}
-              onClick={press}
-            >
+            <Button key={text} size="compact-sm" aria-label={label} onClick={press}>
               {text}
             </Button>
           ))}

@@ -22,7 +22,7 @@ export function Pages({
     return (
       <p role="status">
         Page {page} is empty now.{' '}
-        <Button size="compact-sm" variant="default" onClick={() => go(Math.max(last, 1))}>
+        <Button size="compact-sm" onClick={() => go(Math.max(last, 1))}>
           Go to the last page
         </Button>
       </p>

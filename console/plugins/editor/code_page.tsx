@@ -101,10 +101,7 @@ function Code({ plugin, place, stored }: Given) {
         )}
         <OnlyFor organization_id={organization_id} shows>
           {!has_files && may_change && (
-            <Button
-              variant="default"
-              onClick={() => write(templateOf(collection, plugin.name ?? 'Plugin'))}
-            >
+            <Button onClick={() => write(templateOf(collection, plugin.name ?? 'Plugin'))}>
               Start from a template
             </Button>
           )}

@@ -134,7 +134,6 @@ function FileList({
           onChange={({ currentTarget }) => setName(currentTarget.value.trim())}
         />
         <Button
-          variant="default"
           disabled={!is_free}
           onClick={() => {
             write({ ...files, [name]: '' });
@@ -154,7 +153,6 @@ function FileList({
         />
         {open !== undefined && (
           <Button
-            variant="default"
             onClick={() => {
               const { [open]: _gone, ...rest } = files;
               write(rest);

@@ -29,7 +29,7 @@ export function TryOutResult({
       </h3>
       <p>{said}</p>
       {refused_hosts.map((host) => (
-        <Button key={host} variant="default" size="compact-sm" onClick={() => allow(host)}>
+        <Button key={host} size="compact-sm" onClick={() => allow(host)}>
           Allow {host}
         </Button>
       ))}
@@ -88,7 +88,7 @@ function Event({ text, take }: { text: string; take: (event: string) => void }) 
   return (
     <Seldom summary="The event as the plugin got it">
       <Text label="Event" text={text} />
-      <Button variant="default" size="compact-sm" onClick={() => take(text)}>
+      <Button size="compact-sm" onClick={() => take(text)}>
         Change this event
       </Button>
     </Seldom>

@@ -105,7 +105,6 @@ function Rows({
         />
       ))}
       <Button
-        variant="default"
         size="compact-sm"
         className="as_text"
         onClick={() =>
@@ -156,11 +155,7 @@ function OneRow({
           onChange={({ currentTarget }) => change({ ...row, value: currentTarget.value })}
         />
       )}
-      <Button
-        variant="default"
-        aria-label={`Remove condition ${number}`}
-        onClick={() => change(undefined)}
-      >
+      <Button aria-label={`Remove condition ${number}`} onClick={() => change(undefined)}>
         Remove
       </Button>
     </div>

@@ -145,7 +145,7 @@ function Register({ place, config_id, may_change, oauth }: Known) {
         }
         button="Register application"
       >
-        <TextField name="client_id" label="Client ID" autoComplete="off" />
+        <TextField name="client_id" label="Client ID" />
         <SecretField name="client_secret" label="Client secret" />
         <AddressFields {...proposal} />
       </Form>
@@ -156,25 +156,10 @@ function Register({ place, config_id, may_change, oauth }: Known) {
 function AddressFields({ authorize_url, token_url, revoke_url, scopes }: PluginOauth['proposal']) {
   return (
     <>
-      <TextField
-        name="authorize_url"
-        label="Authorize address"
-        value={authorize_url ?? ''}
-        autoComplete="off"
-      />
-      <TextField
-        name="token_url"
-        label="Token address"
-        value={token_url ?? ''}
-        autoComplete="off"
-      />
-      <TextField
-        name="revoke_url"
-        label="Revocation address (optional)"
-        value={revoke_url ?? ''}
-        autoComplete="off"
-      />
-      <TextField name="scopes" label="Scopes" value={scopes} autoComplete="off" />
+      <TextField name="authorize_url" label="Authorize address" value={authorize_url ?? ''} />
+      <TextField name="token_url" label="Token address" value={token_url ?? ''} />
+      <TextField name="revoke_url" label="Revocation address (optional)" value={revoke_url ?? ''} />
+      <TextField name="scopes" label="Scopes" value={scopes} />
     </>
   );
 }

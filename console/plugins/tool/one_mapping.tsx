@@ -66,7 +66,6 @@ export function OneMapping({
         {result !== undefined && <Preview result={result.is} of={title} />}
       </div>
       <Button
-        variant="default"
         size="compact-sm"
         mt="sm"
         aria-label={`Remove this mapping: ${title}`}

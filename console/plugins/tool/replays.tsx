@@ -155,14 +155,12 @@ function NamesAndRate() {
         name="events"
         label="Names of events, separated by commas"
         hint="Empty: all events."
-        autoComplete="off"
       />
       <TextField
         name="rate"
         label="Events a second"
         hint="Maximum rate. Live events take precedence."
         value="50"
-        autoComplete="off"
         inputMode="numeric"
       />
     </>

@@ -1,10 +1,11 @@
 import { Type } from 'typebox';
 import type { TProperties } from 'typebox';
+import { text } from '../../platform/http/schemas.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { ShownPasskey } from '../passkeys/schema.ts';
 import { GivenAddress, GivenToken, NewPassword, SecondFactorCode } from '../users/schema.ts';
 
-const name = (description: string) => Type.Optional(lineOfText({ maxLength: 150, description }));
+const name = (description: string) => Type.Optional(lineOfText(150, description, 0));
 
 /** Body of PATCH and PUT of the caller's account: absent fields keep their values. */
 export const AccountPatch = Type.Object({
@@ -68,12 +69,9 @@ export const PasswordReset = Type.Object({ ...GivenToken.properties, password: N
 /** The seed of a second factor that is being set up. */
 export const TotpSecret = Type.Object({
   secret: Type.Optional(
-    Type.String({
-      description:
-        'The seed in base 32, to type in. `validate_only` neither creates nor shows one.',
-    }),
+    text('The seed in base 32, to type in. `validate_only` neither creates nor shows one.'),
   ),
-  otpauth_url: Type.Optional(Type.String({ description: 'The content of a QR code for the app.' })),
+  otpauth_url: Type.Optional(text('The content of a QR code for the app.')),
 });
 
 /** Body that finishes setting up a second factor. */

@@ -4,86 +4,60 @@ import { cursorQuery } from '../../platform/http/lists/cursor.ts';
 import { FormatQuery } from '../../platform/http/lists/lines_file.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
-import { uuid, instant } from '../../platform/http/schemas.ts';
+import { instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 
-const Change = Type.Object(
-  {
-    field: Type.String({ description: 'Name of the field; fields inside others with dots.' }),
-    action: Type.Enum(['created', 'changed', 'deleted']),
-    before: Type.Unknown({
-      description:
-        'Previous value; null if there was none. A secret is `********`; a text of more than ' +
-        '4,000 characters is cut.',
-    }),
-    after: Type.Unknown({
-      description: 'New value; null if there is none. A secret is `********`.',
-    }),
-  },
-  { title: 'ActivityChange' },
-);
+const Change = titled('ActivityChange', {
+  field: text('Name of the field; fields inside others with dots.'),
+  action: Type.Enum(['created', 'changed', 'deleted']),
+  before: Type.Unknown({
+    description:
+      'Previous value; null if there was none. A secret is `********`; a text of more than ' +
+      '4,000 characters is cut.',
+  }),
+  after: Type.Unknown({
+    description: 'New value; null if there is none. A secret is `********`.',
+  }),
+});
 
 /** One entry of the activity log. */
-export const ActivityEntry = Type.Object(
-  {
-    id: uuid('Id of the entry.'),
-    number: Type.Integer({
-      description:
-        'Its number in the log of the organization or person: 1, 2, 3, ... without gaps.',
-    }),
-    activity: Type.String({
-      description: 'The action, such as `created`, `updated`, `deleted`.',
-    }),
-    scope: Type.String({ description: 'Kind of the object, such as `project`.' }),
-    item_id: Type.String({ description: 'Id of the object.' }),
-    item_name: nullable(Type.String({ description: 'Its name at that time.' })),
-    changes: Type.Array(Change),
-    user: nullable(
-      Type.Object(
-        {
-          uuid: uuid('Who did it.'),
-          email: Type.String({ description: 'Email address of the person at that time.' }),
-        },
-        { description: 'Null: a service key, a setup link, or the server.' },
-      ),
+export const ActivityEntry = titled('ActivityEntry', {
+  id: uuid('Id of the entry.'),
+  number: whole('Its number in the log of the organization or person: 1, 2, 3, ... without gaps.'),
+  activity: text('The action, such as `created`, `updated`, `deleted`.'),
+  scope: text('Kind of the object, such as `project`.'),
+  item_id: text('Id of the object.'),
+  item_name: nullable(text('Its name at that time.')),
+  changes: Type.Array(Change),
+  user: nullable(
+    Type.Object(
+      {
+        uuid: uuid('Who did it.'),
+        email: text('Email address of the person at that time.'),
+      },
+      { description: 'Null: a service key, a setup link, or the server.' },
     ),
-    key: nullable(
-      Type.Object(
-        {
-          id: uuid('Id of the key.'),
-          mask_value: Type.String({ description: 'Its first and last four characters.' }),
-        },
-        { description: 'The API key or setup link that it was done with; null: none.' },
-      ),
+  ),
+  key: nullable(
+    Type.Object(
+      {
+        id: uuid('Id of the key.'),
+        mask_value: text('Its first and last four characters.'),
+      },
+      { description: 'The API key or setup link that it was done with; null: none.' },
     ),
-    session_id: nullable(uuid('The session in which it was done; null without one.')),
-    ip: nullable(
-      Type.String({
-        description: "The client's address. Members below level 8 see only their own.",
-      }),
-    ),
-    request_id: nullable(
-      Type.String({ description: '`X-Request-Id` of the request; null: the server itself.' }),
-    ),
-    created_at: instant(),
-    hash: Type.String({
-      description: 'HMAC-SHA-256 over this and all earlier entries, in hexadecimal digits.',
-    }),
-  },
-  { title: 'ActivityEntry' },
-);
+  ),
+  session_id: nullable(uuid('The session in which it was done; null without one.')),
+  ip: nullable(text("The client's address. Members below level 8 see only their own.")),
+  request_id: nullable(text('`X-Request-Id` of the request; null: the server itself.')),
+  created_at: instant(),
+  hash: text('HMAC-SHA-256 over this and all earlier entries, in hexadecimal digits.'),
+});
 
 /** An entry in the list or file of a log. */
-export const LoggedEntry = Type.Object(
-  {
-    ...ActivityEntry.properties,
-    key_name: nullable(
-      Type.String({
-        description: 'The latest name of the service key or setup link in `key`; else null.',
-      }),
-    ),
-  },
-  { title: 'LoggedActivityEntry' },
-);
+export const LoggedEntry = titled('LoggedActivityEntry', {
+  ...ActivityEntry.properties,
+  key_name: nullable(text('The latest name of the service key or setup link in `key`; else null.')),
+});
 
 /** An entry as SELECT returns it. */
 export type ActivityRow = Static<typeof ActivityEntry>;
@@ -91,33 +65,26 @@ export type ActivityRow = Static<typeof ActivityEntry>;
 export type LoggedRow = Static<typeof LoggedEntry>;
 
 /** The state of a chain of the log. */
-export const ActivityChain = Type.Object(
-  {
-    number: Type.Integer({ description: 'Number of its latest entry; 0 without entries.' }),
-    hash: Type.String({ description: 'The hash of that entry, which covers all entries before.' }),
-    check: nullable(
-      Type.Object(
-        {
-          checked_at: instant(),
-          number: Type.Integer({ description: 'The latest entry at that time.' }),
-          hash: Type.String({ description: 'Its hash then.' }),
-          faults_found: Type.Integer({
-            description: 'Number of missing or changed entries.',
-          }),
-          detail: nullable(
-            Type.String({ description: 'The first one in a sentence; null if there is none.' }),
-          ),
-        },
-        {
-          description:
-            'Result of the last check of every entry; the server checks once a day. Null ' +
-            'before the first check of this server.',
-        },
-      ),
+export const ActivityChain = titled('ActivityChain', {
+  number: whole('Number of its latest entry; 0 without entries.'),
+  hash: text('The hash of that entry, which covers all entries before.'),
+  check: nullable(
+    Type.Object(
+      {
+        checked_at: instant(),
+        number: whole('The latest entry at that time.'),
+        hash: text('Its hash then.'),
+        faults_found: whole('Number of missing or changed entries.'),
+        detail: nullable(text('The first one in a sentence; null if there is none.')),
+      },
+      {
+        description:
+          'Result of the last check of every entry; the server checks once a day. Null ' +
+          'before the first check of this server.',
+      },
     ),
-  },
-  { title: 'ActivityChain' },
-);
+  ),
+});
 
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));

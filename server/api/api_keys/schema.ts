@@ -4,7 +4,7 @@ import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { entries_max } from '../../platform/http/caller/key_rules.ts';
 import { all_scopes } from '../../platform/http/caller/scopes.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid } from '../../platform/http/schemas.ts';
 import { User } from '../users/schema.ts';
 
 /** The longest time for which a rotated key keeps working beside its successor: a week. */
@@ -12,8 +12,8 @@ const overlap_seconds_max = 604_800;
 
 const record = {
   id: uuid(),
-  label: Type.String({ description: 'Purpose.' }),
-  mask_value: Type.String({ description: 'The first and last four characters of the key.' }),
+  label: text('Purpose.'),
+  mask_value: text('The first and last four characters of the key.'),
   scopes: Type.Array(Type.String(), {
     description: 'The rights of the key. `*` is every right of its owner.',
   }),
@@ -32,54 +32,35 @@ const record = {
   }),
   expires_at: nullable(instant('The server refuses the key from then on; null: it never expires.')),
   last_used_at: nullable(instant('Precise to the minute; null: never used.')),
-  last_used_ip: nullable(Type.String({ description: 'The IP address of the latest use.' })),
-  last_used_user_agent: nullable(
-    Type.String({
-      description: 'User agent of the client then; at most 400 characters.',
-    }),
-  ),
+  last_used_ip: nullable(text('The IP address of the latest use.')),
+  last_used_user_agent: nullable(text('User agent of the client then; at most 400 characters.')),
   created_at: instant(),
   agent: nullable(
-    Type.Object(
-      {
-        client_host: nullable(
-          Type.String({
-            description:
-              'The host of the document that describes the client; null: it registered itself, ' +
-              'without proof of its identity.',
-          }),
+    titled('KeyAgent', {
+      client_host: nullable(
+        text(
+          'The host of the document that describes the client; null: it registered itself, ' +
+            'without proof of its identity.',
         ),
-        returns_to: Type.String({
-          description: 'Address to which the browser was sent after the sign-in.',
-        }),
-      },
-      { title: 'KeyAgent' },
-    ),
+      ),
+      returns_to: text('Address to which the browser was sent after the sign-in.'),
+    }),
   ),
 };
 
 /** A personal API key in lists and records. The key itself is not stored. */
-export const ApiKey = Type.Object(record, { title: 'PersonalApiKey' });
+export const ApiKey = titled('PersonalApiKey', record);
 
 /** The answer that creates a key, the only one that shows it. */
-export const NewApiKey = Type.Object(
-  {
-    ...record,
-    value: Type.Optional(
-      Type.String({
-        description:
-          'The key. Shown in this answer only. `validate_only` neither creates nor shows one.',
-      }),
-    ),
-  },
-  { title: 'NewPersonalApiKey' },
-);
+export const NewApiKey = titled('NewPersonalApiKey', {
+  ...record,
+  value: Type.Optional(
+    text('The key. Shown in this answer only. `validate_only` neither creates nor shows one.'),
+  ),
+});
 
 /** A key's own record. */
-export const CurrentApiKey = Type.Object(
-  { ...record, user: User },
-  { title: 'CurrentPersonalApiKey' },
-);
+export const CurrentApiKey = titled('CurrentPersonalApiKey', { ...record, user: User });
 
 const {
   id,
@@ -92,23 +73,20 @@ const {
 } = record;
 
 /** A member's key as administrators of an organization see it. */
-export const OrganizationApiKey = Type.Object(
-  {
-    id,
-    user: User,
-    label: key_label,
-    mask_value,
-    scopes: key_scopes,
-    projects: Type.Array(Type.Integer(), {
-      description: 'The projects of the organization that it is limited to; empty: no such limit.',
-    }),
-    expires_at,
-    last_used_at: nullable(instant('Anywhere, exact to the minute; null: never used.')),
-    created_at,
-    agent,
-  },
-  { title: 'OrganizationApiKey' },
-);
+export const OrganizationApiKey = titled('OrganizationApiKey', {
+  id,
+  user: User,
+  label: key_label,
+  mask_value,
+  scopes: key_scopes,
+  projects: Type.Array(Type.Integer(), {
+    description: 'The projects of the organization that it is limited to; empty: no such limit.',
+  }),
+  expires_at,
+  last_used_at: nullable(instant('Anywhere, exact to the minute; null: never used.')),
+  created_at,
+  agent,
+});
 
 /** A member's key as SELECT returns it. */
 export type OrganizationApiKeyRow = Static<typeof OrganizationApiKey>;
@@ -135,26 +113,17 @@ const asked = {
 export const AgentRequest = Type.Object(asked);
 
 /** The request of an assistant, before the person decides. */
-export const AgentPreview = Type.Object(
-  {
-    name: Type.String({ description: 'Name that the client gives itself, without proof.' }),
-    client_host: nullable(Type.String()),
-    returns_to: Type.String({ description: 'Address to which the browser is sent afterwards.' }),
-    is_local: Type.Boolean({ description: "Whether that is a program on the person's computer." }),
-    scopes: Type.Array(Type.String()),
-    fault: nullable(Type.String({ description: 'Why the request cannot be granted.' })),
-    refusal_url: Type.String({
-      description: 'Address that returns to the client without a grant.',
-    }),
-  },
-  { title: 'AgentPreview' },
-);
-
-const label = lineOfText({
-  minLength: 1,
-  maxLength: 100,
-  description: 'Purpose; surrounding white space is removed.',
+export const AgentPreview = titled('AgentPreview', {
+  name: text('Name that the client gives itself, without proof.'),
+  client_host: nullable(Type.String()),
+  returns_to: text('Address to which the browser is sent afterwards.'),
+  is_local: flag("Whether that is a program on the person's computer."),
+  scopes: Type.Array(Type.String()),
+  fault: nullable(text('Why the request cannot be granted.')),
+  refusal_url: text('Address that returns to the client without a grant.'),
 });
+
+const label = lineOfText(100, 'Purpose; surrounding white space is removed.');
 const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
   minItems: 1,
   maxItems: all_scopes.length + 1,
@@ -197,17 +166,11 @@ export const AgentGrant = Type.Object({
 });
 
 /** The answer to a grant. */
-export const AgentGranted = Type.Object(
-  {
-    redirect_url: Type.Optional(
-      Type.String({
-        description:
-          'Leads the browser back to the client, with a code; left out with `validate_only`.',
-      }),
-    ),
-  },
-  { title: 'AgentGranted' },
-);
+export const AgentGranted = titled('AgentGranted', {
+  redirect_url: Type.Optional(
+    text('Leads the browser back to the client, with a code; left out with `validate_only`.'),
+  ),
+});
 
 /** The body of POST. */
 export const ApiKeyCreate = Type.Object({ label, scopes, ...limits });

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import { isFields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { text } from '../../platform/http/schemas.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { incremental_mode, write_columns } from './write_mode.ts';
 
@@ -14,7 +15,7 @@ const about = {
 
 /** The fields in answers. */
 export const alias_answers = {
-  hogql_query: nullable(Type.String({ description: about.hogql_query })),
+  hogql_query: nullable(text(about.hogql_query)),
   incremental_mode,
 };
 

@@ -12,6 +12,7 @@ import type { Offset } from '../../engine/exports/planning/offset.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { text, whole } from '../../platform/http/schemas.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { isTimezone } from '../../platform/timezone.ts';
@@ -27,16 +28,10 @@ const resets = ' PUT without it resets it.';
 
 /** The fields in answers. */
 export const rhythm_answers = {
-  timezone: Type.String({ description: zone }),
-  offset_day: nullable(
-    Type.Integer({ description: `${about.offset_day} Null with other intervals.` }),
-  ),
-  offset_hour: nullable(
-    Type.Integer({ description: `${about.offset_hour} Null with other intervals.` }),
-  ),
-  offset_minute: nullable(
-    Type.Integer({ description: `${about.offset_minute} Null with other intervals.` }),
-  ),
+  timezone: text(zone),
+  offset_day: nullable(whole(`${about.offset_day} Null with other intervals.`)),
+  offset_hour: nullable(whole(`${about.offset_hour} Null with other intervals.`)),
+  offset_minute: nullable(whole(`${about.offset_minute} Null with other intervals.`)),
 };
 
 const part = (maximum: number, description: string) =>
@@ -45,13 +40,7 @@ const part = (maximum: number, description: string) =>
 /** The fields in bodies. */
 export const rhythm_inputs = {
   timezone: Type.Optional(
-    nullable(
-      lineOfText({
-        minLength: 1,
-        maxLength: 100,
-        description: `${zone} Null: the current zone of the project.${resets}`,
-      }),
-    ),
+    nullable(lineOfText(100, `${zone} Null: the current zone of the project.${resets}`)),
   ),
   offset_day: part(6, `${about.offset_day} Null: Monday.${resets}`),
   offset_hour: part(23, `${about.offset_hour} Null: 0.${resets}`),

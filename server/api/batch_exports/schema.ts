@@ -9,7 +9,7 @@ import { model_names } from '../../engine/model/models/model.ts';
 import { intervals } from '../../engine/exports/planning/interval.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { alias_answers, alias_inputs } from './aliases.ts';
 import { rhythm_answers, rhythm_inputs } from './rhythm.ts';
@@ -33,11 +33,7 @@ const config = Type.Object(
 const listed = model_names.map((name) => `\`${name}\``).join(', ');
 
 const fields = {
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 1000,
-    description: 'A name for people.',
-  }),
+  name: lineOfText(1000, 'A name for people.'),
   model: Type.Enum([...model_names], {
     description:
       'The exported records: `events`, `persons`, `person_distinct_ids` (maps distinct ids ' +
@@ -54,10 +50,7 @@ const fields = {
       'Interval of the scheduled runs. Minutes and hours start on the UTC clock, days and ' +
       'weeks by `timezone` and the offsets.',
   }),
-  paused: Type.Boolean({
-    description:
-      'A paused export plans no scheduled runs; backfills and runs in progress continue.',
-  }),
+  paused: flag('A paused export plans no scheduled runs; backfills and runs in progress continue.'),
   last_paused_at: nullable(instant('Time of the latest pause.')),
   start_at: nullable(instant('No scheduled run covers an interval that ends before this.')),
   end_at: nullable(instant('No scheduled run covers an interval that ends after this.')),
@@ -110,82 +103,75 @@ export const NextRun = Type.Object({
 });
 
 /** The batch export in answers. */
-export const BatchExport = Type.Object(
-  {
-    id: uuid(),
-    team_id: Type.Integer({ description: 'The project whose data is exported.' }),
-    name: Type.String({ description: 'A name for people.' }),
-    model: fields.model,
-    destination: Type.Object(
-      { type: Type.String(), config: nullable(config) },
-      { description: 'Where the data goes; secret keys of the config are left out.' },
+export const BatchExport = titled('BatchExport', {
+  id: uuid(),
+  team_id: whole('The project whose data is exported.'),
+  name: text('A name for people.'),
+  model: fields.model,
+  destination: Type.Object(
+    { type: Type.String(), config: nullable(config) },
+    { description: 'Where the data goes; secret keys of the config are left out.' },
+  ),
+  connection_id: fields.connection_id,
+  interval: fields.interval,
+  ...rhythm_answers,
+  paused: fields.paused,
+  created_at: instant('When it was created.'),
+  last_updated_at: instant('When it was changed last.'),
+  last_paused_at: fields.last_paused_at,
+  pause_reason: nullable(
+    Type.Object(
+      {
+        code: Type.Enum(['repeated_failures', 'not_reconciled']),
+        detail: text('A sentence that says what happened and what to do.'),
+        at: instant('When the server paused it.'),
+      },
+      {
+        description:
+          'Why the server paused the export by itself; null while it is active and when a ' +
+          'person paused it.',
+      },
     ),
-    connection_id: fields.connection_id,
-    interval: fields.interval,
-    ...rhythm_answers,
-    paused: fields.paused,
-    created_at: instant('When it was created.'),
-    last_updated_at: instant('When it was changed last.'),
-    last_paused_at: fields.last_paused_at,
-    pause_reason: nullable(
-      Type.Object(
-        {
-          code: Type.Enum(['repeated_failures', 'not_reconciled']),
-          detail: Type.String({
-            description: 'A sentence that says what happened and what to do.',
+  ),
+  start_at: fields.start_at,
+  end_at: fields.end_at,
+  freshness_seconds: fields.freshness_seconds,
+  rejected_rows: fields.rejected_rows,
+  rejected_rows_max: fields.rejected_rows_max,
+  rejected_percent_max: fields.rejected_percent_max,
+  tags: StoredTags,
+  next_run: nullable({
+    ...NextRun,
+    description:
+      'The scheduled run that comes next; null while paused and after `end_at`. `runs/` ' +
+      'says when it is due.',
+  }),
+  latest_runs: Type.Array(BatchExportRun, { description: 'The 10 newest runs, newest first.' }),
+  custom_query: fields.custom_query,
+  schema: nullable(
+    Type.Object(
+      {
+        fields: Type.Array(
+          Type.Object({
+            expression: text('The expression that the analytics store evaluates for the column.'),
+            alias: text('The name of the column.'),
           }),
-          at: instant('When the server paused it.'),
-        },
-        {
-          description:
-            'Why the server paused the export by itself; null while it is active and when a ' +
-            'person paused it.',
-        },
-      ),
+        ),
+        values: Type.Unsafe<QuerySchema['values']>({
+          type: 'object',
+          description: 'The values of the placeholders in the expressions, by name.',
+        }),
+        custom_query: text('The query as it was sent.'),
+      },
+      { description: 'The resolved custom query; null without one.' },
     ),
-    start_at: fields.start_at,
-    end_at: fields.end_at,
-    freshness_seconds: fields.freshness_seconds,
-    rejected_rows: fields.rejected_rows,
-    rejected_rows_max: fields.rejected_rows_max,
-    rejected_percent_max: fields.rejected_percent_max,
-    tags: StoredTags,
-    next_run: nullable({
-      ...NextRun,
-      description:
-        'The scheduled run that comes next; null while paused and after `end_at`. `runs/` ' +
-        'says when it is due.',
-    }),
-    latest_runs: Type.Array(BatchExportRun, { description: 'The 10 newest runs, newest first.' }),
-    custom_query: fields.custom_query,
-    schema: nullable(
-      Type.Object(
-        {
-          fields: Type.Array(
-            Type.Object({
-              expression: Type.String({
-                description: 'The expression that the analytics store evaluates for the column.',
-              }),
-              alias: Type.String({ description: 'The name of the column.' }),
-            }),
-          ),
-          values: Type.Unsafe<QuerySchema['values']>({
-            type: 'object',
-            description: 'The values of the placeholders in the expressions, by name.',
-          }),
-          custom_query: Type.String({ description: 'The query as it was sent.' }),
-        },
-        { description: 'The resolved custom query; null without one.' },
-      ),
-    ),
-    ...typed_answers,
-    ...write_answers,
-    ...alias_answers,
-    ...verified_answers,
-    managed_by: ManagedBy,
-  },
-  { title: 'BatchExport' },
-);
+  ),
+  ...typed_answers,
+  ...write_answers,
+  ...alias_answers,
+  ...verified_answers,
+  managed_by: ManagedBy,
+});
 export type BatchExport = Static<typeof BatchExport>;
 
 const optional = {
@@ -229,11 +215,10 @@ export const BatchExportReplacement = Type.Object({
 export const NewBatchExport = Type.Object({
   ...BatchExportReplacement.properties,
   team_id: Type.Optional(
-    Type.Integer({
-      description:
-        'Under an organization: the project whose data is exported, by default its oldest. ' +
+    whole(
+      'Under an organization: the project whose data is exported, by default its oldest. ' +
         'Under a project: ignored.',
-    }),
+    ),
   ),
 });
 
@@ -252,9 +237,5 @@ export type BatchExportPatch = Static<typeof BatchExportPatch>;
 
 /** The body of `unpause/`. */
 export const Unpause = Type.Object({
-  backfill: Type.Optional(
-    Type.Boolean({
-      description: 'Deliver the intervals missed during the pause. Default false.',
-    }),
-  ),
+  backfill: Type.Optional(flag('Deliver the intervals missed during the pause. Default false.')),
 });

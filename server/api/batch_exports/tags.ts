@@ -9,7 +9,7 @@ const tags_max = 20;
 const counted_max = 100;
 
 /** The tags that people give to an export. */
-export const Tags = Type.Array(lineOfText({ minLength: 1, maxLength: 50 }), {
+export const Tags = Type.Array(lineOfText(50), {
   maxItems: tags_max,
   uniqueItems: true,
   description:

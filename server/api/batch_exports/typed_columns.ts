@@ -7,6 +7,7 @@ import type { ModelName } from '../../engine/model/models/model.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { text, whole } from '../../platform/http/schemas.ts';
 import { nullable } from '../../platform/nullable.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 
@@ -41,13 +42,13 @@ const schema_columns = Type.Array(
   Type.Object({
     property: Type.String(),
     type: Type.Enum([...property_types]),
-    column: Type.String({ description: 'Its name at the destination.' }),
+    column: text('Its name at the destination.'),
   }),
 );
 const waiting_schema = nullable(
   Type.Object(
     {
-      schema_number: Type.Integer({ description: 'The number to set as `schema_number`.' }),
+      schema_number: whole('The number to set as `schema_number`.'),
       added: schema_columns,
       removed: schema_columns,
     },

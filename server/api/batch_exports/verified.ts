@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { Type } from 'typebox';
-import { instant } from '../../platform/http/schemas.ts';
+import { instant, text, whole } from '../../platform/http/schemas.ts';
 import { nullable } from '../../platform/nullable.ts';
 
 const states = ['waiting', 'verified', 'differing', 'standing_still', 'not_verifiable'] as const;
@@ -23,9 +23,7 @@ export const verified_answers = {
             'accepted; `standing_still`: the destination could not be asked; `not_verifiable`: ' +
             'it never can. `reason` says why.',
         }),
-        reason: nullable(
-          Type.String({ description: 'Why `verified_through` does not advance, as a sentence.' }),
-        ),
+        reason: nullable(text('Why `verified_through` does not advance, as a sentence.')),
         asks: nullable(
           Type.Enum(['seals', 'contents'], {
             description:
@@ -37,9 +35,9 @@ export const verified_answers = {
         verified_at: nullable(instant('End of the latest check that could compare everything.')),
         cycle_started_at: nullable(instant('Start of the latest check of all deliveries.')),
         cycle_ended_at: nullable(instant('End of the latest check of all deliveries.')),
-        cycles: Type.Integer({ description: 'How many checks of all deliveries have ended.' }),
-        deviations: Type.Integer({ description: 'Findings that are open and not accepted.' }),
-        accepted: Type.Integer({ description: 'Findings that are open and accepted.' }),
+        cycles: whole('How many checks of all deliveries have ended.'),
+        deviations: whole('Findings that are open and not accepted.'),
+        accepted: whole('Findings that are open and accepted.'),
       },
       { description: 'Verification on a schedule; null before it begins.' },
     ),

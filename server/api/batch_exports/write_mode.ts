@@ -20,6 +20,7 @@ import { counted } from '../../platform/counted.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { flag } from '../../platform/http/schemas.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 
@@ -51,7 +52,7 @@ const about = {
 };
 
 const modes = nullable(Type.Enum([...write_modes], { description: about.mode }));
-const column = lineOfText({ minLength: 1, maxLength: 300 });
+const column = lineOfText(300);
 const names = (description: string, maxItems: number) =>
   nullable(Type.Array(column, { minItems: 1, maxItems, description }));
 const named = (description: string) => nullable(Type.Array(Type.String(), { description }));
@@ -61,7 +62,7 @@ export const write_answers = {
   mode: modes,
   primary_key: named(about.primary_key),
   version_key: named(about.version_key),
-  allow_empty: Type.Boolean({ description: about.allow_empty }),
+  allow_empty: flag(about.allow_empty),
 };
 
 /** The fields in bodies. */

@@ -2,24 +2,13 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, whole } from '../../platform/http/schemas.ts';
 import { kind_names } from '../managed/schema.ts';
 
 const Source = Type.Object(
   {
-    name: lineOfText({
-      minLength: 1,
-      maxLength: 200,
-      description: 'The name of the configuration, such as the name of its repository.',
-    }),
-    commit: Type.Optional(
-      nullable(
-        lineOfText({
-          maxLength: 200,
-          description: 'The commit or version of the files.',
-        }),
-      ),
-    ),
+    name: lineOfText(200, 'The name of the configuration, such as the name of its repository.'),
+    commit: Type.Optional(nullable(lineOfText(200, 'The commit or version of the files.', 0))),
   },
   {
     description:
@@ -40,163 +29,126 @@ export const PlanRequest = Type.Object({
   }),
   source: Type.Optional(Source),
   prune: Type.Optional(
-    Type.Boolean({
-      description:
-        'Delete objects that this source applied earlier and no longer names, in the sections of ' +
+    flag(
+      'Delete objects that this source applied earlier and no longer names, in the sections of ' +
         'the configuration; default false.',
-    }),
+    ),
   ),
-  people: Type.Optional(
-    Type.Boolean({
-      description: 'Take the sections `members` and `invites` too; default false.',
-    }),
-  ),
+  people: Type.Optional(flag('Take the sections `members` and `invites` too; default false.')),
 });
 
 export type PlanRequest = Static<typeof PlanRequest>;
 
 const object_fields = {
   kind: Type.Enum([...kind_names], { description: 'What it is.' }),
-  path: Type.String({
-    description: 'Its path in the configuration, such as `projects.web.batch_exports.s3`.',
-  }),
-  id: nullable(Type.String({ description: 'Its id; null before it is created.' })),
-  name: nullable(Type.String({ description: 'Its name for people.' })),
+  path: text('Its path in the configuration, such as `projects.web.batch_exports.s3`.'),
+  id: nullable(text('Its id; null before it is created.')),
+  name: nullable(text('Its name for people.')),
 };
 
-const FieldChange = Type.Object(
-  {
-    field: Type.String({ description: 'Name of the field; fields inside others with dots.' }),
-    action: Type.Enum(['created', 'changed', 'deleted']),
-    before: Type.Unknown({ description: 'The current value. A secret is `********`.' }),
-    after: Type.Unknown({ description: 'The new value. A secret is `********`.' }),
-  },
-  { title: 'ConfigurationFieldChange' },
-);
+const FieldChange = titled('ConfigurationFieldChange', {
+  field: text('Name of the field; fields inside others with dots.'),
+  action: Type.Enum(['created', 'changed', 'deleted']),
+  before: Type.Unknown({ description: 'The current value. A secret is `********`.' }),
+  after: Type.Unknown({ description: 'The new value. A secret is `********`.' }),
+});
 
-const Cost = Type.Object(
-  {
-    starts_anew: Type.Boolean({
-      description: 'True if the export then delivers other rows, or to another place.',
-    }),
-    ledger_ends: Type.Boolean({ description: 'Whether an export is deleted with its ledger.' }),
-    delivered_records: Type.Integer({ description: 'Rows that no longer count as delivered.' }),
-    open_runs: Type.Integer({
-      description: 'Runs in progress that are cancelled and planned again.',
-    }),
-    detail: Type.String({ description: 'The cost in a sentence.' }),
-  },
-  { title: 'ConfigurationCost' },
-);
+const Cost = titled('ConfigurationCost', {
+  starts_anew: flag('True if the export then delivers other rows, or to another place.'),
+  ledger_ends: flag('Whether an export is deleted with its ledger.'),
+  delivered_records: whole('Rows that no longer count as delivered.'),
+  open_runs: whole('Runs in progress that are cancelled and planned again.'),
+  detail: text('The cost in a sentence.'),
+});
 
-const Step = Type.Object(
-  {
-    ...object_fields,
-    action: Type.Enum(['create', 'change', 'move', 'adopt', 'delete'], {
-      description:
-        '`move`: another key for the same object. `adopt`: the configuration manages an ' +
-        'existing object. Both may change fields too.',
-    }),
-    moved_from: nullable(Type.String({ description: 'For `move`: its former path.' })),
-    changes: Type.Array(FieldChange, { description: 'Field by field.' }),
-    cost: nullable({ ...Cost, description: 'The effect on deliveries; null: none.' }),
-  },
-  { title: 'ConfigurationStep' },
-);
+const Step = titled('ConfigurationStep', {
+  ...object_fields,
+  action: Type.Enum(['create', 'change', 'move', 'adopt', 'delete'], {
+    description:
+      '`move`: another key for the same object. `adopt`: the configuration manages an ' +
+      'existing object. Both may change fields too.',
+  }),
+  moved_from: nullable(text('For `move`: its former path.')),
+  changes: Type.Array(FieldChange, { description: 'Field by field.' }),
+  cost: nullable({ ...Cost, description: 'The effect on deliveries; null: none.' }),
+});
 
-const Drift = Type.Object(
-  {
-    ...object_fields,
-    is_deleted: Type.Boolean({ description: 'Whether the object no longer exists.' }),
-    changes: Type.Array(FieldChange, {
-      description: 'The changes since the last apply.',
-    }),
-    by: nullable(
-      Type.Object(
-        {
-          user: nullable(Type.String({ description: 'Email address of the person who did it.' })),
-          key: nullable(Type.String({ description: 'The mask of the API key.' })),
-          at: instant('When.'),
-        },
-        { description: 'The latest entry of the activity log about it, or null.' },
-      ),
+const Drift = titled('ConfigurationDrift', {
+  ...object_fields,
+  is_deleted: flag('Whether the object no longer exists.'),
+  changes: Type.Array(FieldChange, {
+    description: 'The changes since the last apply.',
+  }),
+  by: nullable(
+    Type.Object(
+      {
+        user: nullable(text('Email address of the person who did it.')),
+        key: nullable(text('The mask of the API key.')),
+        at: instant('When.'),
+      },
+      { description: 'The latest entry of the activity log about it, or null.' },
     ),
-  },
-  { title: 'ConfigurationDrift' },
-);
+  ),
+});
 
-const Need = Type.Object(
-  {
-    code: Type.Enum(['secret', 'scope', 'level']),
-    kind: nullable(object_fields.kind),
-    path: nullable(Type.String({ description: 'For a secret: its path in the configuration.' })),
-    reference: nullable(
-      Type.String({ description: 'For a secret: its reference, such as `env NAME`.' }),
-    ),
-    detail: Type.String({ description: 'The missing value, and what to do.' }),
-  },
-  { title: 'ConfigurationNeed' },
-);
+const Need = titled('ConfigurationNeed', {
+  code: Type.Enum(['secret', 'scope', 'level']),
+  kind: nullable(object_fields.kind),
+  path: nullable(text('For a secret: its path in the configuration.')),
+  reference: nullable(text('For a secret: its reference, such as `env NAME`.')),
+  detail: text('The missing value, and what to do.'),
+});
 
-const Note = Type.Object(
-  {
-    code: Type.Enum(['was_not_found', 'taken_over', 'plain_secret']),
-    kind: object_fields.kind,
-    path: Type.String({ description: 'Its path in the configuration.' }),
-    detail: Type.String({ description: 'The note, as a sentence.' }),
-  },
-  { title: 'ConfigurationNote' },
-);
+const Note = titled('ConfigurationNote', {
+  code: Type.Enum(['was_not_found', 'taken_over', 'plain_secret']),
+  kind: object_fields.kind,
+  path: text('Its path in the configuration.'),
+  detail: text('The note, as a sentence.'),
+});
 
-const Left = Type.Object(
-  { ...object_fields, detail: Type.String() },
-  { title: 'ConfigurationLeft' },
-);
+const Left = titled('ConfigurationLeft', { ...object_fields, detail: Type.String() });
 
 /** A plan as answered, without secrets. */
-export const Plan = Type.Object(
-  {
-    hash: Type.String({ description: 'Names the plan; `apply/` takes it.' }),
-    source: Type.Object({ name: Type.String(), commit: nullable(Type.String()) }),
-    prune: Type.Boolean(),
-    people: Type.Boolean(),
-    is_empty: Type.Boolean({ description: 'Whether no change is needed.' }),
-    summary: Type.Object(
-      {
-        create: Type.Integer(),
-        change: Type.Integer(),
-        move: Type.Integer(),
-        adopt: Type.Integer(),
-        delete: Type.Integer(),
-        unchanged: Type.Integer(),
-      },
-      { description: 'Number of objects for each action.' },
-    ),
-    steps: Type.Array(Step, { description: 'The steps, in order.' }),
-    drift: Type.Array(Drift, {
-      description: 'Changes outside of the configuration since the last apply.',
-    }),
-    needs: Type.Array(Need, {
-      description: 'Missing values. The plan cannot be applied until they exist.',
-    }),
-    left: Type.Array(Left, {
-      description:
-        'Objects that the source applied earlier and no longer names. They stay without `prune`, ' +
-        'or if another source applied something in them.',
-    }),
-    notes: Type.Array(Note, {
-      description:
-        'Warnings that do not prevent applying: a `was` without an object, an object that ' +
-        'another configuration manages, a secret in plain text.',
-    }),
-    left_out: Type.Array(Type.String(), {
-      description: 'Sections of the configuration that are ignored without `people`.',
-    }),
-    created_at: instant('When it was created.'),
-    expires_at: instant('End of the time in which it can be applied.'),
-  },
-  { title: 'ConfigurationPlan' },
-);
+export const Plan = titled('ConfigurationPlan', {
+  hash: text('Names the plan; `apply/` takes it.'),
+  source: Type.Object({ name: Type.String(), commit: nullable(Type.String()) }),
+  prune: Type.Boolean(),
+  people: Type.Boolean(),
+  is_empty: flag('Whether no change is needed.'),
+  summary: Type.Object(
+    {
+      create: Type.Integer(),
+      change: Type.Integer(),
+      move: Type.Integer(),
+      adopt: Type.Integer(),
+      delete: Type.Integer(),
+      unchanged: Type.Integer(),
+    },
+    { description: 'Number of objects for each action.' },
+  ),
+  steps: Type.Array(Step, { description: 'The steps, in order.' }),
+  drift: Type.Array(Drift, {
+    description: 'Changes outside of the configuration since the last apply.',
+  }),
+  needs: Type.Array(Need, {
+    description: 'Missing values. The plan cannot be applied until they exist.',
+  }),
+  left: Type.Array(Left, {
+    description:
+      'Objects that the source applied earlier and no longer names. They stay without `prune`, ' +
+      'or if another source applied something in them.',
+  }),
+  notes: Type.Array(Note, {
+    description:
+      'Warnings that do not prevent applying: a `was` without an object, an object that ' +
+      'another configuration manages, a secret in plain text.',
+  }),
+  left_out: Type.Array(Type.String(), {
+    description: 'Sections of the configuration that are ignored without `people`.',
+  }),
+  created_at: instant('When it was created.'),
+  expires_at: instant('End of the time in which it can be applied.'),
+});
 
 export type Plan = Static<typeof Plan>;
 /** One change of one object. */
@@ -213,16 +165,13 @@ export type Need = Static<typeof Need>;
 export type Cost = Static<typeof Cost>;
 
 /** One object that a configuration manages, with the changes since its last apply. */
-const ManagedObject = Type.Object(
-  {
-    ...Drift.properties,
-    key: Type.String({ description: 'Its key in the configuration; empty if only one exists.' }),
-    source: Type.String({ description: 'The name of the configuration.' }),
-    commit: nullable(Type.String({ description: 'The commit of the last apply.' })),
-    applied_at: instant('Time of the last apply.'),
-  },
-  { title: 'ManagedObject' },
-);
+const ManagedObject = titled('ManagedObject', {
+  ...Drift.properties,
+  key: text('Its key in the configuration; empty if only one exists.'),
+  source: text('The name of the configuration.'),
+  commit: nullable(text('The commit of the last apply.')),
+  applied_at: instant('Time of the last apply.'),
+});
 
 /** One object that a configuration manages. */
 export type ManagedObject = Static<typeof ManagedObject>;
@@ -242,49 +191,41 @@ export const ApplyRequest = Type.Object({
 });
 
 /** The answer of `apply/`. */
-export const Applied = Type.Object(
-  {
-    hash: Type.String(),
-    source: Type.Object({ name: Type.String(), commit: nullable(Type.String()) }),
-    applied_at: instant('When.'),
-    summary: Plan.properties.summary,
-    objects: Type.Array(Type.Object({ ...object_fields, action: Step.properties.action }), {
-      description: 'The executed steps, with the ids of new objects.',
-    }),
-    shown_once: Type.Array(Type.Object({ path: Type.String(), secret: Type.String() }), {
-      description:
-        'Secrets that the server created because none was given (for webhooks). Only this ' +
-        'answer shows them.',
-    }),
-  },
-  { title: 'ConfigurationApplied' },
-);
+export const Applied = titled('ConfigurationApplied', {
+  hash: Type.String(),
+  source: Type.Object({ name: Type.String(), commit: nullable(Type.String()) }),
+  applied_at: instant('When.'),
+  summary: Plan.properties.summary,
+  objects: Type.Array(Type.Object({ ...object_fields, action: Step.properties.action }), {
+    description: 'The executed steps, with the ids of new objects.',
+  }),
+  shown_once: Type.Array(Type.Object({ path: Type.String(), secret: Type.String() }), {
+    description:
+      'Secrets that the server created because none was given (for webhooks). Only this ' +
+      'answer shows them.',
+  }),
+});
 
 export type Applied = Static<typeof Applied>;
 
 /** The answer of `GET configuration/`: the current state, in the form of files. */
-export const Pulled = Type.Object(
-  {
-    configuration: Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      additionalProperties: true,
-      description:
-        'The current state. Secrets are references (`{"env": "NAME"}`). A key made from the ' +
-        'name is used for an object that no configuration manages.',
-    }),
-    secrets: Type.Array(Type.Object({ path: Type.String(), env: Type.String() }), {
-      description: 'Variables of the stored secrets.',
-    }),
-    yaml: Type.String({ description: '`configuration` as YAML.' }),
-  },
-  { title: 'ConfigurationPulled' },
-);
+export const Pulled = titled('ConfigurationPulled', {
+  configuration: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    description:
+      'The current state. Secrets are references (`{"env": "NAME"}`). A key made from the ' +
+      'name is used for an object that no configuration manages.',
+  }),
+  secrets: Type.Array(Type.Object({ path: Type.String(), env: Type.String() }), {
+    description: 'Variables of the stored secrets.',
+  }),
+  yaml: text('`configuration` as YAML.'),
+});
 
 /** The query of `GET configuration/`. */
 export const PulledQuery = Type.Object({
-  people: Type.Optional(
-    Type.Boolean({ description: 'With the sections `members` and `invites`; default false.' }),
-  ),
+  people: Type.Optional(flag('With the sections `members` and `invites`; default false.')),
   kind: Type.Optional(Type.Enum([...kind_names], { description: 'The kind of one object.' })),
   id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100, description: 'The id of that object.' }),

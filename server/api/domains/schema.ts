@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 
 const jit_description =
@@ -28,7 +28,7 @@ const Verification = Type.Object(
         '`pending`: not proved yet; `verified`; `failed`: not proved in 30 days; `lapsed`: ' +
         'was verified, and the record was missing for 72 hours.',
     }),
-    reason: Type.String({ description: 'Result of the latest check and what to do, for people.' }),
+    reason: text('Result of the latest check and what to do, for people.'),
     last_checked_at: nullable(
       instant('When the domain was last looked up; null before the first time.'),
     ),
@@ -36,20 +36,15 @@ const Verification = Type.Object(
       instant("Time of the server's next check; null if only `verify/` checks."),
     ),
     answers: Type.Array(
-      Type.Object(
-        {
-          resolver: Type.String({
-            description: 'Its address; its number for one in the server’s own network.',
-          }),
-          outcome: Type.Enum(['met', 'missing', 'unanswered'], {
-            description:
-              '`met`: the record has the challenge. `missing`: it does not. `unanswered`: unknown.',
-          }),
-          detail: Type.String({ description: 'Its answer and the next step, for people.' }),
-          took_ms: Type.Integer({ minimum: 0 }),
-        },
-        { title: 'ResolverAnswer' },
-      ),
+      titled('ResolverAnswer', {
+        resolver: text('Its address; its number for one in the server’s own network.'),
+        outcome: Type.Enum(['met', 'missing', 'unanswered'], {
+          description:
+            '`met`: the record has the challenge. `missing`: it does not. `unanswered`: unknown.',
+        }),
+        detail: text('Its answer and the next step, for people.'),
+        took_ms: Type.Integer({ minimum: 0 }),
+      }),
       {
         description:
           'What each resolver said at `last_checked_at`; empty before the first time. One ' +
@@ -87,46 +82,37 @@ export const anchor_fields = Object.keys(
 export type AnchorChanges = Static<typeof PendingChanges>;
 
 /** A domain in answers. */
-export const Domain = Type.Object(
-  {
-    id: uuid(),
-    domain: Type.String({
-      description: 'The name in lower case; internationalised names as punycode.',
-    }),
-    is_verified: Type.Boolean({
-      description: 'True if the domain is verified now. The settings below take effect only then.',
-    }),
-    verified_at: nullable(
-      instant('Start of the verification; null while the domain is not verified.'),
-    ),
-    verification_challenge: Type.String({
-      description:
-        'The value of the TXT record `_sluice-challenge.<domain>` that proves the domain.',
-    }),
-    jit_provisioning_enabled: Type.Boolean({ description: jit_description }),
-    sso_enforcement: Type.String({ description: sso_description }),
-    has_saml: Type.Boolean({ description: 'Whether all three `saml_` fields are set.' }),
-    saml_entity_id: nullable(Type.String({ description: entity_description })),
-    saml_acs_url: nullable(Type.String({ description: url_description })),
-    saml_x509_cert: nullable(Type.String({ description: certificate_description })),
-    pending_changes: nullable(PendingChanges),
-    pending_set_by: nullable(Type.String({ description: 'Author of the waiting changes.' })),
-    pending_set_at: nullable(instant('Time of the waiting changes.')),
-    verification: Verification,
-    managed_by: ManagedBy,
-  },
-  { title: 'Domain' },
-);
+export const Domain = titled('Domain', {
+  id: uuid(),
+  domain: text('The name in lower case; internationalised names as punycode.'),
+  is_verified: flag(
+    'True if the domain is verified now. The settings below take effect only then.',
+  ),
+  verified_at: nullable(
+    instant('Start of the verification; null while the domain is not verified.'),
+  ),
+  verification_challenge: text(
+    'The value of the TXT record `_sluice-challenge.<domain>` that proves the domain.',
+  ),
+  jit_provisioning_enabled: flag(jit_description),
+  sso_enforcement: text(sso_description),
+  has_saml: flag('Whether all three `saml_` fields are set.'),
+  saml_entity_id: nullable(text(entity_description)),
+  saml_acs_url: nullable(text(url_description)),
+  saml_x509_cert: nullable(text(certificate_description)),
+  pending_changes: nullable(PendingChanges),
+  pending_set_by: nullable(text('Author of the waiting changes.')),
+  pending_set_at: nullable(instant('Time of the waiting changes.')),
+  verification: Verification,
+  managed_by: ManagedBy,
+});
 
 /** A domain row as SELECT returns it. */
 export type DomainRow = Static<typeof Domain>;
 
 const settable = {
   jit_provisioning_enabled: Type.Optional(
-    Type.Boolean({
-      description:
-        jit_description + ' Can be switched on for a verified domain only; default false.',
-    }),
+    flag(jit_description + ' Can be switched on for a verified domain only; default false.'),
   ),
   sso_enforcement: Type.Optional(
     Type.String({
@@ -184,14 +170,11 @@ export const ProviderMetadata = Type.Object({
 });
 
 /** The fields of a domain that the metadata of its provider contains. */
-export const ProviderFields = Type.Object(
-  {
-    saml_entity_id: Type.String({ description: entity_description }),
-    saml_acs_url: Type.String({ description: url_description }),
-    saml_x509_cert: Type.String({ description: certificate_description }),
-  },
-  { title: 'ProviderFields' },
-);
+export const ProviderFields = titled('ProviderFields', {
+  saml_entity_id: text(entity_description),
+  saml_acs_url: text(url_description),
+  saml_x509_cert: text(certificate_description),
+});
 
 /** The fields that a request may change. */
 export type DomainChanges = Static<typeof DomainPatch>;

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { erasure_steps } from '../../engine/privacy/erasures/erasure.ts';
 import { PageQuery } from '../../platform/http/lists/pagination.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -90,15 +90,12 @@ export const NewErasure = Type.Object(
 export type ErasureAsked = Static<typeof NewErasure>;
 
 /** The rows that an erasure would delete from the stores. */
-export const ErasurePreview = Type.Object(
-  {
-    distinct_ids: count('All that the persons have; 0 with a filter.'),
-    events: count('Events of the persons, or events that match the filter.'),
-    person_versions: count('Versions of the persons; 0 with a filter.'),
-    refused_events: count('All refused events of the project: any may be of these persons.'),
-  },
-  { title: 'ErasurePreview' },
-);
+export const ErasurePreview = titled('ErasurePreview', {
+  distinct_ids: count('All that the persons have; 0 with a filter.'),
+  events: count('Events of the persons, or events that match the filter.'),
+  person_versions: count('Versions of the persons; 0 with a filter.'),
+  refused_events: count('All refused events of the project: any may be of these persons.'),
+});
 
 const Copies = Type.Object(
   {
@@ -123,47 +120,36 @@ const Tools = Type.Object(
 );
 
 /** An erasure in answers, which never name the persons. */
-export const Erasure = Type.Object(
-  {
-    id: uuid(),
-    project: Type.Integer(),
-    kind: Type.Enum(['persons', 'events']),
-    late_events: Type.Enum([...late_events]),
-    asked: Type.Record(Type.String(), Type.Integer(), {
-      description: 'Number of named persons or events, by kind; the names are shown nowhere.',
-    }),
-    status: Type.Enum(['Starting', 'Running', 'Completed']),
-    step: Type.Enum([...erasure_steps], {
-      description:
-        '`resolve`: finds the distinct ids. `note`: finds the rows and deliveries. `remove`: ' +
-        'deletes rows from the store. `settle`: restarts runs in progress. `rewrite`: copies ' +
-        'are rewritten. `scrub`: logs and warnings. `files`: the store removes its former ' +
-        'files. `certify`, `done`.',
-    }),
-    detail: nullable(Type.String({ description: 'Why it waits now.' })),
-    counts: Type.Record(Type.String(), Type.Integer(), {
-      description: 'Counts so far, by name.',
-    }),
-    copies: Copies,
-    tools: Tools,
-    certificate: nullable(
-      Type.String({
-        description: 'The certificate of the erasure, as JSON text; null until its end.',
-      }),
-    ),
-    signature: nullable(
-      Type.String({ description: "Ed25519 over exactly the certificate's text, base64." }),
-    ),
-    public_key: Type.String({ description: 'Key that checks the signature (SPKI, base64).' }),
-    created_by: nullable(
-      Type.String({ description: 'Email address of the person who requested it.' }),
-    ),
-    created_at: instant('Time of the request.'),
-    finished_at: nullable(instant('When it was certified.')),
-    last_updated_at: instant('Time of its latest progress.'),
-  },
-  { title: 'Erasure' },
-);
+export const Erasure = titled('Erasure', {
+  id: uuid(),
+  project: Type.Integer(),
+  kind: Type.Enum(['persons', 'events']),
+  late_events: Type.Enum([...late_events]),
+  asked: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Number of named persons or events, by kind; the names are shown nowhere.',
+  }),
+  status: Type.Enum(['Starting', 'Running', 'Completed']),
+  step: Type.Enum([...erasure_steps], {
+    description:
+      '`resolve`: finds the distinct ids. `note`: finds the rows and deliveries. `remove`: ' +
+      'deletes rows from the store. `settle`: restarts runs in progress. `rewrite`: copies ' +
+      'are rewritten. `scrub`: logs and warnings. `files`: the store removes its former ' +
+      'files. `certify`, `done`.',
+  }),
+  detail: nullable(text('Why it waits now.')),
+  counts: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Counts so far, by name.',
+  }),
+  copies: Copies,
+  tools: Tools,
+  certificate: nullable(text('The certificate of the erasure, as JSON text; null until its end.')),
+  signature: nullable(text("Ed25519 over exactly the certificate's text, base64.")),
+  public_key: text('Key that checks the signature (SPKI, base64).'),
+  created_by: nullable(text('Email address of the person who requested it.')),
+  created_at: instant('Time of the request.'),
+  finished_at: nullable(instant('When it was certified.')),
+  last_updated_at: instant('Time of its latest progress.'),
+});
 
 /** An erasure as SELECT returns it. */
 export type ErasureRow = Omit<Static<typeof Erasure>, 'public_key'>;
@@ -171,39 +157,31 @@ export type ErasureRow = Omit<Static<typeof Erasure>, 'public_key'>;
 const copy_states = ['waiting', 'rewriting', 'rewritten', 'yours'] as const;
 
 /** A delivery of an erasure's rows to a destination. */
-export const ErasureCopy = Type.Object(
-  {
-    batch_export: uuid(),
-    name: Type.String({ description: 'The name of the export at that time.' }),
-    destination_type: Type.String(),
-    place: Type.String({ description: 'The destination: host, and files or tables.' }),
-    data_interval_start: instant('The delivered interval.'),
-    data_interval_end: instant('Its end (exclusive).'),
-    records: count('Rows of the erasure in it.'),
-    state: Type.Enum([...copy_states]),
-    detail: nullable(Type.String({ description: 'Why you have to do it.' })),
-    run: uuid('The run of the receipt.'),
-    new_run: nullable(uuid('The run that rewrites it.')),
-  },
-  { title: 'ErasureCopy' },
-);
+export const ErasureCopy = titled('ErasureCopy', {
+  batch_export: uuid(),
+  name: text('The name of the export at that time.'),
+  destination_type: Type.String(),
+  place: text('The destination: host, and files or tables.'),
+  data_interval_start: instant('The delivered interval.'),
+  data_interval_end: instant('Its end (exclusive).'),
+  records: count('Rows of the erasure in it.'),
+  state: Type.Enum([...copy_states]),
+  detail: nullable(text('Why you have to do it.')),
+  run: uuid('The run of the receipt.'),
+  new_run: nullable(uuid('The run that rewrites it.')),
+});
 
 /** A plugin that received events of an erasure's persons. */
-export const ErasureTool = Type.Object(
-  {
-    plugin_config: Type.Integer({ description: 'Id of the config, which may no longer exist.' }),
-    name: Type.String({ description: 'The name of the plugin.' }),
-    state: Type.Enum(['waiting', 'told', 'cannot', 'failed']),
-    detail: nullable(
-      Type.String({ description: 'What it waits for, or why it was not notified of all ids.' }),
-    ),
-    ids: count('Distinct ids of the erasure.'),
-    told: count('Ids that it was told.'),
-    told_at: nullable(instant('Time when the last id was done.')),
-    next_try_at: nullable(instant('When it is told next; null: it does not wait.')),
-  },
-  { title: 'ErasureTool' },
-);
+export const ErasureTool = titled('ErasureTool', {
+  plugin_config: whole('Id of the config, which may no longer exist.'),
+  name: text('The name of the plugin.'),
+  state: Type.Enum(['waiting', 'told', 'cannot', 'failed']),
+  detail: nullable(text('What it waits for, or why it was not notified of all ids.')),
+  ids: count('Distinct ids of the erasure.'),
+  told: count('Ids that it was told.'),
+  told_at: nullable(instant('Time when the last id was done.')),
+  next_try_at: nullable(instant('When it is told next; null: it does not wait.')),
+});
 
 /** The query of the list of copies. */
 export const CopiesQuery = Type.Object({

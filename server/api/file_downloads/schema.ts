@@ -6,7 +6,7 @@ import { backfill_times } from '../../engine/exports/planning/backfill_area.ts';
 import { filter_keys } from '../../engine/model/models/event_filter.ts';
 import { model_names } from '../../engine/model/models/model.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 
 /** The longest range in days: a month. */
 export const range_days_max = 31;
@@ -36,37 +36,34 @@ export const NewFileDownload = Type.Object({
 export type NewFileDownload = Static<typeof NewFileDownload>;
 
 /** A download in answers. */
-export const FileDownload = Type.Object(
-  {
-    id: uuid(),
-    project: Type.Integer({ description: 'The project of the rows.' }),
-    batch_export: nullable(uuid('The export whose rows these are; null: those of a model.')),
-    model: Type.Enum([...model_names]),
-    start_at: instant('Start of the range (inclusive).'),
-    end_at: instant('End of the range (exclusive).'),
-    by: Type.Enum([...backfill_times], { description: by }),
-    include_events: Type.Array(Type.String()),
-    exclude_events: Type.Array(Type.String()),
-    file_format: Type.String(),
-    compression: nullable(Type.String()),
-    max_file_size_mb: nullable(Type.Integer()),
-    status: Type.Enum(['Starting', 'Completed', 'Failed'], {
-      description: '`Starting`: Sluice is counting the rows. `Completed`: fetch the parts.',
+export const FileDownload = titled('FileDownload', {
+  id: uuid(),
+  project: whole('The project of the rows.'),
+  batch_export: nullable(uuid('The export whose rows these are; null: those of a model.')),
+  model: Type.Enum([...model_names]),
+  start_at: instant('Start of the range (inclusive).'),
+  end_at: instant('End of the range (exclusive).'),
+  by: Type.Enum([...backfill_times], { description: by }),
+  include_events: Type.Array(Type.String()),
+  exclude_events: Type.Array(Type.String()),
+  file_format: Type.String(),
+  compression: nullable(Type.String()),
+  max_file_size_mb: nullable(Type.Integer()),
+  status: Type.Enum(['Starting', 'Completed', 'Failed'], {
+    description: '`Starting`: Sluice is counting the rows. `Completed`: fetch the parts.',
+  }),
+  detail: text('The status as a sentence, with what to do.'),
+  records: nullable(whole('Rows of all parts; null until counted.')),
+  parts: Type.Array(
+    Type.Object({
+      number: whole('Its number, from 1 on.'),
+      records: whole('Rows of the file at the time of counting.'),
+      name: text('Name of the file.'),
     }),
-    detail: Type.String({ description: 'The status as a sentence, with what to do.' }),
-    records: nullable(Type.Integer({ description: 'Rows of all parts; null until counted.' })),
-    parts: Type.Array(
-      Type.Object({
-        number: Type.Integer({ description: 'Its number, from 1 on.' }),
-        records: Type.Integer({ description: 'Rows of the file at the time of counting.' }),
-        name: Type.String({ description: 'Name of the file.' }),
-      }),
-      { description: 'The files, in the order of their rows.' },
-    ),
-    created_by: nullable(Type.String({ description: 'Who asked for it; null: no longer here.' })),
-    created_at: instant('Time of the request.'),
-    expires_at: instant('When it is deleted.'),
-  },
-  { title: 'FileDownload' },
-);
+    { description: 'The files, in the order of their rows.' },
+  ),
+  created_by: nullable(text('Who asked for it; null: no longer here.')),
+  created_at: instant('Time of the request.'),
+  expires_at: instant('When it is deleted.'),
+});
 export type FileDownload = Static<typeof FileDownload>;

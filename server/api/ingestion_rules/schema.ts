@@ -3,14 +3,14 @@ import type { Static } from 'typebox';
 import { rule_actions, rule_targets, rules_max } from '../../engine/ingest/rules/rule.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { ManagedBy } from '../managed/schema.ts';
 
 const property_length_max = 200;
 
 const fields = {
-  name: lineOfText({ minLength: 1, maxLength: 100, description: 'The purpose of the rule.' }),
+  name: lineOfText(100, 'The purpose of the rule.'),
   events: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
     maxItems: 100,
     description:
@@ -24,14 +24,12 @@ const fields = {
       '`rename_property`, `set_property` (a constant).',
   }),
   property: nullable(
-    lineOfText({
-      minLength: 1,
-      maxLength: property_length_max,
-      description:
-        'Name of the property. To drop or hash, it may end with `*`, and `context.ip` reaches ' +
+    lineOfText(
+      property_length_max,
+      'Name of the property. To drop or hash, it may end with `*`, and `context.ip` reaches ' +
         'into objects. Null for `drop_event`. `uuid`, `timestamp` and `distinct_id` cannot be ' +
         'changed.',
-    }),
+    ),
   ),
   target: Type.Enum([...rule_targets], {
     description:
@@ -40,12 +38,10 @@ const fields = {
       'Default `any`, for `set_property` `event`.',
   }),
   new_name: nullable(
-    lineOfText({
-      minLength: 1,
-      maxLength: property_length_max,
-      description:
-        'The new name of `rename_property`. If the event already has it, both properties stay.',
-    }),
+    lineOfText(
+      property_length_max,
+      'The new name of `rename_property`. If the event already has it, both properties stay.',
+    ),
   ),
   value: nullable(
     Type.Unsafe<string | number | boolean>({
@@ -54,11 +50,10 @@ const fields = {
       description: 'The constant of `set_property`: text, a number, true or false.',
     }),
   ),
-  only_if_missing: Type.Boolean({
-    description:
-      'For `set_property`: an event with the property keeps its own value. Default false.',
-  }),
-  enabled: Type.Boolean({ description: 'False: the rule is off. Default true.' }),
+  only_if_missing: flag(
+    'For `set_property`: an event with the property keeps its own value. Default false.',
+  ),
+  enabled: flag('False: the rule is off. Default true.'),
   position: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
@@ -69,19 +64,16 @@ const fields = {
 };
 
 /** A rule in answers. */
-export const IngestionRule = Type.Object(
-  {
-    id: uuid(),
-    ...fields,
-    name: Type.String(),
-    property: nullable(Type.String()),
-    new_name: nullable(Type.String()),
-    created_at: instant(),
-    updated_at: instant(),
-    managed_by: ManagedBy,
-  },
-  { title: 'IngestionRule' },
-);
+export const IngestionRule = titled('IngestionRule', {
+  id: uuid(),
+  ...fields,
+  name: Type.String(),
+  property: nullable(Type.String()),
+  new_name: nullable(Type.String()),
+  created_at: instant(),
+  updated_at: instant(),
+  managed_by: ManagedBy,
+});
 /** A rule as SELECT returns it. */
 export type IngestionRuleRow = Static<typeof IngestionRule>;
 
@@ -105,10 +97,7 @@ export const IngestionRuleOrder = Type.Object({
   }),
 });
 /** The rules in their new order. */
-export const OrderedRules = Type.Object(
-  { results: Type.Array(IngestionRule) },
-  { title: 'OrderedIngestionRules' },
-);
+export const OrderedRules = titled('OrderedIngestionRules', { results: Type.Array(IngestionRule) });
 
 /** The query of the counts. */
 export const RuleCountsQuery = Type.Object({
@@ -118,25 +107,21 @@ export const RuleCountsQuery = Type.Object({
   before: Type.Optional(queryInstant('Only hours that begin before this instant; default now.')),
 });
 /** Events that rules changed or dropped. */
-export const RuleCounts = Type.Object(
-  {
-    after: instant('The counted range.'),
-    before: instant('Its end (exclusive).'),
-    results: Type.Array(
-      Type.Object({
-        source: Type.String({
-          description:
-            'The id of a rule, which may be deleted, or `user_agent` for properties that ' +
-            'Sluice read from a user agent.',
-        }),
-        day: instant('The day (UTC).'),
-        events: Type.Integer({ description: 'Events that it changed or dropped.' }),
-      }),
-      { description: 'Newest day first.' },
-    ),
-  },
-  { title: 'IngestionRuleCounts' },
-);
+export const RuleCounts = titled('IngestionRuleCounts', {
+  after: instant('The counted range.'),
+  before: instant('Its end (exclusive).'),
+  results: Type.Array(
+    Type.Object({
+      source: text(
+        'The id of a rule, which may be deleted, or `user_agent` for properties that ' +
+          'Sluice read from a user agent.',
+      ),
+      day: instant('The day (UTC).'),
+      events: whole('Events that it changed or dropped.'),
+    }),
+    { description: 'Newest day first.' },
+  ),
+});
 
 /** Body of `try/`. */
 export const TriedEvent = Type.Object({
@@ -146,28 +131,18 @@ export const TriedEvent = Type.Object({
     description: 'One event as JSON text, in the form of `events/`. Numbers stay as written.',
   }),
   user_agent: Type.Optional(
-    lineOfText({
-      maxLength: 1_000,
-      description: 'The `User-Agent` of the browser that would send it.',
-    }),
+    lineOfText(1_000, 'The `User-Agent` of the browser that would send it.', 0),
   ),
 });
 /** The result that the event would have. */
-export const TriedOutcome = Type.Object(
-  {
-    outcome: Type.Enum(['stored', 'dropped', 'refused']),
-    event: nullable(
-      Type.String({ description: 'The stored event as JSON text; null: nothing is stored.' }),
-    ),
-    changed_by: Type.Array(Type.String(), {
-      description: 'Ids of the rules that change or drop it, and `user_agent`, in order.',
-    }),
-    off_plan: nullable(
-      Type.String({ description: 'How it differs from the tracking plan; null: it does not.' }),
-    ),
-    problems: Type.Array(Type.Object({ attr: nullable(Type.String()), detail: Type.String() }), {
-      description: 'Why it is refused.',
-    }),
-  },
-  { title: 'TriedEvent' },
-);
+export const TriedOutcome = titled('TriedEvent', {
+  outcome: Type.Enum(['stored', 'dropped', 'refused']),
+  event: nullable(text('The stored event as JSON text; null: nothing is stored.')),
+  changed_by: Type.Array(Type.String(), {
+    description: 'Ids of the rules that change or drop it, and `user_agent`, in order.',
+  }),
+  off_plan: nullable(text('How it differs from the tracking plan; null: it does not.')),
+  problems: Type.Array(Type.Object({ attr: nullable(Type.String()), detail: Type.String() }), {
+    description: 'Why it is refused.',
+  }),
+});

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { Level, Member } from '../members/schema.ts';
 import { NewPassword, User } from '../users/schema.ts';
@@ -21,15 +21,14 @@ const invite_fields = {
       'other scripts.',
   }),
   first_name: Type.String(),
-  emailing_attempt_made: Type.Boolean({
-    description: 'Whether the mail relay has accepted the mail with the current link.',
-  }),
+  emailing_attempt_made: flag(
+    'Whether the mail relay has accepted the mail with the current link.',
+  ),
   level: Level,
-  is_expired: Type.Boolean({
-    description:
-      'True if it was sent more than 3 days ago, or if its sender may no longer invite to ' +
+  is_expired: flag(
+    'True if it was sent more than 3 days ago, or if its sender may no longer invite to ' +
       'its level. You can send it again.',
-  }),
+  ),
   created_by: nullable(User),
   created_at: instant(),
   updated_at: instant(),
@@ -46,12 +45,12 @@ const link = Type.Optional(
 );
 
 /** An invite in lists. */
-export const Invite = Type.Object(invite_fields, { title: 'Invite' });
+export const Invite = titled('Invite', invite_fields);
 /** An invite row as SELECT returns it. */
 export type InviteRow = Static<typeof Invite>;
 
 /** An invite with its link, for its creator or sender. */
-export const InviteWithLink = Type.Object({ ...invite_fields, link }, { title: 'InviteWithLink' });
+export const InviteWithLink = titled('InviteWithLink', { ...invite_fields, link });
 /** An invite and its link, which `validate_only` leaves out. */
 export type InviteWithLink = Static<typeof InviteWithLink>;
 
@@ -65,12 +64,7 @@ export const NewInvite = Type.Object({
       'Case does not matter. The domain is stored in lower case, in another script as punycode. ' +
       'An open invite for the address is replaced.',
   }),
-  first_name: Type.Optional(
-    lineOfText({
-      maxLength: 30,
-      description: 'One line; default empty.',
-    }),
-  ),
+  first_name: Type.Optional(lineOfText(30, 'One line; default empty.', 0)),
   level: Type.Optional(Level),
   message: Type.Optional(
     nullable(
@@ -87,48 +81,38 @@ const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });
 /** Documented body of a bulk, which may be a single object. */
 export const BulkBody = Type.Union([
   NewInvites,
-  Type.Object({ invites: NewInvites }, { title: 'InviteBulkList' }),
+  titled('InviteBulkList', { invites: NewInvites }),
   NewInvite,
 ]);
 /** Answer of a bulk: the fields of the first invite, and the list of all. */
-export const BulkAnswer = Type.Object(
-  {
-    ...InviteWithLink.properties,
-    count: Type.Integer(),
-    next: Type.Null(),
-    previous: Type.Null(),
-    results: Type.Array(InviteWithLink),
-  },
-  { title: 'InviteBulk' },
-);
+export const BulkAnswer = titled('InviteBulk', {
+  ...InviteWithLink.properties,
+  count: Type.Integer(),
+  next: Type.Null(),
+  previous: Type.Null(),
+  results: Type.Array(InviteWithLink),
+});
 
 /** The query of the public view of an invite. */
 export const ShownQuery = Type.Object({
   token: Type.Optional(Type.String({ maxLength: 200, description: 'From the link.' })),
 });
 /** An invite on the page behind its link. */
-export const ShownInvite = Type.Object(
-  {
-    id: uuid(),
-    organization_name: Type.String(),
-    invited_by: nullable(
-      Type.String({
-        description: 'Name or address of the inviting person; null if the account is gone.',
-      }),
-    ),
-    target_email: Type.String(),
-    first_name: Type.String(),
-    level: Level,
-    message: nullable(Type.String({ description: "The sender's message." })),
-    is_expired: Type.Boolean(),
-    has_account: Type.Boolean({
-      description: 'Whether an account with this address exists: then sign in before you accept.',
-    }),
-  },
-  { title: 'ShownInvite' },
-);
+export const ShownInvite = titled('ShownInvite', {
+  id: uuid(),
+  organization_name: Type.String(),
+  invited_by: nullable(
+    text('Name or address of the inviting person; null if the account is gone.'),
+  ),
+  target_email: Type.String(),
+  first_name: Type.String(),
+  level: Level,
+  message: nullable(text("The sender's message.")),
+  is_expired: Type.Boolean(),
+  has_account: flag('Whether an account with this address exists: then sign in before you accept.'),
+});
 
-const name = (description: string) => Type.Optional(lineOfText({ maxLength: 150, description }));
+const name = (description: string) => Type.Optional(lineOfText(150, description, 0));
 /** Body of the acceptance. */
 export const Acceptance = Type.Object({
   token: Type.Optional(
@@ -143,10 +127,7 @@ export const Acceptance = Type.Object({
   last_name: name('Of the new account; default empty.'),
 });
 /** Answer of the acceptance. */
-export const Accepted = Type.Object(
-  {
-    organization: Type.Object({ id: uuid(), name: Type.String() }),
-    member: Member,
-  },
-  { title: 'AcceptedInvite' },
-);
+export const Accepted = titled('AcceptedInvite', {
+  organization: Type.Object({ id: uuid(), name: Type.String() }),
+  member: Member,
+});

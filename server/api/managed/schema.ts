@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { instant } from '../../platform/http/schemas.ts';
+import { instant, text } from '../../platform/http/schemas.ts';
 
 /** The kinds of objects that a configuration describes, parents first. */
 export const kind_names = [
@@ -31,9 +31,9 @@ export type KindName = (typeof kind_names)[number];
 export const ManagedBy = nullable(
   Type.Object(
     {
-      key: Type.String({ description: 'Its key in the configuration, unique in its collection.' }),
-      source: Type.String({ description: 'The name of the configuration.' }),
-      commit: nullable(Type.String({ description: 'The commit of the last apply.' })),
+      key: text('Its key in the configuration, unique in its collection.'),
+      source: text('The name of the configuration.'),
+      commit: nullable(text('The commit of the last apply.')),
       applied_at: instant('Time of the last apply.'),
     },
     { description: 'The configuration that manages it, or null.' },

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Problem } from '../../platform/http/responses.ts';
+import { text } from '../../platform/http/schemas.ts';
 
 const id = [Type.String(), Type.Number()];
 
@@ -9,7 +10,7 @@ const Message = Type.Object(
     id: Type.Optional(
       Type.Union(id, { description: 'Chosen by the client; none for a notification.' }),
     ),
-    method: Type.String({ description: 'For example `initialize`, `tools/list`, `tools/call`.' }),
+    method: text('For example `initialize`, `tools/list`, `tools/call`.'),
     params: Type.Optional(Type.Object({}, { additionalProperties: true })),
   },
   {

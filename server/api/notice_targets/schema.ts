@@ -4,7 +4,7 @@ import { notice_events, notice_services } from '../../engine/notices/notice.ts';
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 
 const exports_max = 100;
@@ -12,11 +12,7 @@ const exports_max = 100;
 const target_types = ['email', 'webhook', ...notice_services] as const;
 
 const fields = {
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 100,
-    description: "A name for people, such as the target's channel.",
-  }),
+  name: lineOfText(100, "A name for people, such as the target's channel."),
   address: Type.String({
     trim: true,
     format: 'email',
@@ -32,13 +28,12 @@ const fields = {
       'It is encrypted at rest. Answers show its scheme and host. For `pagerduty` the ' +
       'default is the address for accounts in the United States.',
   }),
-  secret: Type.String({
-    description:
-      'The secret that signs webhooks (Standard Webhooks): `whsec_` and 24 to 64 bytes in ' +
+  secret: text(
+    'The secret that signs webhooks (Standard Webhooks): `whsec_` and 24 to 64 bytes in ' +
       'base64. If you send none, the server creates one and shows it in this answer only. For ' +
       '`pagerduty` the integration key, which is required. It is encrypted at rest and never ' +
       'returned.',
-  }),
+  ),
   events: Type.Array(Type.Enum([...notice_events]), {
     minItems: 1,
     maxItems: 20,
@@ -53,22 +48,20 @@ const fields = {
         'future ones.',
     }),
   ),
-  enabled: Type.Boolean({
-    description:
-      'Whether notices are sent; default true. A webhook that answers 410 is switched off.',
-  }),
+  enabled: flag(
+    'Whether notices are sent; default true. A webhook that answers 410 is switched off.',
+  ),
 };
 
-const shown_url = Type.String({
-  description:
-    `The address: scheme and host, and ${hidden_part} for path and query, with the last four ` +
+const shown_url = text(
+  `The address: scheme and host, and ${hidden_part} for path and query, with the last four ` +
     'characters if they are long. A body may repeat it to keep the address.',
-});
+);
 
 const DisabledReason = Type.Object(
   {
     code: Type.Enum(['gone'], { description: '`gone`: the receiver answered 410.' }),
-    detail: Type.String({ description: 'What happened and what to do, for people.' }),
+    detail: text('What happened and what to do, for people.'),
     at: instant('When.'),
   },
   {
@@ -87,7 +80,7 @@ const LastAttempt = Type.Object(
     outcome: Type.Enum(['delivered', 'failed', 'given_up'], {
       description: '`failed`: the next attempt is at `next_attempt_at`.',
     }),
-    detail: nullable(Type.String({ description: 'The error and what to do, for people.' })),
+    detail: nullable(text('The error and what to do, for people.')),
     next_attempt_at: nullable(instant('Time of the next attempt.')),
   },
   { description: 'The latest attempt to tell something; null before the first.' },
@@ -96,51 +89,44 @@ const LastAttempt = Type.Object(
 const LastTest = Type.Object(
   {
     at: instant('When it ended.'),
-    is_delivered: Type.Boolean({ description: 'Whether the target accepted it.' }),
-    detail: nullable(Type.String({ description: 'The error and what to do, for people.' })),
+    is_delivered: flag('Whether the target accepted it.'),
+    detail: nullable(text('The error and what to do, for people.')),
   },
   { description: 'The latest result of `test/`; null before the first.' },
 );
 
 /** A target in answers. */
-export const NoticeTarget = Type.Object(
-  {
-    id: uuid(),
-    team_id: Type.Integer({ description: 'The project of the exports.' }),
-    type: Type.Enum([...target_types]),
-    name: nullable(Type.String({ description: 'What people call it; null: it has no name.' })),
-    address: nullable(fields.address),
-    url: nullable(shown_url),
-    events: fields.events,
-    batch_export_ids: fields.batch_export_ids,
-    enabled: fields.enabled,
-    disabled_reason: nullable(DisabledReason),
-    last_attempt: nullable(LastAttempt),
-    last_test: nullable(LastTest),
-    created_at: instant('When it was created.'),
-    last_updated_at: instant('When it was changed last.'),
-    managed_by: ManagedBy,
-  },
-  { title: 'NoticeTarget' },
-);
+export const NoticeTarget = titled('NoticeTarget', {
+  id: uuid(),
+  team_id: whole('The project of the exports.'),
+  type: Type.Enum([...target_types]),
+  name: nullable(text('What people call it; null: it has no name.')),
+  address: nullable(fields.address),
+  url: nullable(shown_url),
+  events: fields.events,
+  batch_export_ids: fields.batch_export_ids,
+  enabled: fields.enabled,
+  disabled_reason: nullable(DisabledReason),
+  last_attempt: nullable(LastAttempt),
+  last_test: nullable(LastTest),
+  created_at: instant('When it was created.'),
+  last_updated_at: instant('When it was changed last.'),
+  managed_by: ManagedBy,
+});
 
 /** A target row as SELECT returns it. */
 export type NoticeTargetRow = Static<typeof NoticeTarget>;
 
 /** The answer that creates a target. */
-export const NewNoticeTarget = Type.Object(
-  {
-    ...NoticeTarget.properties,
-    secret: nullable(
-      Type.String({
-        description:
-          'The secret that the server created for the webhook, shown only here; null where the ' +
-          'body had one, for all other types, and with `validate_only`, which creates none.',
-      }),
+export const NewNoticeTarget = titled('NewNoticeTarget', {
+  ...NoticeTarget.properties,
+  secret: nullable(
+    text(
+      'The secret that the server created for the webhook, shown only here; null where the ' +
+        'body had one, for all other types, and with `validate_only`, which creates none.',
     ),
-  },
-  { title: 'NewNoticeTarget' },
-);
+  ),
+});
 
 const settable = {
   // Null for the address or secret that the type does not have, so that an answer can be sent back.
@@ -161,10 +147,7 @@ export const NoticeTargetCreate = Type.Object({
       '`microsoft_teams` need `url`; `pagerduty` needs `secret`.',
   }),
   team_id: Type.Optional(
-    Type.Integer({
-      description:
-        'Under an organization: the project, by default its oldest. Under a project: ignored.',
-    }),
+    whole('Under an organization: the project, by default its oldest. Under a project: ignored.'),
   ),
   ...settable,
 });
@@ -176,16 +159,12 @@ export const NoticeTargetPatch = Type.Object(settable);
 export type NoticeTargetChanges = Static<typeof NoticeTargetPatch>;
 
 /** The answer of `test/`. */
-export const NoticeTargetTest = Type.Object(
-  {
-    is_delivered: nullable(
-      Type.Boolean({
-        description:
-          'Whether the relay took the mail, or the receiver answered with a status from 200 to ' +
-          '299; null with `validate_only`.',
-      }),
+export const NoticeTargetTest = titled('NoticeTargetTest', {
+  is_delivered: nullable(
+    flag(
+      'Whether the relay took the mail, or the receiver answered with a status from 200 to ' +
+        '299; null with `validate_only`.',
     ),
-    detail: nullable(Type.String({ description: 'The error and what to do, for people.' })),
-  },
-  { title: 'NoticeTargetTest' },
-);
+  ),
+  detail: nullable(text('The error and what to do, for people.')),
+});

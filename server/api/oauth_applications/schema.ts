@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 
@@ -8,54 +8,45 @@ const address = (description: string) =>
   Type.String({ trim: true, minLength: 1, maxLength: 2_000, description });
 
 const fields = {
-  client_id: lineOfText({
-    minLength: 1,
-    maxLength: 500,
-    description: 'The client id from the vendor.',
-  }),
+  client_id: lineOfText(500, 'The client id from the vendor.'),
   authorize_url: address(
     'Where people are sent to authorize it: https, without user, password or fragment. A query ' +
       'stays. The tool `webhook-extensible` needs one; for others there is a default.',
   ),
   token_url: address('Address that exchanges codes and refresh tokens.'),
   revoke_url: nullable(address('Where tokens are revoked (RFC 7009); null: nowhere.')),
-  scopes: lineOfText({
-    maxLength: 2_000,
-    description: "The scopes to request, in the vendor's format. Empty: no scope is sent.",
-  }),
+  scopes: lineOfText(
+    2_000,
+    "The scopes to request, in the vendor's format. Empty: no scope is sent.",
+    0,
+  ),
   client_auth: Type.Enum(['post', 'basic'], {
     description:
       'How the client secret is sent: `post` in the body (default), or `basic` in the ' +
       '`Authorization` header.',
   }),
-  uses_pkce: Type.Boolean({ description: 'Whether PKCE (S256) is used; default true.' }),
+  uses_pkce: flag('Whether PKCE (S256) is used; default true.'),
 };
 
 /** The registration of an organization at a tool's vendor, in answers. */
-export const OauthApplication = Type.Object(
-  {
-    id: uuid(),
-    tool: Type.String({ description: 'The tool: its folder in the package of tools.' }),
-    redirect_uri: Type.String({
-      description: 'The redirect address to register at the vendor, exactly as given.',
-    }),
-    ...fields,
-    client_id: Type.String({ description: 'The client id from the vendor.' }),
-    scopes: Type.String({ description: 'The requested scopes.' }),
-    connections: Type.Integer({ description: 'Number of configs connected with it.' }),
-    created_at: instant(),
-    updated_at: instant(),
-  },
-  { title: 'OauthApplication' },
-);
+export const OauthApplication = titled('OauthApplication', {
+  id: uuid(),
+  tool: text('The tool: its folder in the package of tools.'),
+  redirect_uri: text('The redirect address to register at the vendor, exactly as given.'),
+  ...fields,
+  client_id: text('The client id from the vendor.'),
+  scopes: text('The requested scopes.'),
+  connections: whole('Number of configs connected with it.'),
+  created_at: instant(),
+  updated_at: instant(),
+});
 /** The row of an application; the server adds its redirect address. */
 export type OauthApplicationRow = Omit<Static<typeof OauthApplication>, 'redirect_uri'>;
 
-const client_secret = lineOfText({
-  minLength: 1,
-  maxLength: 2_000,
-  description: 'The secret of the application. It is encrypted at rest and never returned.',
-});
+const client_secret = lineOfText(
+  2_000,
+  'The secret of the application. It is encrypted at rest and never returned.',
+);
 const changeable = {
   authorize_url: Type.Optional(fields.authorize_url),
   token_url: Type.Optional(fields.token_url),
@@ -67,11 +58,7 @@ const changeable = {
 
 /** Body of POST. */
 export const OauthApplicationCreate = Type.Object({
-  tool: lineOfText({
-    minLength: 1,
-    maxLength: 100,
-    description: 'The tool: the last part of its address in the catalogue.',
-  }),
+  tool: lineOfText(100, 'The tool: the last part of its address in the catalogue.'),
   client_id: fields.client_id,
   client_secret,
   ...changeable,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 
 const passkey = {
   id: uuid(),
@@ -11,39 +11,30 @@ const passkey = {
   transports: Type.Array(Type.String(), {
     description: 'Transports of browsers for it, such as `internal`, `hybrid` or `usb`.',
   }),
-  is_backup_eligible: Type.Boolean({
-    description:
-      'Whether it may be copied to other devices, like the passkeys of password managers.',
-  }),
-  is_backed_up: Type.Boolean({ description: 'Whether it was backed up, at its last use.' }),
+  is_backup_eligible: flag(
+    'Whether it may be copied to other devices, like the passkeys of password managers.',
+  ),
+  is_backed_up: flag('Whether it was backed up, at its last use.'),
   created_at: instant(),
   last_used_at: nullable(instant('Null before its first use.')),
 };
 
 /** A passkey, which signs a person in with or without a password. */
-export const Passkey = Type.Object(passkey, { title: 'Passkey' });
+export const Passkey = titled('Passkey', passkey);
 /** A passkey as SELECT returns it. */
 export type PasskeyRow = Static<typeof Passkey>;
 
 /** A new passkey, with values that are shown only once. */
-export const NewPasskey = Type.Object(
-  {
-    ...passkey,
-    recovery_codes: Type.Array(Type.String(), {
-      description:
-        'Ten codes when it is your first second factor, shown this one time; each stands in for ' +
-        'a passkey once. Otherwise none: those that you have keep working.',
-    }),
-  },
-  { title: 'NewPasskey' },
-);
-
-const name = lineOfText({
-  trim: true,
-  minLength: 1,
-  maxLength: 64,
-  description: 'Your name for it: 1 to 64 characters, one line.',
+export const NewPasskey = titled('NewPasskey', {
+  ...passkey,
+  recovery_codes: Type.Array(Type.String(), {
+    description:
+      'Ten codes when it is your first second factor, shown this one time; each stands in for ' +
+      'a passkey once. Otherwise none: those that you have keep working.',
+  }),
 });
+
+const name = lineOfText(64, 'Your name for it: 1 to 64 characters, one line.');
 
 /** Bytes as browsers encode them for a server. */
 const bytes = (length_max: number, description: string) =>
@@ -135,8 +126,8 @@ export const PasskeyPut = Type.Object({ name });
 /** Body of a sign-in by passkey alone. */
 export const PasskeySignIn = Type.Object({ passkey: ShownPasskey });
 
-const challenge = Type.String({ description: 'Valid once, for 5 minutes, in this browser.' });
-const timeout = Type.Integer({ description: 'Milliseconds that the browser waits.' });
+const challenge = text('Valid once, for 5 minutes, in this browser.');
+const timeout = whole('Milliseconds that the browser waits.');
 const must = Type.Enum(['required']);
 
 /** Options for the browser to show a passkey. */
@@ -152,9 +143,7 @@ export const ShowOptions = Type.Object(
 export const CreateOptions = Type.Object(
   {
     challenge: Type.Optional(
-      Type.String({
-        description: 'Good for 5 minutes, in this browser, once; `validate_only` gives none.',
-      }),
+      text('Good for 5 minutes, in this browser, once; `validate_only` gives none.'),
     ),
     rp: Type.Object({ id: Type.String(), name: Type.String() }),
     user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),

@@ -9,7 +9,7 @@ import {
 } from '../../engine/ingest/rules/tracking_plan.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 
 const plannedValues = (text: { maxLength?: number } = {}) =>
@@ -22,7 +22,7 @@ const plannedValues = (text: { maxLength?: number } = {}) =>
   );
 
 const fields = {
-  event: lineOfText({ minLength: 1, maxLength: 200, description: 'Name of the event.' }),
+  event: lineOfText(200, 'Name of the event.'),
   description: Type.String({
     trim: true,
     maxLength: 2_000,
@@ -35,11 +35,11 @@ const fields = {
   }),
   properties: Type.Array(
     Type.Object({
-      name: lineOfText({ minLength: 1, maxLength: 200, description: 'Name of the property.' }),
+      name: lineOfText(200, 'Name of the property.'),
       type: Type.Enum([...property_types], {
         description: 'The type of its value; `10.0` is an integer. Null is no value.',
       }),
-      required: Type.Boolean({ description: 'Whether the event must have a value for it.' }),
+      required: flag('Whether the event must have a value for it.'),
       values: plannedValues({ maxLength: planned_text_length_max }),
     }),
     { maxItems: planned_properties_max, description: 'The allowed properties.' },
@@ -52,25 +52,22 @@ const fields = {
 };
 
 /** A planned event in answers. */
-export const PlannedEvent = Type.Object(
-  {
-    id: uuid(),
-    ...fields,
-    event: Type.String(),
-    properties: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        type: Type.Enum([...property_types]),
-        required: Type.Boolean(),
-        values: plannedValues(),
-      }),
-    ),
-    created_at: instant(),
-    updated_at: instant(),
-    managed_by: ManagedBy,
-  },
-  { title: 'PlannedEvent' },
-);
+export const PlannedEvent = titled('PlannedEvent', {
+  id: uuid(),
+  ...fields,
+  event: Type.String(),
+  properties: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      type: Type.Enum([...property_types]),
+      required: Type.Boolean(),
+      values: plannedValues(),
+    }),
+  ),
+  created_at: instant(),
+  updated_at: instant(),
+  managed_by: ManagedBy,
+});
 /** A planned event as SELECT returns it. */
 export type PlannedEventRow = Static<typeof PlannedEvent>;
 
@@ -92,22 +89,19 @@ export const PlanImport = Type.Object({
   mode: Type.Optional(fields.mode),
 });
 /** The result of an import. */
-export const ImportedPlan = Type.Object(
-  {
-    created: Type.Array(Type.String(), { description: 'Names of new events.' }),
-    changed: Type.Array(Type.String(), { description: 'Names of events whose rules changed.' }),
-    unchanged: Type.Integer({ description: 'Events whose rules did not change.' }),
-    left_out: Type.Array(
-      Type.Object({
-        event: nullable(Type.String({ description: 'Null: it is not about an event.' })),
-        property: nullable(Type.String({ description: 'Null: the event itself.' })),
-        detail: Type.String(),
-      }),
-      { description: 'Parts of the file that Sluice does not compare.' },
-    ),
-  },
-  { title: 'ImportedPlan' },
-);
+export const ImportedPlan = titled('ImportedPlan', {
+  created: Type.Array(Type.String(), { description: 'Names of new events.' }),
+  changed: Type.Array(Type.String(), { description: 'Names of events whose rules changed.' }),
+  unchanged: whole('Events whose rules did not change.'),
+  left_out: Type.Array(
+    Type.Object({
+      event: nullable(Type.String({ description: 'Null: it is not about an event.' })),
+      property: nullable(Type.String({ description: 'Null: the event itself.' })),
+      detail: Type.String(),
+    }),
+    { description: 'Parts of the file that Sluice does not compare.' },
+  ),
+});
 
 /** The defaults of a new planned event. */
 export const planned_event_defaults: Omit<PlannedEventFields, 'event'> = {

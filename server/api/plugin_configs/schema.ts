@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { Plugin } from '../plugins/schema.ts';
 
@@ -23,11 +23,10 @@ const host = Type.String({
 });
 
 const fields = {
-  enabled: Type.Boolean({
-    description:
-      'Does it run? The plugin gets the events that arrive while its config is enabled, and no ' +
+  enabled: flag(
+    'Does it run? The plugin gets the events that arrive while its config is enabled, and no ' +
       'others.',
-  }),
+  ),
   order: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
@@ -77,56 +76,51 @@ const fields = {
 };
 
 const version = {
-  tag: nullable(Type.String({ description: 'Its name; null: it has none.' })),
-  content_sha256: Type.String({ description: 'The SHA-256 of its files.' }),
+  tag: nullable(text('Its name; null: it has none.')),
+  content_sha256: text('The SHA-256 of its files.'),
   installed_at: instant("When the plugin's organization installed or wrote it."),
 };
 
 /** A plugin in a project, in answers. */
-export const PluginConfig = Type.Object(
-  {
-    id: Type.Integer(),
-    plugin: Type.Integer({ description: 'Id of the plugin.' }),
-    plugin_info: Plugin,
-    team_id: Type.Integer({ description: 'Id of the project.' }),
-    ...fields,
-    secret_keys: Type.Array(Type.String(), {
-      description: 'Keys of stored secrets in `config`.',
-    }),
-    uses_oauth: Type.Boolean({
-      description: 'True for a tool that uses OAuth: `oauth/` has its state.',
-    }),
-    error: nullable(
-      Type.Object(
-        { message: Type.String(), at: instant() },
-        {
-          description:
-            'Why it was stopped, which settings are missing after a change of the plugin, or ' +
-            'which host it waits for. Null without an error.',
-        },
-      ),
-    ),
-    accepted_version: nullable(
-      Type.Object(version, {
+export const PluginConfig = titled('PluginConfig', {
+  id: Type.Integer(),
+  plugin: whole('Id of the plugin.'),
+  plugin_info: Plugin,
+  team_id: whole('Id of the project.'),
+  ...fields,
+  secret_keys: Type.Array(Type.String(), {
+    description: 'Keys of stored secrets in `config`.',
+  }),
+  uses_oauth: flag('True for a tool that uses OAuth: `oauth/` has its state.'),
+  error: nullable(
+    Type.Object(
+      { message: Type.String(), at: instant() },
+      {
         description:
-          'Of a plugin of another organization: the version that runs here. It is the ' +
-          'version from when the plugin was first enabled, or the version accepted last. ' +
-          "Null: the plugin's current version runs.",
-      }),
+          'Why it was stopped, which settings are missing after a change of the plugin, or ' +
+          'which host it waits for. Null without an error.',
+      },
     ),
-    waiting_version: nullable(
-      Type.Object(version, {
-        description:
-          'The present version of the plugin, where its organization has changed code or ' +
-          'settings since; it runs once `accept_version/` is called. Null: nothing waits.',
-      }),
-    ),
-    created_at: instant(),
-    updated_at: instant(),
-    managed_by: ManagedBy,
-  },
-  { title: 'PluginConfig' },
-);
+  ),
+  accepted_version: nullable(
+    Type.Object(version, {
+      description:
+        'Of a plugin of another organization: the version that runs here. It is the ' +
+        'version from when the plugin was first enabled, or the version accepted last. ' +
+        "Null: the plugin's current version runs.",
+    }),
+  ),
+  waiting_version: nullable(
+    Type.Object(version, {
+      description:
+        'The present version of the plugin, where its organization has changed code or ' +
+        'settings since; it runs once `accept_version/` is called. Null: nothing waits.',
+    }),
+  ),
+  created_at: instant(),
+  updated_at: instant(),
+  managed_by: ManagedBy,
+});
 /** A config as SELECT returns it. */
 export type PluginConfigRow = Static<typeof PluginConfig>;
 
@@ -177,29 +171,23 @@ export const PluginLogQuery = Type.Object({
 export type PluginLogQuery = Static<typeof PluginLogQuery>;
 
 /** A line of the log, by a plugin or by the server about it. */
-export const PluginLogEntry = Type.Object(
-  {
-    timestamp: instant(),
-    level: Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR']),
-    message: Type.String(),
-  },
-  { title: 'PluginLogEntry' },
-);
+export const PluginLogEntry = titled('PluginLogEntry', {
+  timestamp: instant(),
+  level: Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR']),
+  message: Type.String(),
+});
 /** A line of the log as SELECT returns it. */
 export type PluginLogRow = Static<typeof PluginLogEntry>;
 
 /** A metric of a plugin. */
-export const PluginMetric = Type.Object(
-  {
-    name: Type.String(),
-    operation: Type.Enum(['sum', 'max', 'min'], {
-      description: 'How its numbers are combined.',
-    }),
-    value: Type.Number(),
-    updated_at: instant(),
-  },
-  { title: 'PluginMetric' },
-);
+export const PluginMetric = titled('PluginMetric', {
+  name: Type.String(),
+  operation: Type.Enum(['sum', 'max', 'min'], {
+    description: 'How its numbers are combined.',
+  }),
+  value: Type.Number(),
+  updated_at: instant(),
+});
 const payload = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
@@ -210,23 +198,16 @@ const payload = Type.Unsafe<Record<string, unknown>>({
 
 /** Body of `jobs/`. */
 export const PluginJobStart = Type.Object({
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 200,
-    description: "A name in the plugin's `public_jobs`.",
-  }),
+  name: lineOfText(200, "A name in the plugin's `public_jobs`."),
   payload: Type.Optional(payload),
 });
 
 /** A waiting job that a person started. */
-export const PluginJob = Type.Object(
-  {
-    id: uuid('Id of the job in the log.'),
-    name: Type.String(),
-    payload,
-    created_at: instant(),
-  },
-  { title: 'PluginJob' },
-);
+export const PluginJob = titled('PluginJob', {
+  id: uuid('Id of the job in the log.'),
+  name: Type.String(),
+  payload,
+  created_at: instant(),
+});
 /** A job as SELECT returns it. */
 export type PluginJobRow = Static<typeof PluginJob>;

@@ -7,7 +7,7 @@ import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { ManagedBy } from '../managed/schema.ts';
 import { PageQuery, pageOf } from '../../platform/http/lists/pagination.ts';
-import { uuid } from '../../platform/http/schemas.ts';
+import { flag, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 
 // The code of `source` and `inline` is written through the API; other plugins have an origin.
 const plugin_types = [
@@ -41,18 +41,17 @@ const fields = {
         'absent: `custom` with a `url`, otherwise `source`.',
     }),
   ),
-  name: nullable(Type.String({ description: about.name })),
+  name: nullable(text(about.name)),
   description: nullable(Type.String({ maxLength: 65_536, description: 'Purpose.' })),
   icon: nullable(Type.String({ maxLength: 800, description: 'Address of a picture.' })),
   config_schema: any(
     'The fields of its settings: a list of fields, or an object of fields by key.',
   ),
-  tag: nullable(Type.String({ description: about.tag })),
-  is_global: Type.Boolean({
-    description:
-      'Every organization of the server may enable it. Setting it needs the plugins access ' +
+  tag: nullable(text(about.tag)),
+  is_global: flag(
+    'Every organization of the server may enable it. Setting it needs the plugins access ' +
       'level 9.',
-  }),
+  ),
   capabilities: any(
     'Capabilities of its code: `{methods, jobs, scheduled_tasks}`, read whenever the code changes.',
   ),
@@ -63,29 +62,25 @@ const fields = {
 const record = {
   id: Type.Integer(),
   ...fields,
-  url: nullable(
-    Type.String({ description: 'Where the package comes from, without the query part.' }),
-  ),
-  latest_tag: nullable(
-    Type.String({ description: 'The newest version known; `check_for_updates/` asks for it.' }),
-  ),
+  url: nullable(text('Where the package comes from, without the query part.')),
+  latest_tag: nullable(text('The newest version known; `check_for_updates/` asks for it.')),
   organization_id: nullable(uuid('The organization of the plugin.')),
-  organization_name: Type.String({ description: 'The name of this organization.' }),
+  organization_name: text('The name of this organization.'),
   managed_by: ManagedBy,
 };
 
 /** A plugin in answers. */
-export const Plugin = Type.Object(record, { title: 'Plugin' });
+export const Plugin = titled('Plugin', record);
 /** A plugin as SELECT returns it. */
 export type PluginRow = Static<typeof Plugin>;
 
 const optional = {
   plugin_type: Type.Optional(fields.plugin_type),
-  name: Type.Optional(nullable(lineOfText({ maxLength: 200, description: about.name }))),
+  name: Type.Optional(nullable(lineOfText(200, about.name, 0))),
   description: Type.Optional(fields.description),
   icon: Type.Optional(fields.icon),
   config_schema: Type.Optional(fields.config_schema),
-  tag: Type.Optional(nullable(lineOfText({ maxLength: 200, description: about.tag }))),
+  tag: Type.Optional(nullable(lineOfText(200, about.tag, 0))),
   is_global: Type.Optional(fields.is_global),
   capabilities: Type.Optional(fields.capabilities),
   metrics: Type.Optional(fields.metrics),
@@ -96,12 +91,7 @@ const optional = {
 export const PluginCreate = Type.Object({
   ...optional,
   tag: Type.Optional(
-    nullable(
-      lineOfText({
-        maxLength: 200,
-        description: 'Of a package: the version to install; default the newest.',
-      }),
-    ),
+    nullable(lineOfText(200, 'Of a package: the version to install; default the newest.', 0)),
   ),
   url: Type.Optional(
     Type.String({
@@ -144,77 +134,60 @@ export const SourceChange = Type.Object(
 /** Body of `upgrade/`: other sent fields are changed after the version was installed. */
 export const Upgrade = Type.Object({
   ...optional,
-  tag: Type.Optional(
-    nullable(
-      lineOfText({
-        minLength: 1,
-        maxLength: 200,
-        description: 'The version to install; default the newest.',
-      }),
-    ),
-  ),
+  tag: Type.Optional(nullable(lineOfText(200, 'The version to install; default the newest.'))),
 });
 
 /** The answer of `source/` and `update_source/`: the plugin and its files. */
-export const PluginWithSource = Type.Object(
-  {
-    ...record,
-    source: Type.Unsafe<Record<string, string>>({
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'File name -> its text.',
-    }),
-    has_previous_version: Type.Boolean({ description: '`rollback/` has an earlier version.' }),
-  },
-  { title: 'PluginWithSource' },
-);
+export const PluginWithSource = titled('PluginWithSource', {
+  ...record,
+  source: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'File name -> its text.',
+  }),
+  has_previous_version: flag('`rollback/` has an earlier version.'),
+});
 
 const names = (description: string) => Type.Array(Type.String(), { description });
 
 /** The changes of an upgrade or rollback. */
-export const PluginDifferences = Type.Object(
-  {
-    from_tag: nullable(Type.String({ description: 'The version before.' })),
-    to_tag: nullable(Type.String({ description: 'The version after.' })),
-    files: Type.Object({
-      added: names('Files that come.'),
-      removed: names('Files that go.'),
-      changed: names('Files whose text differs.'),
+export const PluginDifferences = titled('PluginDifferences', {
+  from_tag: nullable(text('The version before.')),
+  to_tag: nullable(text('The version after.')),
+  files: Type.Object({
+    added: names('Files that come.'),
+    removed: names('Files that go.'),
+    changed: names('Files whose text differs.'),
+  }),
+  config_fields: Type.Object({
+    added: names('Keys that come.'),
+    removed: names('Keys that go.'),
+    changed: names('Keys whose field differs.'),
+  }),
+  capabilities: Type.Object({
+    added: names('Additions, such as `methods.onEvent`.'),
+    removed: names('What goes.'),
+  }),
+  line_changes: Type.Array(
+    Type.Object({
+      file: Type.String(),
+      diff: nullable(text('Unified diff; null if it is too long or too different.')),
     }),
-    config_fields: Type.Object({
-      added: names('Keys that come.'),
-      removed: names('Keys that go.'),
-      changed: names('Keys whose field differs.'),
-    }),
-    capabilities: Type.Object({
-      added: names('Additions, such as `methods.onEvent`.'),
-      removed: names('What goes.'),
-    }),
-    line_changes: Type.Array(
-      Type.Object({
-        file: Type.String(),
-        diff: nullable(
-          Type.String({ description: 'Unified diff; null if it is too long or too different.' }),
-        ),
-      }),
-      { description: 'The differences in each file that is added, removed or changed.' },
-    ),
-    incomplete_configs: Type.Integer({
-      description:
-        'Number of enabled configs that do not fit this version: they lack a required ' +
-        'setting, or have a value that it does not allow. They stay enabled, and their ' +
-        '`error` names the setting.',
-    }),
-  },
-  { title: 'PluginDifferences' },
-);
+    { description: 'The differences in each file that is added, removed or changed.' },
+  ),
+  incomplete_configs: whole(
+    'Number of enabled configs that do not fit this version: they lack a required ' +
+      'setting, or have a value that it does not allow. They stay enabled, and their ' +
+      '`error` names the setting.',
+  ),
+});
 export type PluginDifferences = Static<typeof PluginDifferences>;
 
 /** The answer of `upgrade/` and `rollback/`: the plugin and the changes. */
-export const PluginWithDifferences = Type.Object(
-  { ...record, changes: PluginDifferences },
-  { title: 'PluginWithDifferences' },
-);
+export const PluginWithDifferences = titled('PluginWithDifferences', {
+  ...record,
+  changes: PluginDifferences,
+});
 
 /** The description of lists from `besideRecord`. */
 export const beside =
@@ -244,29 +217,24 @@ export type PluginSource = { url: string } | { folder: string };
 const ofCategory = (description: string) => Type.Enum([...tool_categories], { description });
 
 /** An entry of the server's catalogue, which `plugin_type: repository` installs by its name. */
-export const CatalogueItem = Type.Object(
-  {
-    name: Type.String(),
-    description: Type.String(),
-    url: Type.String({ description: 'Where the package comes from.' }),
-    collection: Type.String({ description: 'The collection of the package.' }),
-    maintainer: Type.Enum(['official', 'community'], { description: 'Whose it is.' }),
-    category: nullable(ofCategory('Purpose of the tool. Null: the entry is no tool.')),
-    needs: nullable(
-      Type.String({
-        description:
-          'The command by which the operator of the server installs the package that the ' +
-          'entry needs. Null: it needs none.',
-      }),
+export const CatalogueItem = titled('PluginCatalogueItem', {
+  name: Type.String(),
+  description: Type.String(),
+  url: text('Where the package comes from.'),
+  collection: text('The collection of the package.'),
+  maintainer: Type.Enum(['official', 'community'], { description: 'Whose it is.' }),
+  category: nullable(ofCategory('Purpose of the tool. Null: the entry is no tool.')),
+  needs: nullable(
+    text(
+      'The command by which the operator of the server installs the package that the ' +
+        'entry needs. Null: it needs none.',
     ),
-    wants_application: Type.Boolean({
-      description:
-        'Whether the organization has to register an OAuth application with the vendor ' +
-        'before the tool can work.',
-    }),
-  },
-  { title: 'PluginCatalogueItem' },
-);
+  ),
+  wants_application: flag(
+    'Whether the organization has to register an OAuth application with the vendor ' +
+      'before the tool can work.',
+  ),
+});
 
 /** The content of `destination.json`, the file of a plugin that makes it a tool. */
 export type ToolFile = ToolDefinition;

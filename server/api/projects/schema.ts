@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { unplanned_fates } from '../../engine/ingest/rules/tracking_plan.ts';
 import { retentions } from '../../engine/privacy/retention/setting.ts';
 import { ManagedBy } from '../managed/schema.ts';
@@ -32,11 +32,10 @@ const ingestion = {
       '(default), stored with an ingestion warning, or refused. Names that begin with `$` ' +
       'belong to SDKs and are always allowed.',
   }),
-  fill_device_properties: Type.Boolean({
-    description:
-      'Fill `$browser`, `$browser_version`, `$os`, `$os_version` and `$device_type` from the ' +
+  fill_device_properties: flag(
+    'Fill `$browser`, `$browser_version`, `$os`, `$os_version` and `$device_type` from the ' +
       'user agent of the event or its browser, if the SDK sent none. Default false.',
-  }),
+  ),
 };
 
 const keeping = {
@@ -60,36 +59,27 @@ const ingestion_changes = Type.Partial(Type.Object(ingestion)).properties;
 const traffic_changes = Type.Partial(Type.Object(traffic)).properties;
 
 /** A project in answers. */
-export const Project = Type.Object(
-  {
-    id: Type.Integer({ description: 'The id in paths, and `team_id` in exports.' }),
-    uuid: uuid(),
-    organization: uuid('The organization of the project.'),
-    name: Type.String(),
-    api_token: Type.String({
-      description: 'The public token for sending events. It gives no right to read.',
-    }),
-    timezone: Type.String({ description: 'The time zone of days and weeks for new exports.' }),
-    ...traffic,
-    ...ingestion,
-    ...keeping,
-    created_at: instant(),
-    updated_at: instant(),
-    managed_by: ManagedBy,
-  },
-  { title: 'Project' },
-);
+export const Project = titled('Project', {
+  id: whole('The id in paths, and `team_id` in exports.'),
+  uuid: uuid(),
+  organization: uuid('The organization of the project.'),
+  name: Type.String(),
+  api_token: text('The public token for sending events. It gives no right to read.'),
+  timezone: text('The time zone of days and weeks for new exports.'),
+  ...traffic,
+  ...ingestion,
+  ...keeping,
+  created_at: instant(),
+  updated_at: instant(),
+  managed_by: ManagedBy,
+});
 
 /** A project row as SELECT returns it. */
 export type ProjectRow = Static<typeof Project>;
 /** A project's settings for robots and its own people. */
 export type ProjectTraffic = Pick<ProjectRow, keyof typeof traffic>;
 
-const name = lineOfText({
-  minLength: 1,
-  maxLength: 200,
-  description: 'Name for people; white space around it is removed.',
-});
+const name = lineOfText(200, 'Name for people; white space around it is removed.');
 const timezone = Type.Optional(
   Type.String({
     trim: true,

@@ -4,7 +4,7 @@ import { property_types } from '../../engine/model/schema/property_type.ts';
 import { property_characters_max, property_sources } from '../../engine/model/schema/store.ts';
 import { PageQuery, pageOf } from '../../platform/http/lists/pagination.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, whole } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 
 const type = Type.Enum([...property_types], {
@@ -21,14 +21,8 @@ const property = Type.String({
   description: 'Name of the property.',
 });
 const counts = {
-  values: nullable(
-    Type.Integer({
-      description: 'Values of the property that came in, without null; null: not counted.',
-    }),
-  ),
-  misfits: nullable(
-    Type.Integer({ description: 'How many of them do not fit the type; null: not counted.' }),
-  ),
+  values: nullable(whole('Values of the property that came in, without null; null: not counted.')),
+  misfits: nullable(whole('How many of them do not fit the type; null: not counted.')),
   other_types: Type.Array(Type.Enum([...property_types]), {
     description:
       'Types that fit more of these values, and `timestamp` if all of them are dates with ' +
@@ -42,54 +36,40 @@ const counts = {
 };
 
 /** A column of the schema. */
-export const SchemaColumn = Type.Object(
-  {
-    id: Type.String({ description: 'Project, source and column, joined by dots.' }),
-    source,
-    property,
-    type,
-    column: Type.String({
-      description: 'Its name at destinations, which no other property or type ever gets.',
-    }),
-    is_filled: Type.Boolean({
-      description: 'False: it was removed, and its values go into the rest column.',
-    }),
-    added_in: Type.Integer({ description: 'Number of the first schema with it.' }),
-    ...counts,
-    created_at: instant('When it was first created.'),
-    managed_by: ManagedBy,
-  },
-  { title: 'SchemaColumn' },
-);
+export const SchemaColumn = titled('SchemaColumn', {
+  id: text('Project, source and column, joined by dots.'),
+  source,
+  property,
+  type,
+  column: text('Its name at destinations, which no other property or type ever gets.'),
+  is_filled: flag('False: it was removed, and its values go into the rest column.'),
+  added_in: whole('Number of the first schema with it.'),
+  ...counts,
+  created_at: instant('When it was first created.'),
+  managed_by: ManagedBy,
+});
 export type SchemaColumn = Static<typeof SchemaColumn>;
 
 /** A type that the catalogue proposes for a property without a column. */
-export const SchemaProposal = Type.Object(
-  {
-    source,
-    property,
-    type,
-    column: nullable(
-      Type.String({ description: 'The name of its column; null: the schema is full.' }),
-    ),
-    ...counts,
-    namesakes: Type.Array(Type.String(), {
-      description: 'Properties with a column whose names differ only in spelling.',
-    }),
-  },
-  { title: 'SchemaProposal' },
-);
+export const SchemaProposal = titled('SchemaProposal', {
+  source,
+  property,
+  type,
+  column: nullable(text('The name of its column; null: the schema is full.')),
+  ...counts,
+  namesakes: Type.Array(Type.String(), {
+    description: 'Properties with a column whose names differ only in spelling.',
+  }),
+});
 export type SchemaProposal = Static<typeof SchemaProposal>;
 
-const schema_number = Type.Integer({
-  description: 'The number of the schema; every change of it adds one.',
-});
+const schema_number = whole('The number of the schema; every change of it adds one.');
 
 /** A page of columns. */
-export const SchemaColumns = Type.Object(
-  { ...pageOf(SchemaColumn).properties, schema_number },
-  { title: 'SchemaColumnList' },
-);
+export const SchemaColumns = titled('SchemaColumnList', {
+  ...pageOf(SchemaColumn).properties,
+  schema_number,
+});
 
 /** A page of proposals. */
 export const SchemaProposals = pageOf(SchemaProposal);
@@ -98,9 +78,7 @@ export const SchemaProposals = pageOf(SchemaProposal);
 export const SchemaColumnQuery = Type.Object({
   ...PageQuery.properties,
   source: Type.Optional(source),
-  is_filled: Type.Optional(
-    Type.Boolean({ description: 'True: only active columns. False: only removed columns.' }),
-  ),
+  is_filled: Type.Optional(flag('True: only active columns. False: only removed columns.')),
 });
 
 /** The body of POST. */
@@ -137,13 +115,10 @@ export const SchemaFreeze = Type.Object({
 export type SchemaFreeze = Static<typeof SchemaFreeze>;
 
 /** The answer of `freeze/`. */
-export const SchemaFrozen = Type.Object(
-  {
-    schema_number,
-    frozen: Type.Array(Type.String(), { description: 'The created columns, by name.' }),
-    left_out: Type.Array(Type.String(), {
-      description: 'Properties that have no column because the schema is full.',
-    }),
-  },
-  { title: 'SchemaFrozen' },
-);
+export const SchemaFrozen = titled('SchemaFrozen', {
+  schema_number,
+  frozen: Type.Array(Type.String(), { description: 'The created columns, by name.' }),
+  left_out: Type.Array(Type.String(), {
+    description: 'Properties that have no column because the schema is full.',
+  }),
+});

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { User } from '../users/schema.ts';
 
 const Level = nullable(
@@ -12,39 +12,27 @@ const Level = nullable(
 );
 
 /** A group that a directory has pushed, in answers. */
-export const Group = Type.Object(
-  {
-    id: uuid(),
-    display_name: Type.String(),
-    level: Level,
-    member_count: Type.Integer(),
-  },
-  { title: 'DirectoryGroup' },
-);
+export const Group = titled('DirectoryGroup', {
+  id: uuid(),
+  display_name: Type.String(),
+  level: Level,
+  member_count: Type.Integer(),
+});
 /** A group as SELECT returns it. */
 export type GroupRow = Static<typeof Group>;
 
 /** The state and activity of a domain's directory, in answers. */
-export const Directory = Type.Object(
-  {
-    is_on: Type.Boolean({
-      description: 'Whether it was switched on. It works on a verified domain, with a token.',
-    }),
-    base_url: Type.String({ description: 'The SCIM base URL to enter in the directory.' }),
-    may_manage_owners: Type.Boolean({
-      description: 'Whether it may deactivate, delete and reactivate owners.',
-    }),
-    token_count: Type.Integer({ description: 'Tokens that work.' }),
-    last_used_at: nullable(instant('Precise to the minute; null: not used yet.')),
-    active_people: Type.Integer({ description: 'Members whom the directory sees.' }),
-    deactivated_people: Type.Integer({
-      description: 'People whom it has deactivated and may reactivate.',
-    }),
-    group_count: Type.Integer(),
-    groups: Type.Array(Group, { description: 'The first 1,000 by name.' }),
-  },
-  { title: 'Directory' },
-);
+export const Directory = titled('Directory', {
+  is_on: flag('Whether it was switched on. It works on a verified domain, with a token.'),
+  base_url: text('The SCIM base URL to enter in the directory.'),
+  may_manage_owners: flag('Whether it may deactivate, delete and reactivate owners.'),
+  token_count: whole('Tokens that work.'),
+  last_used_at: nullable(instant('Precise to the minute; null: not used yet.')),
+  active_people: whole('Members whom the directory sees.'),
+  deactivated_people: whole('People whom it has deactivated and may reactivate.'),
+  group_count: Type.Integer(),
+  groups: Type.Array(Group, { description: 'The first 1,000 by name.' }),
+});
 /** A directory as GET returns it. */
 export type DirectoryRow = Static<typeof Directory>;
 
@@ -61,46 +49,32 @@ export const DirectoryPatch = Type.Object({
  * A token of a directory in lists and records; the token itself is not stored. It ends when
  * `created_by` is no longer an owner; null: an old token without a known creator.
  */
-export const Token = Type.Object(
-  {
-    id: uuid(),
-    name: Type.String({ description: 'Where it is used.' }),
-    mask_value: Type.String({ description: 'First and last characters of the token.' }),
-    created_by: nullable(User),
-    created_at: instant(),
-    expires_at: instant('After this time it is refused.'),
-    last_used_at: nullable(instant('Precise to the minute; null: not used yet.')),
-  },
-  { title: 'DirectoryToken' },
-);
+export const Token = titled('DirectoryToken', {
+  id: uuid(),
+  name: text('Where it is used.'),
+  mask_value: text('First and last characters of the token.'),
+  created_by: nullable(User),
+  created_at: instant(),
+  expires_at: instant('After this time it is refused.'),
+  last_used_at: nullable(instant('Precise to the minute; null: not used yet.')),
+});
 /** A token as SELECT returns it. */
 export type TokenRow = Static<typeof Token>;
 
 /** The answer that creates a token. */
-export const NewToken = Type.Object(
-  {
-    ...Token.properties,
-    base_url: Directory.properties.base_url,
-    token: Type.Optional(
-      Type.String({
-        description:
-          'The token (`slc_...`), shown only here. `validate_only` neither creates ' +
-          'nor shows one.',
-      }),
-    ),
-  },
-  { title: 'NewDirectoryToken' },
-);
+export const NewToken = titled('NewDirectoryToken', {
+  ...Token.properties,
+  base_url: Directory.properties.base_url,
+  token: Type.Optional(
+    text('The token (`slc_...`), shown only here. `validate_only` neither creates nor shows one.'),
+  ),
+});
 /** A new token with its secret. */
 export type NewTokenRow = Static<typeof NewToken>;
 
 /** Body of POST of a token. */
 export const TokenCreate = Type.Object({
-  name: lineOfText({
-    minLength: 1,
-    maxLength: 100,
-    description: 'Where it is used; white space around it is removed.',
-  }),
+  name: lineOfText(100, 'Where it is used; white space around it is removed.'),
   expires_at: Type.Optional(
     instant('In the future, in 2 years (731 days) at the latest; default: in 365 days.'),
   ),

@@ -1,22 +1,20 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { uuid } from '../../platform/http/schemas.ts';
+import { flag, titled, uuid } from '../../platform/http/schemas.ts';
 
 const list_max = 100;
 const members_max = 1_000;
 
-const provider_is_second_factor = Type.Boolean({
-  description:
-    "Whether a sign-in through a provider of the organization counts as the member's second " +
+const provider_is_second_factor = flag(
+  "Whether a sign-in through a provider of the organization counts as the member's second " +
     'factor, if `enforce_2fa` requires one.',
-});
-const requires_sso = Type.Boolean({
-  description:
-    'True if members can only sign in through a provider of the organization: one of its ' +
+);
+const requires_sso = flag(
+  'True if members can only sign in through a provider of the organization: one of its ' +
     'verified domains, or an accepted one. Keys work for members whose address is in a ' +
     'domain that enforces its provider. The rule does not apply to `exempt_members`.',
-});
+);
 const session_hours_max = nullable(
   Type.Integer({
     minimum: 1,
@@ -51,26 +49,23 @@ const exempt_members = Type.Array(uuid(), {
 });
 
 /** The security settings of an organization, in answers. */
-export const OrganizationSecurity = Type.Object(
-  {
-    provider_is_second_factor,
-    requires_sso,
-    session_hours_max,
-    idle_minutes_max,
-    allowed_ip_ranges,
-    accepted_providers,
-    exempt_members,
-    outside_members: Type.Array(
-      Type.Object({ uuid: uuid(), email: Type.String(), is_exempt: Type.Boolean() }),
-      {
-        description:
-          'Members whose address is in no domain with an accepted provider: the first 1,000 ' +
-          'by address.',
-      },
-    ),
-  },
-  { title: 'OrganizationSecurity' },
-);
+export const OrganizationSecurity = titled('OrganizationSecurity', {
+  provider_is_second_factor,
+  requires_sso,
+  session_hours_max,
+  idle_minutes_max,
+  allowed_ip_ranges,
+  accepted_providers,
+  exempt_members,
+  outside_members: Type.Array(
+    Type.Object({ uuid: uuid(), email: Type.String(), is_exempt: Type.Boolean() }),
+    {
+      description:
+        'Members whose address is in no domain with an accepted provider: the first 1,000 ' +
+        'by address.',
+    },
+  ),
+});
 /** The security settings as the API returns them. */
 export type SecurityRow = Static<typeof OrganizationSecurity>;
 

@@ -3,51 +3,39 @@ import type { Static } from 'typebox';
 import { cursorQuery } from '../../platform/http/lists/cursor.ts';
 import { FormatQuery } from '../../platform/http/lists/lines_file.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 import { kept_words } from '../../platform/http/security_log/words.ts';
 import { nullable } from '../../platform/nullable.ts';
 
 /** An event of the security log in lists and files. */
-export const SecurityEvent = Type.Object(
-  {
-    id: uuid('Id of the event.'),
-    number: Type.Integer({
-      description: 'Grows with each written event.',
-    }),
-    event: Type.Enum(kept_words, { description: 'What happened.' }),
-    reason: Type.String({
-      description: 'The reason, in a word. docs/security_log.md lists the reasons of each event.',
-    }),
-    user: nullable(
-      Type.Object(
-        {
-          uuid: uuid('The person of the event.'),
-          email: Type.String({ description: 'Email address of the person at that time.' }),
-        },
-        { description: 'Null: nobody knows.' },
-      ),
+export const SecurityEvent = titled('SecurityEvent', {
+  id: uuid('Id of the event.'),
+  number: whole('Grows with each written event.'),
+  event: Type.Enum(kept_words, { description: 'What happened.' }),
+  reason: text('The reason, in a word. docs/security_log.md lists the reasons of each event.'),
+  user: nullable(
+    Type.Object(
+      {
+        uuid: uuid('The person of the event.'),
+        email: text('Email address of the person at that time.'),
+      },
+      { description: 'Null: nobody knows.' },
     ),
-    key_mask: nullable(
-      Type.String({
-        description: 'The first and last four characters of the API key; null: none.',
-      }),
-    ),
-    session_id: nullable(uuid('The session of the request; null: none.')),
-    ip: Type.String({ description: "The client's address." }),
-    user_agent: Type.String({ description: "The client's `User-Agent`." }),
-    method: Type.String({ description: 'The method of the request.' }),
-    route: Type.String({ description: 'The path of the request, without its ids.' }),
-    item_id: nullable(Type.String({ description: 'The last id in the path; null: none.' })),
-    request_id: Type.String({ description: '`X-Request-Id` of the request.' }),
-    count: Type.Integer({
-      description:
-        'Number of equal events. The first ones in ten minutes have their own entries. Later ' +
-        'ones are counted in one entry with the values of the last.',
-    }),
-    created_at: instant(),
-  },
-  { title: 'SecurityEvent' },
-);
+  ),
+  key_mask: nullable(text('The first and last four characters of the API key; null: none.')),
+  session_id: nullable(uuid('The session of the request; null: none.')),
+  ip: text("The client's address."),
+  user_agent: text("The client's `User-Agent`."),
+  method: text('The method of the request.'),
+  route: text('The path of the request, without its ids.'),
+  item_id: nullable(text('The last id in the path; null: none.')),
+  request_id: text('`X-Request-Id` of the request.'),
+  count: whole(
+    'Number of equal events. The first ones in ten minutes have their own entries. Later ' +
+      'ones are counted in one entry with the values of the last.',
+  ),
+  created_at: instant(),
+});
 /** An event's row as SELECT gives it. */
 export type SecurityEventRow = Static<typeof SecurityEvent>;
 

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { entries_max } from '../../platform/http/caller/key_rules.ts';
 import { all_scopes } from '../../platform/http/caller/scopes.ts';
 import type { Scope } from '../../platform/http/caller/scopes.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid } from '../../platform/http/schemas.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { User } from '../users/schema.ts';
@@ -30,58 +30,45 @@ const ranges_description =
 
 const record = {
   id: uuid(),
-  name: Type.String({ description: 'Purpose.' }),
-  mask_value: Type.String({ description: 'The first and last four characters of the key.' }),
+  name: text('Purpose.'),
+  mask_value: text('The first and last four characters of the key.'),
   level: Type.Enum([1, 8], { description: level_description }),
   scopes: Type.Array(Type.String(), { description: 'The rights of the key.' }),
   scoped_teams: Type.Array(Type.Integer(), { description: projects_description }),
   allowed_ip_ranges: Type.Array(Type.String(), { description: ranges_description }),
   expires_at: nullable(instant('The server refuses the key from then on; null: it never expires.')),
   last_used_at: nullable(instant('Precise to the minute; null: never used.')),
-  last_used_ip: nullable(Type.String({ description: 'The IP address of the latest use.' })),
-  last_used_user_agent: nullable(
-    Type.String({ description: 'The name of the client then; at most 400 characters.' }),
-  ),
+  last_used_ip: nullable(text('The IP address of the latest use.')),
+  last_used_user_agent: nullable(text('The name of the client then; at most 400 characters.')),
   created_by: nullable(User),
-  is_creator_administrator: Type.Boolean({
-    description:
-      'Whether the person in `created_by`, who saw the key, is an active administrator now. If ' +
+  is_creator_administrator: flag(
+    'Whether the person in `created_by`, who saw the key, is an active administrator now. If ' +
       'not, they may still know the key: rotate it.',
-  }),
+  ),
   created_at: instant(),
 };
 
 /** A service key in lists and records. The key itself is not stored. */
-export const ServiceKey = Type.Object(record, { title: 'ServiceKey' });
+export const ServiceKey = titled('ServiceKey', record);
 
 /** The answer that creates a service key, the only one that shows it. */
-export const NewServiceKey = Type.Object(
-  {
-    ...record,
-    value: Type.Optional(
-      Type.String({
-        description:
-          'The key. Shown in this answer only. `validate_only` neither creates nor shows one.',
-      }),
-    ),
-  },
-  { title: 'NewServiceKey' },
-);
+export const NewServiceKey = titled('NewServiceKey', {
+  ...record,
+  value: Type.Optional(
+    text('The key. Shown in this answer only. `validate_only` neither creates nor shows one.'),
+  ),
+});
 
 /** A service key's own record. */
-export const CurrentServiceKey = Type.Object(
-  { ...record, organization_id: uuid('The organization of the key.') },
-  { title: 'CurrentServiceKey' },
-);
+export const CurrentServiceKey = titled('CurrentServiceKey', {
+  ...record,
+  organization_id: uuid('The organization of the key.'),
+});
 
 /** A service key as SELECT returns it. */
 export type ServiceKeyRow = Static<typeof ServiceKey>;
 
-const name = lineOfText({
-  minLength: 1,
-  maxLength: 100,
-  description: 'Purpose; surrounding white space is removed.',
-});
+const name = lineOfText(100, 'Purpose; surrounding white space is removed.');
 const scopes = Type.Array(Type.Enum(service_scopes), {
   minItems: 1,
   maxItems: service_scopes.length,

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { invalid, missing, notFound } from '../../platform/http/errors.ts';
+import { text } from '../../platform/http/schemas.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
@@ -22,7 +23,7 @@ import { createTestUrl } from './test_sign_in.ts';
 
 const metadata_type = 'application/samlmetadata+xml';
 const Named = Type.Object({
-  organization: Type.String({ description: 'UUID of the organization.' }),
+  organization: text('UUID of the organization.'),
 });
 
 /**

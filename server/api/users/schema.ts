@@ -1,72 +1,58 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../platform/http/schemas.ts';
 
 const person = {
   id: Type.Integer(),
   uuid: uuid('The id in paths.'),
-  distinct_id: Type.String({
-    description: 'Name of the person in events about the use of this server.',
-  }),
+  distinct_id: text('Name of the person in events about the use of this server.'),
   first_name: Type.String(),
   last_name: Type.String(),
   email: Type.String({ format: 'email' }),
-  is_email_verified: Type.Boolean({
-    description: 'Whether a link sent to the address was opened in this account.',
-  }),
+  is_email_verified: flag('Whether a link sent to the address was opened in this account.'),
   mascot_config: Type.Record(Type.String(), Type.Unknown(), {
     description: 'How the person wants the mascot to look; any keys.',
   }),
 };
 
 /** A person in members, invites and other records. */
-export const User = Type.Object(person, { title: 'User' });
+export const User = titled('User', person);
 
 const Membership = Type.Object({
   id: uuid(),
   name: Type.String(),
   membership_level: Type.Enum([1, 8, 15], { description: '1 member, 8 administrator, 15 owner.' }),
   enforce_2fa: nullable(
-    Type.Boolean({
-      description:
-        'True while the organization is closed to the person because they have no second factor.',
-    }),
+    flag('True while the organization is closed to the person because they have no second factor.'),
   ),
 });
 
 /** The caller's own account. */
-export const Account = Type.Object(
-  {
-    ...person,
-    pending_email: nullable(
-      Type.String({
-        format: 'email',
-        description:
-          'New address, which replaces `email` once the link sent to it is opened; null without ' +
-          'one.',
-      }),
-    ),
-    has_password: Type.Boolean({ description: 'Whether the account can sign in with a password.' }),
-    is_2fa_enabled: Type.Boolean({
-      description: 'Whether a second factor is set up: codes of an app, or a passkey.',
-    }),
-    is_totp_enabled: Type.Boolean({ description: 'Whether codes of an app are set up.' }),
-    passkey_count: Type.Integer({ description: 'How many passkeys the account has.' }),
-    recovery_codes_left: Type.Integer({ description: 'Recovery codes that are not used yet.' }),
-    has_social_auth: Type.Boolean({
-      description: 'Whether the person has signed in through another provider.',
-    }),
-    organizations: Type.Array(Membership, {
+export const Account = titled('Account', {
+  ...person,
+  pending_email: nullable(
+    Type.String({
+      format: 'email',
       description:
-        'Organizations that the key or session reaches, in the order in which the person ' +
-        'joined them.',
+        'New address, which replaces `email` once the link sent to it is opened; null without ' +
+        'one.',
     }),
-    created_at: instant(),
-    updated_at: instant('When the account was last changed.'),
-  },
-  { title: 'Account' },
-);
+  ),
+  has_password: flag('Whether the account can sign in with a password.'),
+  is_2fa_enabled: flag('Whether a second factor is set up: codes of an app, or a passkey.'),
+  is_totp_enabled: flag('Whether codes of an app are set up.'),
+  passkey_count: whole('How many passkeys the account has.'),
+  recovery_codes_left: whole('Recovery codes that are not used yet.'),
+  has_social_auth: flag('Whether the person has signed in through another provider.'),
+  organizations: Type.Array(Membership, {
+    description:
+      'Organizations that the key or session reaches, in the order in which the person ' +
+      'joined them.',
+  }),
+  created_at: instant(),
+  updated_at: instant('When the account was last changed.'),
+});
 /** The caller's own account as SELECT returns it. */
 export type AccountRow = Static<typeof Account>;
 
@@ -100,7 +86,7 @@ export const SecondFactorCode = Type.String({
 });
 
 /** An answer with the address of a link or its account. */
-export const LinkedEmail = Type.Object({ email: Type.String() }, { title: 'LinkedEmail' });
+export const LinkedEmail = titled('LinkedEmail', { email: Type.String() });
 
 /** Body with the token of a link. */
 export const GivenToken = Type.Object({

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant, uuid } from '../../platform/http/schemas.ts';
+import { instant, text, titled, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../managed/schema.ts';
 
 const day_seconds = 86_400;
@@ -12,47 +12,32 @@ const overlap_seconds_max = 366 * day_seconds;
 export const overlap_seconds_usual = 7 * day_seconds;
 
 /** A write key in answers. It is public, so answers show it whole. */
-export const WriteKey = Type.Object(
-  {
-    id: uuid(),
-    name: Type.String({ description: 'Where it is used.' }),
-    value: Type.String({
-      description:
-        'The key (`slp_...`), public: it sends events and reads the settings of SDKs, and does ' +
-        'nothing else.',
-    }),
-    expires_at: nullable(
-      instant('Time from which the key is refused, after a rotation. Null: never.'),
-    ),
-    last_used_at: nullable(instant('Precise to the minute; null: never used.')),
-    created_at: instant(),
-    updated_at: instant(),
-    managed_by: ManagedBy,
-  },
-  { title: 'WriteKey' },
-);
+export const WriteKey = titled('WriteKey', {
+  id: uuid(),
+  name: text('Where it is used.'),
+  value: text(
+    'The key (`slp_...`), public: it sends events and reads the settings of SDKs, and does ' +
+      'nothing else.',
+  ),
+  expires_at: nullable(
+    instant('Time from which the key is refused, after a rotation. Null: never.'),
+  ),
+  last_used_at: nullable(instant('Precise to the minute; null: never used.')),
+  created_at: instant(),
+  updated_at: instant(),
+  managed_by: ManagedBy,
+});
 
 /** The answer that creates a key. */
-export const NewWriteKey = Type.Object(
-  {
-    ...WriteKey.properties,
-    value: Type.Optional(
-      Type.String({
-        description: 'The key (`slp_...`). `validate_only` neither creates nor shows one.',
-      }),
-    ),
-  },
-  { title: 'NewWriteKey' },
-);
+export const NewWriteKey = titled('NewWriteKey', {
+  ...WriteKey.properties,
+  value: Type.Optional(text('The key (`slp_...`). `validate_only` neither creates nor shows one.')),
+});
 
 /** A write key as SELECT returns it. */
 export type WriteKeyRow = Static<typeof WriteKey>;
 
-const name = lineOfText({
-  minLength: 1,
-  maxLength: 100,
-  description: 'Where it is used; white space around it is removed.',
-});
+const name = lineOfText(100, 'Where it is used; white space around it is removed.');
 
 /** Body of POST. */
 export const WriteKeyCreate = Type.Object({ name });

@@ -5,40 +5,35 @@ import { body_size_bytes_max } from './bodies/body.ts';
 import { error_codes, error_types } from './error_codes.ts';
 import { nullable } from '../nullable.ts';
 import { answerTitle, bodyTitle, namesOf, parametersOf } from './openapi/names.ts';
+import { flag, text, titled, whole } from './schemas.ts';
 
 const violation_fields = {
   attr: nullable(
-    Type.String({
-      description: 'The field, nested names joined with "__"; null for the request as a whole.',
-    }),
+    text('The field, nested names joined with "__"; null for the request as a whole.'),
   ),
   code: Type.Enum([...error_codes]),
-  detail: Type.String({ description: 'A sentence for people.' }),
+  detail: text('A sentence for people.'),
 };
 
 /** The place of a fault in sent or fetched code. */
 const place_fields = {
-  file: Type.Optional(Type.String({ description: 'Name of the file that is wrong.' })),
-  line: Type.Optional(Type.Integer({ description: 'Its line, counted from 1.' })),
-  column: Type.Optional(Type.Integer({ description: 'Its column, counted from 1.' })),
+  file: Type.Optional(text('Name of the file that is wrong.')),
+  line: Type.Optional(whole('Its line, counted from 1.')),
+  column: Type.Optional(whole('Its column, counted from 1.')),
 };
 
 /** The schema of every error body. */
-export const Problem = Type.Object(
-  {
-    type: Type.Enum([...error_types]),
-    ...violation_fields,
-    status: Type.Integer(),
-    title: Type.String(),
-    request_id: Type.String(),
-    errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), {
-      minItems: 1,
-      description:
-        'Every violation, at most the first 1,000; the fields above repeat the first one.',
-    }),
-  },
-  { title: 'Problem' },
-);
+export const Problem = titled('Problem', {
+  type: Type.Enum([...error_types]),
+  ...violation_fields,
+  status: Type.Integer(),
+  title: Type.String(),
+  request_id: Type.String(),
+  errors: Type.Array(Type.Object({ ...violation_fields, ...place_fields }), {
+    minItems: 1,
+    description: 'Every violation, at most the first 1,000; the fields above repeat the first one.',
+  }),
+});
 
 const descriptions: Record<number, string> = {
   200: 'The record.',
@@ -65,10 +60,7 @@ const descriptions: Record<number, string> = {
 const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const ValidateOnly = Type.Object({
   validate_only: Type.Optional(
-    Type.Boolean({
-      description:
-        'Check everything and change nothing. `warnings` in the answer lists ignored names.',
-    }),
+    flag('Check everything and change nothing. `warnings` in the answer lists ignored names.'),
   ),
 });
 
@@ -240,13 +232,11 @@ function headersOf(route: RouteOptions, method: string): { headers?: TSchema } {
     );
   if (looksAtMatch(route, method))
     headers['If-Match'] = Type.Optional(
-      Type.String({
-        description: 'ETag of the record that the change is meant for; 412 when it has changed.',
-      }),
+      text('ETag of the record that the change is meant for; 412 when it has changed.'),
     );
   if (method === 'GET' && isTagged(route))
     headers['If-None-Match'] = Type.Optional(
-      Type.String({ description: 'ETag that the caller has; 304 when the answer is unchanged.' }),
+      text('ETag that the caller has; 304 when the answer is unchanged.'),
     );
   return Object.keys(headers).length === 0 ? {} : { headers: Type.Object(headers) };
 }

@@ -63,7 +63,7 @@ export function ChoiceInput({ field, asking, text, put, choose, paths_id, ...nam
         {statusOf(offer, waits, choices.find(({ value }) => value === text)?.label)}
       </p>
       {offer !== undefined && offer.next_page !== null && (
-        <Button variant="default" size="compact-sm" onClick={more}>
+        <Button size="compact-sm" onClick={more}>
           Load more choices
         </Button>
       )}

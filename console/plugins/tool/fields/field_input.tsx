@@ -183,7 +183,7 @@ function Group({
 function Add({ to, add }: { to: string; add: () => void }) {
   return (
     <div>
-      <Button variant="default" size="compact-sm" aria-label={`Add to ${to}`} onClick={add}>
+      <Button size="compact-sm" aria-label={`Add to ${to}`} onClick={add}>
         Add
       </Button>
     </div>
@@ -192,7 +192,7 @@ function Add({ to, add }: { to: string; add: () => void }) {
 
 function Remove({ what, remove }: { what: string; remove: () => void }) {
   return (
-    <Button variant="default" aria-label={`Remove ${what}`} onClick={remove}>
+    <Button aria-label={`Remove ${what}`} onClick={remove}>
       Remove
     </Button>
   );

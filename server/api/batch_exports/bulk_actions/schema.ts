@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { model_names } from '../../../engine/model/models/model.ts';
 import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { run_statuses } from '../runs/schema.ts';
 
 /** Actions on many items at once. */
@@ -57,7 +57,7 @@ const Filter = Type.Object(
     destination_type: Type.Optional(
       Type.String({ maxLength: 100, description: 'Exports to this type of destination.' }),
     ),
-    paused: Type.Optional(Type.Boolean({ description: 'Only paused or only active exports.' })),
+    paused: Type.Optional(flag('Only paused or only active exports.')),
   },
   {
     // A misspelled filter must not select everything.
@@ -78,11 +78,7 @@ const asked = {
     }),
   ),
   filter: Type.Optional(Filter),
-  backfill: Type.Optional(
-    Type.Boolean({
-      description: 'With `unpause_exports`: deliver the missed intervals.',
-    }),
-  ),
+  backfill: Type.Optional(flag('With `unpause_exports`: deliver the missed intervals.')),
 };
 
 /** The body that creates a bulk action. */
@@ -100,54 +96,44 @@ export const NewRunsAction = Type.Object({
 });
 
 /** A bulk action in answers. */
-export const BulkAction = Type.Object(
-  {
-    id: uuid('Id of the action.'),
-    team_id: nullable(
-      Type.Integer({ description: 'The project concerned; null for the organization.' }),
-    ),
-    action: Type.Enum([...bulk_kinds]),
-    status: Type.Enum(['Running', 'Completed', 'Aborted'], {
-      description: '`Completed`: every item has its result, even if it was refused.',
-    }),
-    detail: Type.String({ description: 'Its progress, in a sentence.' }),
-    progress: Type.Object({
-      total: Type.Integer({ description: 'Number of items at its creation.' }),
-      pending: Type.Integer({ description: 'Number of waiting items.' }),
-      succeeded: Type.Integer(),
-      unchanged: Type.Integer({ description: 'Number of items that needed no change.' }),
-      refused: Type.Integer({ description: 'Number of refused items; each names the reason.' }),
-    }),
-    created_by: nullable(
-      Type.String({ description: 'Email address of the person who asked for it.' }),
-    ),
-    created_at: instant('Time of the request, which fixed the items.'),
-    finished_at: nullable(instant('Time of its end; null while it is in progress.')),
-    last_updated_at: instant('Time of its latest change.'),
-  },
-  { title: 'BulkAction' },
-);
+export const BulkAction = titled('BulkAction', {
+  id: uuid('Id of the action.'),
+  team_id: nullable(whole('The project concerned; null for the organization.')),
+  action: Type.Enum([...bulk_kinds]),
+  status: Type.Enum(['Running', 'Completed', 'Aborted'], {
+    description: '`Completed`: every item has its result, even if it was refused.',
+  }),
+  detail: text('Its progress, in a sentence.'),
+  progress: Type.Object({
+    total: whole('Number of items at its creation.'),
+    pending: whole('Number of waiting items.'),
+    succeeded: Type.Integer(),
+    unchanged: whole('Number of items that needed no change.'),
+    refused: whole('Number of refused items; each names the reason.'),
+  }),
+  created_by: nullable(text('Email address of the person who asked for it.')),
+  created_at: instant('Time of the request, which fixed the items.'),
+  finished_at: nullable(instant('Time of its end; null while it is in progress.')),
+  last_updated_at: instant('Time of its latest change.'),
+});
 /** A bulk action's row as SELECT returns it, without its sentence. */
 export type BulkAction = Static<typeof BulkAction>;
 
 /** The result for one run or export. */
-export const BulkActionItem = Type.Object(
-  {
-    number: Type.Integer({ description: 'Its place, from 1 on.' }),
-    batch_export: uuid("The export, or the run's export."),
-    name: Type.String({ description: 'The name of the export at that time.' }),
-    run: nullable(uuid('The run; null if the item is an export.')),
-    outcome: Type.Enum([...outcomes], {
-      description:
-        '`unchanged`: it needed no change. `refused`: `detail` says why. `aborted`: the ' +
-        'action ended before this item was processed.',
-    }),
-    detail: nullable(Type.String({ description: 'Why it was refused.' })),
-    new_run: nullable(uuid('The run that a retry created.')),
-    finished_at: nullable(instant('When it was processed.')),
-  },
-  { title: 'BulkActionItem' },
-);
+export const BulkActionItem = titled('BulkActionItem', {
+  number: whole('Its place, from 1 on.'),
+  batch_export: uuid("The export, or the run's export."),
+  name: text('The name of the export at that time.'),
+  run: nullable(uuid('The run; null if the item is an export.')),
+  outcome: Type.Enum([...outcomes], {
+    description:
+      '`unchanged`: it needed no change. `refused`: `detail` says why. `aborted`: the ' +
+      'action ended before this item was processed.',
+  }),
+  detail: nullable(text('Why it was refused.')),
+  new_run: nullable(uuid('The run that a retry created.')),
+  finished_at: nullable(instant('When it was processed.')),
+});
 /** An item's row as SELECT returns it. */
 export type BulkActionItem = Static<typeof BulkActionItem>;
 

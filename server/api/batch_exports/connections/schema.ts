@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { destinations } from '../../../engine/destinations/index.ts';
 import { lineOfText } from '../../../platform/line_of_text.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { ManagedBy } from '../../managed/schema.ts';
 
 const types = destinations.filter(({ connection }) => connection !== undefined);
@@ -18,7 +18,7 @@ const keys = keysOf(
 );
 
 const fields = {
-  name: lineOfText({ minLength: 1, maxLength: 200, description: 'A name for people.' }),
+  name: lineOfText(200, 'A name for people.'),
   type: Type.Enum(
     types.map(({ type }) => type),
     { description: 'The type of destination.' },
@@ -27,7 +27,7 @@ const fields = {
 
 const Using = Type.Object({
   id: uuid(),
-  team_id: Type.Integer({ description: 'Its project.' }),
+  team_id: whole('Its project.'),
   name: Type.String(),
 });
 
@@ -35,25 +35,22 @@ const Using = Type.Object({
 export const named_exports_max = 100;
 
 /** The connection in answers. */
-export const Connection = Type.Object(
-  {
-    id: uuid(),
-    name: Type.String({ description: 'A name for people.' }),
-    type: fields.type,
-    config: keysOf('Address and sign-in of the other side, without secret keys.'),
-    secret_keys: Type.Array(Type.String(), {
-      description: 'Keys of the config with a stored secret; no value is ever shown.',
-    }),
-    batch_export_count: Type.Integer({ description: 'How many batch exports use it.' }),
-    batch_exports: Type.Array(Using, {
-      description: `The batch exports that use it, at most ${named_exports_max}, by name.`,
-    }),
-    created_at: instant('When it was created.'),
-    last_updated_at: instant('When it was changed last.'),
-    managed_by: ManagedBy,
-  },
-  { title: 'Connection' },
-);
+export const Connection = titled('Connection', {
+  id: uuid(),
+  name: text('A name for people.'),
+  type: fields.type,
+  config: keysOf('Address and sign-in of the other side, without secret keys.'),
+  secret_keys: Type.Array(Type.String(), {
+    description: 'Keys of the config with a stored secret; no value is ever shown.',
+  }),
+  batch_export_count: whole('How many batch exports use it.'),
+  batch_exports: Type.Array(Using, {
+    description: `The batch exports that use it, at most ${named_exports_max}, by name.`,
+  }),
+  created_at: instant('When it was created.'),
+  last_updated_at: instant('When it was changed last.'),
+  managed_by: ManagedBy,
+});
 export type Connection = Static<typeof Connection>;
 
 /** The body of POST. */

@@ -5,53 +5,50 @@ import { finding_kinds } from '../../../engine/exports/verification/verification
 import { lineOfText } from '../../../platform/line_of_text.ts';
 import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { VerificationFinding } from '../verifications/schema.ts';
 
 const states = ['open', 'accepted', 'resolved'] as const;
 
 /** Differences of one kind in one delivery, found by scheduled verification. */
-export const Deviation = Type.Object(
-  {
-    id: uuid(),
-    batch_export: uuid(),
-    state: Type.Enum([...states], {
-      description:
-        '`open`: still there; `accepted`: a person says that it is right so; `resolved`: found ' +
-        'as delivered again, or the delivery was replaced.',
-    }),
-    kind: Type.Enum([...finding_kinds], {
-      description: 'The kinds of the findings of a verification.',
-    }),
-    detail: Type.String({ description: 'The difference, as a sentence.' }),
-    differences: Type.Integer({ description: 'Rows or files that differ.' }),
-    example: Type.Object(
-      { name: Type.String(), detail: Type.String() },
-      { description: 'The first difference: the row, file or receipt, and its fault.' },
+export const Deviation = titled('Deviation', {
+  id: uuid(),
+  batch_export: uuid(),
+  state: Type.Enum([...states], {
+    description:
+      '`open`: still there; `accepted`: a person says that it is right so; `resolved`: found ' +
+      'as delivered again, or the delivery was replaced.',
+  }),
+  kind: Type.Enum([...finding_kinds], {
+    description: 'The kinds of the findings of a verification.',
+  }),
+  detail: text('The difference, as a sentence.'),
+  differences: whole('Rows or files that differ.'),
+  example: Type.Object(
+    { name: Type.String(), detail: Type.String() },
+    { description: 'The first difference: the row, file or receipt, and its fault.' },
+  ),
+  delivery: nullable(
+    Type.Object(
+      {
+        id: uuid(),
+        run: uuid('Its newest completed run.'),
+        data_interval_start: instant('Start of its data interval.'),
+        data_interval_end: instant('End of its data interval.'),
+        by: Type.Enum([...backfill_times], { description: 'The clock of the interval.' }),
+      },
+      { description: 'The delivery that differs; null where there is none.' },
     ),
-    delivery: nullable(
-      Type.Object(
-        {
-          id: uuid(),
-          run: uuid('Its newest completed run.'),
-          data_interval_start: instant('Start of its data interval.'),
-          data_interval_end: instant('End of its data interval.'),
-          by: Type.Enum([...backfill_times], { description: 'The clock of the interval.' }),
-        },
-        { description: 'The delivery that differs; null where there is none.' },
-      ),
-    ),
-    first_seen_at: instant('When it was first found.'),
-    last_seen_at: instant('When it was last found.'),
-    resolved_at: nullable(instant('When a check found it as delivered again.')),
-    accepted_at: nullable(instant('When a person accepted it.')),
-    accepted_by: nullable(Type.String({ description: "The person's name at that time." })),
-    accepted_reason: nullable(Type.String({ description: 'The reason of the person.' })),
-    repair: VerificationFinding.properties.repair,
-  },
-  { title: 'Deviation' },
-);
+  ),
+  first_seen_at: instant('When it was first found.'),
+  last_seen_at: instant('When it was last found.'),
+  resolved_at: nullable(instant('When a check found it as delivered again.')),
+  accepted_at: nullable(instant('When a person accepted it.')),
+  accepted_by: nullable(text("The person's name at that time.")),
+  accepted_reason: nullable(text('The reason of the person.')),
+  repair: VerificationFinding.properties.repair,
+});
 export type Deviation = Static<typeof Deviation>;
 
 /** The query of `deviations/`. */
@@ -62,11 +59,7 @@ export const DeviationsQuery = Type.Object({
 
 /** The body of `accept/`. */
 export const Acceptance = Type.Object({
-  reason: lineOfText({
-    minLength: 1,
-    maxLength: 1000,
-    description: 'Why the destination is right so; the statement has it.',
-  }),
+  reason: lineOfText(1000, 'Why the destination is right so; the statement has it.'),
 });
 
 const formats = ['json', 'text'] as const;

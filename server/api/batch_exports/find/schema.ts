@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/model/models/model.ts';
 import { send_outcomes } from '../../../engine/plugins/trace/send_outcomes.ts';
 import { slot_reasons, slot_states } from '../slots/schema.ts';
@@ -63,11 +63,9 @@ export const FindQuery = Type.Object({
 });
 
 const Slice = Type.Object({
-  number: Type.Integer({ description: 'Position in the run, from 0 on.' }),
-  name: nullable(
-    Type.String({ description: 'The file, object or table; null until it is written.' }),
-  ),
-  records: Type.Integer({ description: 'Number of its rows.' }),
+  number: whole('Position in the run, from 0 on.'),
+  name: nullable(text('The file, object or table; null until it is written.')),
+  records: whole('Number of its rows.'),
   bytes: nullable(Type.Integer()),
   sha256: nullable(Type.String()),
 });
@@ -84,7 +82,7 @@ const FoundExport = Type.Object({
       'the rows of its query cannot be told apart.',
   }),
   reason: nullable(Type.Enum([...slot_reasons])),
-  detail: Type.String({ description: 'The state in a sentence, for people.' }),
+  detail: text('The state in a sentence, for people.'),
   run: nullable(uuid('The run that delivers it, or the latest one that did.')),
   backfill: nullable(uuid('The backfill of that run.')),
   delivery_id: nullable(uuid('Name of its delivery at the destination.')),
@@ -100,20 +98,20 @@ const FoundExport = Type.Object({
 export type FoundExport = Static<typeof FoundExport>;
 
 const FoundTool = Type.Object({
-  plugin_config: Type.Integer({ description: 'Name of the tool in the project.' }),
+  plugin_config: whole('Name of the tool in the project.'),
   name: Type.String(),
   state: Type.Enum(['sent', 'set_aside', 'discarded', 'waiting', 'not_sent'], {
     description: '`discarded`: it was set aside, and a person discarded it.',
   }),
-  detail: Type.String({ description: 'The state in a sentence, for people.' }),
+  detail: text('The state in a sentence, for people.'),
   sends: Type.Array(
     Type.Object({
-      mapping: Type.String({ description: 'The name of the mapping.' }),
+      mapping: text('The name of the mapping.'),
       outcome: Type.Enum([...send_outcomes]),
-      status: nullable(Type.Integer({ description: "Status of the tool's answer." })),
+      status: nullable(whole("Status of the tool's answer.")),
       reason: nullable(Type.String()),
       at: instant(),
-      is_replay: Type.Boolean({ description: 'A replay sent it.' }),
+      is_replay: flag('A replay sent it.'),
     }),
     {
       description:
@@ -127,16 +125,15 @@ export type FoundTool = Static<typeof FoundTool>;
 const FoundRecord = Type.Object({
   model: Type.Enum([...model_names]),
   uuid: nullable(uuid('The uuid of the event; null for a person.')),
-  event: nullable(Type.String({ description: 'The name of the event; null for a person.' })),
+  event: nullable(text('The name of the event; null for a person.')),
   distinct_id: Type.String(),
-  session_id: nullable(Type.String({ description: 'The id of a session; else null.' })),
-  group_id: nullable(Type.String({ description: 'The id of a group; else null.' })),
+  session_id: nullable(text('The id of a session; else null.')),
+  group_id: nullable(text('The id of a group; else null.')),
   person_version: nullable(
-    Type.Integer({
-      description:
-        'Of `person_distinct_ids` it is their `version`, of `sessions` their `session_version`, ' +
+    whole(
+      'Of `person_distinct_ids` it is their `version`, of `sessions` their `session_version`, ' +
         'of `groups` their `group_version`; null for an event.',
-    }),
+    ),
   ),
   timestamp: nullable(instant('When the event happened; null for a person.')),
   inserted_at: instant('When the server stored it.'),
@@ -153,18 +150,15 @@ const FoundRecord = Type.Object({
 export type FoundRecord = Static<typeof FoundRecord>;
 
 /** The answer of `find/`. */
-export const Found = Type.Object(
-  {
-    detail: Type.String({ description: 'The result, in a sentence.' }),
-    timezone: Type.String({ description: 'The time zone of the day.' }),
-    records: Type.Array(FoundRecord, {
-      description: `Oldest first, at most ${records_max}.`,
-    }),
-    has_more_records: Type.Boolean({ description: 'More records match on this day.' }),
-    exports_left_out: Type.Integer({
-      description: 'Number of exports that were not searched: name one with `batch_export`.',
-    }),
-  },
-  { title: 'FoundRecords' },
-);
+export const Found = titled('FoundRecords', {
+  detail: text('The result, in a sentence.'),
+  timezone: text('The time zone of the day.'),
+  records: Type.Array(FoundRecord, {
+    description: `Oldest first, at most ${records_max}.`,
+  }),
+  has_more_records: flag('More records match on this day.'),
+  exports_left_out: whole(
+    'Number of exports that were not searched: name one with `batch_export`.',
+  ),
+});
 export type Found = Static<typeof Found>;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { instant, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { BatchExportRun } from '../runs/schema.ts';
 import { BatchExport } from '../schema.ts';
 
@@ -48,32 +48,29 @@ export const DocumentedLogQuery = Type.Object({
 });
 
 /** One line of the log. */
-export const LogEntry = Type.Object(
-  {
-    timestamp: instant(),
-    level: Type.Enum([...log_levels]),
-    message: Type.String(),
-    run: nullable(uuid('The run that the line is about; null for the export itself.')),
-  },
-  { title: 'BatchExportLogEntry' },
-);
+export const LogEntry = titled('BatchExportLogEntry', {
+  timestamp: instant(),
+  level: Type.Enum([...log_levels]),
+  message: Type.String(),
+  run: nullable(uuid('The run that the line is about; null for the export itself.')),
+});
 export type LogEntry = Static<typeof LogEntry>;
 
 const envelope = {
-  count: Type.Integer({ description: 'Number of all matching lines.' }),
+  count: whole('Number of all matching lines.'),
   next: nullable(Type.String({ format: 'uri' })),
   previous: nullable(Type.String({ format: 'uri' })),
   results: Type.Array(LogEntry, { description: 'The lines, newest first.' }),
 };
 
 /** The answer of an export's `logs/`: the export with its log lines beside it. */
-export const BatchExportLogs = Type.Object(
-  { ...BatchExport.properties, ...envelope },
-  { title: 'BatchExportLogs' },
-);
+export const BatchExportLogs = titled('BatchExportLogs', {
+  ...BatchExport.properties,
+  ...envelope,
+});
 
 /** The answer of a run's `logs/`: the run with its log lines beside it. */
-export const BatchExportRunLogs = Type.Object(
-  { ...BatchExportRun.properties, ...envelope },
-  { title: 'BatchExportRunLogs' },
-);
+export const BatchExportRunLogs = titled('BatchExportRunLogs', {
+  ...BatchExportRun.properties,
+  ...envelope,
+});

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { instant } from '../../../platform/http/schemas.ts';
+import { instant, text, titled } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 
 /** The fields about maintenance rounds of a table of files. */
@@ -11,20 +11,16 @@ export const maintenance_rounds = {
   changes: Type.Record(Type.String(), Type.Integer(), {
     description: 'Numbers of what that round changed, such as `files_compacted`.',
   }),
-  detail: nullable(Type.String({ description: 'Parts that the latest round skipped, and why.' })),
+  detail: nullable(text('Parts that the latest round skipped, and why.')),
 };
 
 /** The maintenance of the Delta table that an export writes. */
-export const ExportMaintenance = Type.Object(
-  {
-    ...maintenance_rounds,
-    due_at: nullable(
-      instant(
-        'The next round starts after this time. Null: the export does not write a Delta ' +
-          'table.',
-      ),
+export const ExportMaintenance = titled('ExportMaintenance', {
+  ...maintenance_rounds,
+  due_at: nullable(
+    instant(
+      'The next round starts after this time. Null: the export does not write a Delta table.',
     ),
-  },
-  { title: 'ExportMaintenance' },
-);
+  ),
+});
 export type ExportMaintenance = Static<typeof ExportMaintenance>;

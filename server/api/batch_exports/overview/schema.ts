@@ -4,7 +4,7 @@ import { health_codes } from '../../../engine/exports/health/state.ts';
 import { intervals } from '../../../engine/exports/planning/interval.ts';
 import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/model/models/model.ts';
 import { ManagedBy } from '../../managed/schema.ts';
 import { rhythm_answers } from '../rhythm.ts';
@@ -56,7 +56,7 @@ const FailedInterval = Type.Object(
     data_interval_start: instant('Start of the interval that is not delivered.'),
     data_interval_end: instant('End of that interval.'),
     finished_at: nullable(instant('When that run failed.')),
-    latest_error: nullable(Type.String({ description: 'Why it failed.' })),
+    latest_error: nullable(text('Why it failed.')),
     retry_run_id: nullable(uuid('The run that retries it now; null without one.')),
   },
   {
@@ -69,28 +69,23 @@ const Health = Type.Object({
   code: Type.Enum([...health_codes], {
     description: 'The worst state that applies; a pause comes before all others.',
   }),
-  detail: Type.String({ description: 'The state in sentences, with what to do.' }),
+  detail: text('The state in sentences, with what to do.'),
   since: nullable(
     instant(
       'Start of the current state: for `failing` and `retrying` the first attempt after the ' +
         'last success. Null: unknown, or up to date.',
     ),
   ),
-  intervals: Type.Integer({
-    description:
-      'Intervals of the schedule that are due and not delivered: failed, in progress, or not ' +
+  intervals: whole(
+    'Intervals of the schedule that are due and not delivered: failed, in progress, or not ' +
       'planned yet.',
-  }),
-  rows_waiting: nullable(
-    Type.Integer({ description: 'Rows of these intervals; null: not all were counted yet.' }),
   ),
-  attempt: nullable(
-    Type.Integer({ description: 'Failed attempts of the run in `retrying`; null without one.' }),
-  ),
+  rows_waiting: nullable(whole('Rows of these intervals; null: not all were counted yet.')),
+  attempt: nullable(whole('Failed attempts of the run in `retrying`; null without one.')),
   next_try_at: nullable(
     instant('When the destination is tried again after a failure; null: now, or nothing failed.'),
   ),
-  cause: nullable(Type.String({ description: 'The error that caused the state.' })),
+  cause: nullable(text('The error that caused the state.')),
   changed_at: nullable(
     instant('When the settings were changed after the latest failure; they were not tried since.'),
   ),
@@ -98,9 +93,7 @@ const Health = Type.Object({
     Type.Object(
       {
         since: instant('When the export restarted.'),
-        rows: nullable(
-          Type.Integer({ description: 'Null after some of them were delivered again.' }),
-        ),
+        rows: nullable(whole('Null after some of them were delivered again.')),
         from: nullable(instant('Earliest insertion time; null without a bound.')),
         until: nullable(instant('Latest insertion time; null without a bound.')),
       },
@@ -114,112 +107,104 @@ const Health = Type.Object({
 });
 
 /** One export at a glance. */
-export const ExportOverview = Type.Object(
-  {
-    id: uuid(),
-    team_id: Type.Integer(),
-    name: Type.String(),
-    model: Type.Enum([...model_names]),
-    destination_type: Type.String(),
-    interval: Type.Enum([...intervals]),
-    ...rhythm_answers,
-    paused: Type.Boolean(),
-    created_at: instant('When it was created.'),
-    tags: StoredTags,
-    health: Health,
-    delivered_until: nullable(
-      instant('End of the newest interval that its schedule has delivered; null before the first.'),
+export const ExportOverview = titled('ExportOverview', {
+  id: uuid(),
+  team_id: Type.Integer(),
+  name: Type.String(),
+  model: Type.Enum([...model_names]),
+  destination_type: Type.String(),
+  interval: Type.Enum([...intervals]),
+  ...rhythm_answers,
+  paused: Type.Boolean(),
+  created_at: instant('When it was created.'),
+  tags: StoredTags,
+  health: Health,
+  delivered_until: nullable(
+    instant('End of the newest interval that its schedule has delivered; null before the first.'),
+  ),
+  delivered_through: nullable(
+    instant(
+      'All rows ingested before it, since the first interval of its schedule, are ' +
+        'delivered. Unlike `delivered_until`, it stops at the first interval that failed or ' +
+        'is in progress. Null before the first delivery.',
     ),
-    delivered_through: nullable(
-      instant(
-        'All rows ingested before it, since the first interval of its schedule, are ' +
-          'delivered. Unlike `delivered_until`, it stops at the first interval that failed or ' +
-          'is in progress. Null before the first delivery.',
-      ),
-    ),
-    oldest_row_seconds: nullable(
-      Type.Number({
-        minimum: 0,
-        description:
-          'Age of the oldest row, from ingestion until readers could see it, in the latest ' +
-          'scheduled run with rows. Null before the first such run.',
-      }),
-    ),
-    newest_row_seconds: nullable(
-      Type.Number({ minimum: 0, description: 'The same for the newest row.' }),
-    ),
-    ...verified_answers,
-    records_by_backfills: nullable(
-      Type.Integer({
-        description:
-          'Rows delivered by backfills before the first delivery of its schedule; null ' +
-          'afterwards.',
-      }),
-    ),
-    next_run: nullable(
-      Type.Object({
-        ...NextRun.properties,
-        due_at: instant('When it is planned.'),
-      }),
-    ),
-    open_runs: Type.Integer({ description: 'Runs that are planned or in progress.' }),
-    latest_run: nullable(
-      Type.Object({
-        id: uuid(),
-        status: Type.Enum([...run_statuses]),
-        created_at: instant('When it was planned.'),
-        finished_at: nullable(instant('When it ended.')),
-      }),
-    ),
-    retrying: nullable(
-      Type.Object(
-        {
-          run_id: uuid(),
-          data_interval_start: instant('Start of the interval that is not delivered.'),
-          data_interval_end: instant('End of that interval.'),
-          since: instant('When a worker first took it.'),
-          latest_error: Type.String({ description: 'Why its latest attempt failed.' }),
-        },
-        {
-          description:
-            'The earliest run in progress that has failed before; its rows are missing, ' +
-            'independent of `delivered_until`. Null without one.',
-        },
-      ),
-    ),
-    failed_interval: nullable(FailedInterval),
-    records: Type.Array(Type.Integer(), {
-      description: 'Rows of the latest completed runs of the schedule, oldest first.',
+  ),
+  oldest_row_seconds: nullable(
+    Type.Number({
+      minimum: 0,
+      description:
+        'Age of the oldest row, from ingestion until readers could see it, in the latest ' +
+        'scheduled run with rows. Null before the first such run.',
     }),
-    records_day: nullable(
-      Type.Integer({
-        description:
-          'Rows that runs planned in the last 24 hours have delivered, without runs that write a ' +
-          'delivery once more; null with `slots=0`.',
-      }),
+  ),
+  newest_row_seconds: nullable(
+    Type.Number({ minimum: 0, description: 'The same for the newest row.' }),
+  ),
+  ...verified_answers,
+  records_by_backfills: nullable(
+    whole(
+      'Rows delivered by backfills before the first delivery of its schedule; null ' +
+        'afterwards.',
     ),
-    managed_by: ManagedBy,
-  },
-  { title: 'ExportOverview' },
-);
+  ),
+  next_run: nullable(
+    Type.Object({
+      ...NextRun.properties,
+      due_at: instant('When it is planned.'),
+    }),
+  ),
+  open_runs: whole('Runs that are planned or in progress.'),
+  latest_run: nullable(
+    Type.Object({
+      id: uuid(),
+      status: Type.Enum([...run_statuses]),
+      created_at: instant('When it was planned.'),
+      finished_at: nullable(instant('When it ended.')),
+    }),
+  ),
+  retrying: nullable(
+    Type.Object(
+      {
+        run_id: uuid(),
+        data_interval_start: instant('Start of the interval that is not delivered.'),
+        data_interval_end: instant('End of that interval.'),
+        since: instant('When a worker first took it.'),
+        latest_error: text('Why its latest attempt failed.'),
+      },
+      {
+        description:
+          'The earliest run in progress that has failed before; its rows are missing, ' +
+          'independent of `delivered_until`. Null without one.',
+      },
+    ),
+  ),
+  failed_interval: nullable(FailedInterval),
+  records: Type.Array(Type.Integer(), {
+    description: 'Rows of the latest completed runs of the schedule, oldest first.',
+  }),
+  records_day: nullable(
+    whole(
+      'Rows that runs planned in the last 24 hours have delivered, without runs that write a ' +
+        'delivery once more; null with `slots=0`.',
+    ),
+  ),
+  managed_by: ManagedBy,
+});
 export type ExportOverview = Static<typeof ExportOverview>;
 /** A state of an export. */
 export type HealthCode = ExportOverview['health']['code'];
 
 /** The answer of `overview/`. */
-export const Overview = Type.Object(
-  {
-    ...pageOf(ExportOverview).properties,
-    counts: Type.Object(
-      Object.fromEntries(health_codes.map((code) => [code, Type.Integer()])) as Record<
-        HealthCode,
-        ReturnType<typeof Type.Integer>
-      >,
-      { description: 'Number of exports in each state, for the whole place without filters.' },
-    ),
-    tags: Type.Array(Type.Object({ tag: Type.String(), count: Type.Integer() }), {
-      description: 'The first 100 tags of the place by name, with how many exports have each.',
-    }),
-  },
-  { title: 'ExportOverviewList' },
-);
+export const Overview = titled('ExportOverviewList', {
+  ...pageOf(ExportOverview).properties,
+  counts: Type.Object(
+    Object.fromEntries(health_codes.map((code) => [code, Type.Integer()])) as Record<
+      HealthCode,
+      ReturnType<typeof Type.Integer>
+    >,
+    { description: 'Number of exports in each state, for the whole place without filters.' },
+  ),
+  tags: Type.Array(Type.Object({ tag: Type.String(), count: Type.Integer() }), {
+    description: 'The first 100 tags of the place by name, with how many exports have each.',
+  }),
+});

@@ -5,7 +5,7 @@ import { listed_runs_max } from '../../../engine/exports/planning/backfill_count
 import { intervals } from '../../../engine/exports/planning/interval.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant } from '../../../platform/http/schemas.ts';
+import { instant, text, titled, whole } from '../../../platform/http/schemas.ts';
 
 /** The query of `proof/`. */
 export const ProofQuery = Type.Object({
@@ -23,7 +23,7 @@ export const ProofQuery = Type.Object({
 const count = (description: string) => nullable(Type.Integer({ description }));
 
 const counts = {
-  stored: Type.Integer({ description: 'Rows of the model that the server stores now.' }),
+  stored: whole('Rows of the model that the server stores now.'),
   left_out: count('Stored rows that the event filter or the query leaves out.'),
   delivered: count('Stored rows that the export has delivered.'),
   delivered_twice: count(
@@ -33,38 +33,34 @@ const counts = {
   in_progress: count('Rows of a run in progress, or of an uncertain run.'),
   waiting: count('Rows that the schedule will deliver.'),
   not_delivered: count('Rows that no run has delivered or will deliver: start a backfill.'),
-  erased: Type.Integer({
-    description:
-      'Rows of deliveries in the range that an erasure has removed since; they are no longer ' +
+  erased: whole(
+    'Rows of deliveries in the range that an erasure has removed since; they are no longer ' +
       'stored.',
-  }),
+  ),
 };
 
 /** Rows stored against rows delivered. */
-export const Proof = Type.Object(
-  {
-    after: instant('Start of the range.'),
-    before: instant('End of the range.'),
-    by: Type.Enum([...backfill_times]),
-    counted_until: instant('Rows ingested later are not counted, because more may still arrive.'),
-    detail: Type.String({ description: 'The totals in a sentence.' }),
-    totals: Type.Object(counts, {
-      description:
-        'All counts but `stored` and `erased` are null if the rows of the query cannot be traced ' +
-        'to stored rows, because it aggregates, joins or orders.',
+export const Proof = titled('Proof', {
+  after: instant('Start of the range.'),
+  before: instant('End of the range.'),
+  by: Type.Enum([...backfill_times]),
+  counted_until: instant('Rows ingested later are not counted, because more may still arrive.'),
+  detail: text('The totals in a sentence.'),
+  totals: Type.Object(counts, {
+    description:
+      'All counts but `stored` and `erased` are null if the rows of the query cannot be traced ' +
+      'to stored rows, because it aggregates, joins or orders.',
+  }),
+  unit: Type.Enum([...intervals], { description: 'Length of a period.' }),
+  periods: Type.Array(
+    Type.Object({
+      start_at: instant('Start of the period.'),
+      end_at: instant('End of the period.'),
+      ...counts,
     }),
-    unit: Type.Enum([...intervals], { description: 'Length of a period.' }),
-    periods: Type.Array(
-      Type.Object({
-        start_at: instant('Start of the period.'),
-        end_at: instant('End of the period.'),
-        ...counts,
-      }),
-      { description: `Periods with rows, oldest first; at most ${listed_runs_max}.` },
-    ),
-  },
-  { title: 'Proof' },
-);
+    { description: `Periods with rows, oldest first; at most ${listed_runs_max}.` },
+  ),
+});
 export type Proof = Static<typeof Proof>;
 /** The counts of a period, or of the range. */
 export type ProofCounts = Proof['totals'];

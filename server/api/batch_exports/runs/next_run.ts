@@ -6,7 +6,7 @@ import { findWaitingSentence } from '../../../engine/exports/runs/hold_until_rec
 import { cursorPageOf } from '../../../platform/http/lists/cursor.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import { instant } from '../../../platform/http/schemas.ts';
+import { instant, text, titled } from '../../../platform/http/schemas.ts';
 import { BatchExportRun, RetryAnswers } from './schema.ts';
 import { afterEnd } from '../after_end.ts';
 import { NextRun } from '../schema.ts';
@@ -19,17 +19,16 @@ const RunsAhead = Type.Object({
       due_at: instant('Time of planning: the end of its interval, plus `SLUICE_SETTLE_SECONDS`.'),
     }),
   ),
-  detail: Type.String({
-    description: 'When the next run is due, and why a pending run waits.',
-  }),
+  detail: text('When the next run is due, and why a pending run waits.'),
 });
 type RunsAhead = Static<typeof RunsAhead>;
 
 /** A page of runs, with the answers to retries and the next run. */
-export const RunPage = Type.Object(
-  { ...cursorPageOf(BatchExportRun).properties, retries: RetryAnswers, ...RunsAhead.properties },
-  { title: 'BatchExportRunList' },
-);
+export const RunPage = titled('BatchExportRunList', {
+  ...cursorPageOf(BatchExportRun).properties,
+  retries: RetryAnswers,
+  ...RunsAhead.properties,
+});
 
 /**
  * Describes the coming runs of an export: the next scheduled run, and runs of a backfill that has

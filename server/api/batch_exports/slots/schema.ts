@@ -4,7 +4,7 @@ import { backfill_times } from '../../../engine/exports/planning/backfill_area.t
 import { intervals } from '../../../engine/exports/planning/interval.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 
 /** States of a slot, best first. */
 export const slot_states = [
@@ -52,62 +52,49 @@ export const SlotsQuery = Type.Object({
 });
 
 /** Adjacent slots in the same state. */
-export const SlotRange = Type.Object(
-  {
-    start_at: instant('Start of the first slot (inclusive).'),
-    end_at: instant('End of the last slot (exclusive).'),
-    slots: Type.Integer({ description: 'How many slots it has.' }),
-    state: Type.Enum([...slot_states], {
-      description:
-        '`delivered`: all of it, by whatever runs. `under_way`: a run is delivering it. ' +
-        '`in_doubt`: a run failed during its commit; a retry finds out. `failed`: its run ' +
-        'failed. `missing`: due and not delivered, `reason` says why. `waiting`: not over yet, ' +
-        'or not settled. `outside`: nobody asked for it, `reason` says why.',
-    }),
-    reason: nullable(
-      Type.Enum([...slot_reasons], { description: 'Why it is `missing` or `outside`.' }),
-    ),
-    needed_retries: Type.Boolean({
-      description: 'True if it is `delivered` or `under_way`, and an attempt has failed.',
-    }),
-    detail: Type.String({ description: 'The state in a sentence, for people.' }),
-    first_run: nullable(
-      uuid('The scheduled run of its first slot that has one; null if none has.'),
-    ),
-    last_run: nullable(uuid('The same for its last slot with a run.')),
-    records_completed: Type.Integer({
-      description:
-        'Rows that the latest runs of the schedule for these slots have delivered; by ' +
-        '`timestamp` the completed runs of backfills that begin in the range.',
-    }),
-    records_total_count: Type.Integer({
-      description: 'Rows that these runs counted at the source.',
-    }),
-  },
-  { title: 'SlotRange' },
-);
+export const SlotRange = titled('SlotRange', {
+  start_at: instant('Start of the first slot (inclusive).'),
+  end_at: instant('End of the last slot (exclusive).'),
+  slots: whole('How many slots it has.'),
+  state: Type.Enum([...slot_states], {
+    description:
+      '`delivered`: all of it, by whatever runs. `under_way`: a run is delivering it. ' +
+      '`in_doubt`: a run failed during its commit; a retry finds out. `failed`: its run ' +
+      'failed. `missing`: due and not delivered, `reason` says why. `waiting`: not over yet, ' +
+      'or not settled. `outside`: nobody asked for it, `reason` says why.',
+  }),
+  reason: nullable(
+    Type.Enum([...slot_reasons], { description: 'Why it is `missing` or `outside`.' }),
+  ),
+  needed_retries: flag('True if it is `delivered` or `under_way`, and an attempt has failed.'),
+  detail: text('The state in a sentence, for people.'),
+  first_run: nullable(uuid('The scheduled run of its first slot that has one; null if none has.')),
+  last_run: nullable(uuid('The same for its last slot with a run.')),
+  records_completed: whole(
+    'Rows that the latest runs of the schedule for these slots have delivered; by ' +
+      '`timestamp` the completed runs of backfills that begin in the range.',
+  ),
+  records_total_count: whole('Rows that these runs counted at the source.'),
+});
 export type SlotRange = Static<typeof SlotRange>;
 
 /** The answer of `slots/`. */
-export const Slots = Type.Object(
-  {
-    after: instant('Start of the first requested slot.'),
-    before: instant('End of the last requested slot.'),
-    interval: Type.Enum([...intervals]),
-    timezone: Type.String({ description: 'Time zone of day and week boundaries.' }),
-    offset_minutes: Type.Integer({
-      description: 'Minutes after midnight (weeks: after Monday midnight) at which slots start.',
+export const Slots = titled('Slots', {
+  after: instant('Start of the first requested slot.'),
+  before: instant('End of the last requested slot.'),
+  interval: Type.Enum([...intervals]),
+  timezone: text('Time zone of day and week boundaries.'),
+  offset_minutes: whole(
+    'Minutes after midnight (weeks: after Monday midnight) at which slots start.',
+  ),
+  by: Type.Enum([...backfill_times], { description: 'The clock of the slots.' }),
+  slots: whole('Number of slots in all ranges.'),
+  ranges: Type.Array(SlotRange, { description: 'Oldest first, without a gap between them.' }),
+  next: nullable(
+    Type.String({
+      format: 'uri',
+      description: 'Address of the next ranges, if the answer does not have all.',
     }),
-    by: Type.Enum([...backfill_times], { description: 'The clock of the slots.' }),
-    slots: Type.Integer({ description: 'Number of slots in all ranges.' }),
-    ranges: Type.Array(SlotRange, { description: 'Oldest first, without a gap between them.' }),
-    next: nullable(
-      Type.String({
-        format: 'uri',
-        description: 'Address of the next ranges, if the answer does not have all.',
-      }),
-    ),
-  },
-  { title: 'Slots' },
-);
+  ),
+});
 export type Slots = Static<typeof Slots>;

@@ -4,7 +4,7 @@ import { notice_events } from '../../../engine/notices/notice.ts';
 import { cursorPageOf, cursorQuery } from '../../../platform/http/lists/cursor.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid } from '../../../platform/http/schemas.ts';
 import { ActivityEntry } from '../../activity/schema.ts';
 import { run_kinds, run_statuses } from '../runs/schema.ts';
 
@@ -35,9 +35,7 @@ const Outage = Type.Object({
   began_at: instant('When the first attempt at its runs began.'),
   delivered_at: instant('When the last of its runs had delivered.'),
   failed_attempts: Type.Integer(),
-  cause: nullable(
-    Type.String({ description: 'The error of the last attempt that failed, from the log.' }),
-  ),
+  cause: nullable(text('The error of the last attempt that failed, from the log.')),
 });
 
 const Runs = Type.Object({
@@ -51,7 +49,7 @@ const Runs = Type.Object({
   first_run: uuid('The run that was planned first.'),
   last_run: uuid('The run that was planned last.'),
   error_code: nullable(Type.String()),
-  latest_error: nullable(Type.String({ description: 'The error of the last run.' })),
+  latest_error: nullable(text('The error of the last run.')),
   outage: nullable(Outage),
 });
 
@@ -66,9 +64,9 @@ const Change = Type.Object({
 
 const BackfillEntry = Type.Object({
   id: uuid('The backfill.'),
-  has_ended: Type.Boolean({ description: 'True for its end, false for its start.' }),
-  is_run_now: Type.Boolean({ description: 'True if `run_now/` started it.' }),
-  status: Type.String({ description: 'Its status now.' }),
+  has_ended: flag('True for its end, false for its start.'),
+  is_run_now: flag('True if `run_now/` started it.'),
+  status: text('Its status now.'),
   start_at: instant('Start of its range.'),
   end_at: instant('End of its range.'),
   total_runs: Type.Integer(),
@@ -77,27 +75,24 @@ const BackfillEntry = Type.Object({
 const NoticeEntry = Type.Object({
   id: uuid('The notice.'),
   event: Type.Enum([...notice_events]),
-  detail: Type.String({ description: 'What was told.' }),
+  detail: text('What was told.'),
 });
 
 /** One thing that happened to an export. Only the field of its type is set; the others are null. */
-export const TimelineEntry = Type.Object(
-  {
-    id: uuid('Together with `at`, it identifies the entry.'),
-    at: instant('When it happened; for runs, when the last one was planned.'),
-    type: Type.Enum([...entry_types], {
-      description:
-        '`runs`: equal runs planned on one day (UTC), without those of backfills; completed runs ' +
-        'that needed several attempts at the same time are an entry with `outage`. `pause`: a ' +
-        'pause or its end. `change`: any other entry of the activity log.',
-    }),
-    runs: nullable(Runs),
-    change: nullable(Change),
-    backfill: nullable(BackfillEntry),
-    notice: nullable(NoticeEntry),
-  },
-  { title: 'TimelineEntry' },
-);
+export const TimelineEntry = titled('TimelineEntry', {
+  id: uuid('Together with `at`, it identifies the entry.'),
+  at: instant('When it happened; for runs, when the last one was planned.'),
+  type: Type.Enum([...entry_types], {
+    description:
+      '`runs`: equal runs planned on one day (UTC), without those of backfills; completed runs ' +
+      'that needed several attempts at the same time are an entry with `outage`. `pause`: a ' +
+      'pause or its end. `change`: any other entry of the activity log.',
+  }),
+  runs: nullable(Runs),
+  change: nullable(Change),
+  backfill: nullable(BackfillEntry),
+  notice: nullable(NoticeEntry),
+});
 export type TimelineEntry = Static<typeof TimelineEntry>;
 
 /** A page of a timeline. */

@@ -21,107 +21,65 @@ class BoundedReader extends protobuf.BufferReader {
   }
 }
 
-const field = (type: string, id: number, rule?: 'repeated') => ({
-  type,
-  id,
-  ...(rule === undefined ? {} : { rule }),
-});
-
 /** The parts of `ExportLogsServiceRequest` and `ExportTraceServiceRequest` that are kept. */
-const root = protobuf.Root.fromJSON({
-  nested: {
-    Logs: { fields: { resourceLogs: field('ResourceLogs', 1, 'repeated') } },
-    Spans: { fields: { resourceSpans: field('ResourceSpans', 1, 'repeated') } },
-    ResourceLogs: {
-      fields: { resource: field('Resource', 1), scopeLogs: field('ScopeLogs', 2, 'repeated') },
-    },
-    Resource: { fields: { attributes: field('KeyValue', 1, 'repeated') } },
-    ScopeLogs: {
-      fields: { scope: field('Scope', 1), logRecords: field('LogRecord', 2, 'repeated') },
-    },
-    Scope: {
-      fields: {
-        name: field('string', 1),
-        version: field('string', 2),
-        attributes: field('KeyValue', 3, 'repeated'),
-      },
-    },
-    LogRecord: {
-      fields: {
-        timeUnixNano: field('fixed64', 1),
-        severityNumber: field('int32', 2),
-        severityText: field('string', 3),
-        body: field('AnyValue', 5),
-        attributes: field('KeyValue', 6, 'repeated'),
-        traceId: field('bytes', 9),
-        spanId: field('bytes', 10),
-        observedTimeUnixNano: field('fixed64', 11),
-        eventName: field('string', 12),
-      },
-    },
-    ResourceSpans: {
-      fields: { resource: field('Resource', 1), scopeSpans: field('ScopeSpans', 2, 'repeated') },
-    },
-    ScopeSpans: { fields: { scope: field('Scope', 1), spans: field('Span', 2, 'repeated') } },
-    Span: {
-      fields: {
-        traceId: field('bytes', 1),
-        spanId: field('bytes', 2),
-        parentSpanId: field('bytes', 4),
-        name: field('string', 5),
-        startTimeUnixNano: field('fixed64', 7),
-        endTimeUnixNano: field('fixed64', 8),
-        attributes: field('KeyValue', 9, 'repeated'),
-        events: field('SpanEvent', 11, 'repeated'),
-        status: field('SpanStatus', 15),
-      },
-    },
-    SpanEvent: {
-      fields: {
-        timeUnixNano: field('fixed64', 1),
-        name: field('string', 2),
-        attributes: field('KeyValue', 3, 'repeated'),
-      },
-    },
-    SpanStatus: { fields: { message: field('string', 2), code: field('int32', 3) } },
-    KeyValue: { fields: { key: field('string', 1), value: field('AnyValue', 2) } },
-    AnyValue: {
-      oneofs: {
-        value: {
-          oneof: [
-            'stringValue',
-            'boolValue',
-            'intValue',
-            'doubleValue',
-            'arrayValue',
-            'kvlistValue',
-            'bytesValue',
-          ],
-        },
-      },
-      fields: {
-        stringValue: field('string', 1),
-        boolValue: field('bool', 2),
-        intValue: field('int64', 3),
-        doubleValue: field('double', 4),
-        arrayValue: field('ArrayValue', 5),
-        kvlistValue: field('KeyValueList', 6),
-        bytesValue: field('bytes', 7),
-      },
-    },
-    ArrayValue: { fields: { values: field('AnyValue', 1, 'repeated') } },
-    KeyValueList: { fields: { values: field('KeyValue', 1, 'repeated') } },
-    LogsAnswer: { fields: { partialSuccess: field('PartialLogs', 1) } },
-    PartialLogs: {
-      fields: { rejectedLogRecords: field('int64', 1), errorMessage: field('string', 2) },
-    },
-    SpansAnswer: { fields: { partialSuccess: field('PartialSpans', 1) } },
-    PartialSpans: {
-      fields: { rejectedSpans: field('int64', 1), errorMessage: field('string', 2) },
-    },
-    Status: { fields: { code: field('int32', 1), message: field('string', 2) } },
-  },
-});
+const { root } = protobuf.parse(
+  `syntax = "proto3";
+  message Logs { repeated ResourceLogs resourceLogs = 1; }
+  message Spans { repeated ResourceSpans resourceSpans = 1; }
+  message ResourceLogs { Resource resource = 1; repeated ScopeLogs scopeLogs = 2; }
+  message Resource { repeated KeyValue attributes = 1; }
+  message ScopeLogs { Scope scope = 1; repeated LogRecord logRecords = 2; }
+  message Scope { string name = 1; string version = 2; repeated KeyValue attributes = 3; }
+  message LogRecord {
+    fixed64 timeUnixNano = 1;
+    int32 severityNumber = 2;
+    string severityText = 3;
+    AnyValue body = 5;
+    repeated KeyValue attributes = 6;
+    bytes traceId = 9;
+    bytes spanId = 10;
+    fixed64 observedTimeUnixNano = 11;
+    string eventName = 12;
+  }
+  message ResourceSpans { Resource resource = 1; repeated ScopeSpans scopeSpans = 2; }
+  message ScopeSpans { Scope scope = 1; repeated Span spans = 2; }
+  message Span {
+    bytes traceId = 1;
+    bytes spanId = 2;
+    bytes parentSpanId = 4;
+    string name = 5;
+    fixed64 startTimeUnixNano = 7;
+    fixed64 endTimeUnixNano = 8;
+    repeated KeyValue attributes = 9;
+    repeated SpanEvent events = 11;
+    SpanStatus status = 15;
+  }
+  message SpanEvent {
+    fixed64 timeUnixNano = 1;
+    string name = 2;
+    repeated KeyValue attributes = 3;
+  }
+  message SpanStatus { string message = 2; int32 code = 3; }
+  message KeyValue { string key = 1; AnyValue value = 2; }
+  message AnyValue {
+    oneof value {
+      string stringValue = 1;
+      bool boolValue = 2;
+      int64 intValue = 3;
+      double doubleValue = 4;
+      ArrayValue arrayValue = 5;
+      KeyValueList kvlistValue = 6;
+      bytes bytesValue = 7;
+    }
+  }
+  message ArrayValue { repeated AnyValue values = 1; }
+  message KeyValueList { repeated KeyValue values = 1; }
+  message LogsAnswer { PartialLogs partialSuccess = 1; }
+  message PartialLogs { int64 rejectedLogRecords = 1; string errorMessage = 2; }
+  message SpansAnswer { PartialSpans partialSuccess = 1; }
+  message PartialSpans { int64 rejectedSpans = 1; string errorMessage = 2; }
+  message Status { int32 code = 1; string message = 2; }`,
+);
 
 /** The signal of a request, in the name of its message. */
 export type Signal = 'Logs' | 'Spans';

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { warning_reasons } from '../../../engine/ingest/warnings/warning.ts';
 import type { WarningReason } from '../../../engine/ingest/warnings/warning.ts';
 import { PageQuery } from '../../../platform/http/lists/pagination.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 
 /** Reasons for which a refused event is kept. */
@@ -18,32 +18,28 @@ const fields = {
   reason: Type.Enum(kept_reasons, {
     description: 'Why; `request_refused` for a whole request. docs/ingestion_warnings.md has them.',
   }),
-  detail: Type.String({ description: 'The fault.' }),
-  protocol: Type.String({ description: 'The maker of the SDK.' }),
-  path: Type.String({ description: 'Path that received it.' }),
-  event: nullable(Type.String({ description: 'Its name, if it has one.' })),
-  distinct_id: nullable(Type.String({ description: 'Its distinct id, if it has one.' })),
-  bytes: Type.Integer({ description: 'Size of the content.' }),
+  detail: text('The fault.'),
+  protocol: text('The maker of the SDK.'),
+  path: text('Path that received it.'),
+  event: nullable(text('Its name, if it has one.')),
+  distinct_id: nullable(text('Its distinct id, if it has one.')),
+  bytes: whole('Size of the content.'),
 };
 
 /** A refused event, or a refused request, that can be sent again. */
-export const RefusedEvent = Type.Object(fields, { title: 'RefusedEvent' });
+export const RefusedEvent = titled('RefusedEvent', fields);
 /** A refused event as SELECT returns it. */
 export type RefusedEventRow = Static<typeof RefusedEvent>;
 
 /** A refused event with its content. */
-export const RefusedEventContent = Type.Object(
-  {
-    ...fields,
-    content: Type.String({
-      description:
-        'The body of a request with this event alone, as text: correct it and send it with ' +
-        '`resend/`.',
-    }),
-    content_base64: Type.String({ description: 'The same as bytes, also if they are no text.' }),
-  },
-  { title: 'RefusedEventContent' },
-);
+export const RefusedEventContent = titled('RefusedEventContent', {
+  ...fields,
+  content: text(
+    'The body of a request with this event alone, as text: correct it and send it with ' +
+      '`resend/`.',
+  ),
+  content_base64: text('The same as bytes, also if they are no text.'),
+});
 
 /** The query parameters of the list. */
 export const RefusedEventsQuery = Type.Object({
@@ -58,11 +54,11 @@ const outcome = {
       '`stored`: it is stored now, and no longer among the refused events. `refused`: it was ' +
       'refused again, and is kept.',
   }),
-  detail: nullable(Type.String({ description: 'Why it was refused again.' })),
+  detail: nullable(text('Why it was refused again.')),
 };
 
 /** The result of sending one event again. */
-export const ResentEvent = Type.Object(outcome, { title: 'ResentEvent' });
+export const ResentEvent = titled('ResentEvent', outcome);
 
 /** The body that sends one event again. */
 export const ResendOne = Type.Object({
@@ -78,12 +74,9 @@ export const ResendSeveral = Type.Object({
 });
 
 /** The results of sending several events again. */
-export const ResentEvents = Type.Object(
-  {
-    stored: Type.Integer({ description: 'Number of events that are stored now.' }),
-    refused: Type.Integer({ description: 'Number of events that were refused again.' }),
-    next_after: nullable(uuid('Send this as `after` for the next page; null on the last page.')),
-    results: Type.Array(ResentEvent, { description: 'Results of the events, oldest first.' }),
-  },
-  { title: 'ResentEvents' },
-);
+export const ResentEvents = titled('ResentEvents', {
+  stored: whole('Number of events that are stored now.'),
+  refused: whole('Number of events that were refused again.'),
+  next_after: nullable(uuid('Send this as `after` for the next page; null on the last page.')),
+  results: Type.Array(ResentEvent, { description: 'Results of the events, oldest first.' }),
+});

@@ -11,6 +11,7 @@ import {
 import { loadConfig } from '../../../engine/model/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { offsetOf, usual_offset } from '../../../engine/exports/planning/offset.ts';
+import { text } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { mapInTurns } from '../../../platform/pacing/turns.ts';
 import { BatchExportSettings } from '../../batch_exports/schema.ts';
@@ -41,11 +42,7 @@ export const batch_export: Kind = {
   schema: Type.Object({
     ...properties,
     connection: Type.Optional(
-      nullable(
-        Type.String({
-          description: "Key of a connection: the config then has none of the connection's keys.",
-        }),
-      ),
+      nullable(text("Key of a connection: the config then has none of the connection's keys.")),
     ),
   }),
   references: [

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { flag } from '../../../platform/http/schemas.ts';
 import type { ApiRecord } from '../api_call.ts';
 import { entriesOf, pick, read } from '../api_call.ts';
 import { batch_export, defineTool, exportPath, instant, project } from '../tool.ts';
@@ -40,9 +41,7 @@ export const list_slots = defineTool({
     export: batch_export,
     after: instant('Default: 30 days before `before`.'),
     before: instant('Default: now.'),
-    only_gaps: Type.Optional(
-      Type.Boolean({ description: 'Only intervals that should have been delivered but were not.' }),
-    ),
+    only_gaps: Type.Optional(flag('Only intervals that should have been delivered but were not.')),
   }),
   scopes: ['batch_export:read'],
   run: async (args, { api }) => {

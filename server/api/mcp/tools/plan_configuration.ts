@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { flag } from '../../../platform/http/schemas.ts';
 import type { ApiCall, ApiRecord } from '../api_call.ts';
 import { ask, entriesOf, pick, read } from '../api_call.ts';
 import { untrusted } from '../marked_data.ts';
@@ -44,9 +45,7 @@ export const plan_configuration = defineTool({
         description: 'Name of the configuration that manages it; default agent.',
       }),
     ),
-    prune: Type.Optional(
-      Type.Boolean({ description: 'Delete what this source applied and no longer names.' }),
-    ),
+    prune: Type.Optional(flag('Delete what this source applied and no longer names.')),
   }),
   scopes: ['organization:read'],
   within: 'organization',

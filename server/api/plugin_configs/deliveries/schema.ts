@@ -3,25 +3,22 @@ import type { Static } from 'typebox';
 import { send_outcomes } from '../../../engine/plugins/trace/send_outcomes.ts';
 import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { flag, instant, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 
 /** The progress of a plugin's delivery. */
-export const PluginDelivery = Type.Object(
-  {
-    delivered_until: nullable(instant('All events stored before this time were processed.')),
-    failures: nullable(Type.Integer({ description: 'Consecutive failures.' })),
-    retry_at: nullable(instant('When it tries again; null: it does not wait.')),
-    set_aside: Type.Integer({ description: 'Number of events that were set aside.' }),
-  },
-  { title: 'PluginDelivery' },
-);
+export const PluginDelivery = titled('PluginDelivery', {
+  delivered_until: nullable(instant('All events stored before this time were processed.')),
+  failures: nullable(whole('Consecutive failures.')),
+  retry_at: nullable(instant('When it tries again; null: it does not wait.')),
+  set_aside: whole('Number of events that were set aside.'),
+});
 /** The state of a delivery as SELECT returns it. */
 export type PluginDeliveryRow = Static<typeof PluginDelivery>;
 
 const Body = Type.Object({
   text: nullable(Type.String({ description: 'Its first 10,000 characters; null: it is no text.' })),
-  size_bytes: Type.Integer({ description: 'Size of the whole body.' }),
+  size_bytes: whole('Size of the whole body.'),
 });
 
 const header_fields = Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
@@ -38,7 +35,7 @@ const Exchange = Type.Object({
   }),
   answer: nullable(
     Type.Object({
-      status: nullable(Type.Integer({ description: 'Null for a tool without HTTP.' })),
+      status: nullable(whole('Null for a tool without HTTP.')),
       header_fields,
       body: Body,
     }),
@@ -49,9 +46,7 @@ const Exchange = Type.Object({
 export type Exchange = Static<typeof Exchange>;
 
 const mapping = Type.String({ description: 'The name of the mapping.' });
-const status = nullable(
-  Type.Integer({ description: "Of the tool's answer; null: there is none." }),
-);
+const status = nullable(whole("Of the tool's answer; null: there is none."));
 
 const set_aside_fields = {
   id: Type.Integer(),
@@ -61,20 +56,20 @@ const set_aside_fields = {
   mapping,
   status,
   reason: Type.String(),
-  attempts: Type.Integer({ description: 'How often it was set aside.' }),
+  attempts: whole('How often it was set aside.'),
   set_aside_at: instant(),
 };
 
 /** An event that a tool did not accept at one mapping. */
-export const SetAsideEvent = Type.Object(set_aside_fields, { title: 'PluginSetAsideEvent' });
+export const SetAsideEvent = titled('PluginSetAsideEvent', set_aside_fields);
 /** A row of the events that were set aside. */
 export type SetAsideRow = Static<typeof SetAsideEvent>;
 
 /** Such an event with the requests and answers of the last attempt. */
-export const SetAsideRecord = Type.Object(
-  { ...set_aside_fields, exchanges: Type.Array(Exchange) },
-  { title: 'PluginSetAsideRecord' },
-);
+export const SetAsideRecord = titled('PluginSetAsideRecord', {
+  ...set_aside_fields,
+  exchanges: Type.Array(Exchange),
+});
 /** An event that was set aside, with requests and answers. */
 export type SetAsideRecordRow = Static<typeof SetAsideRecord>;
 
@@ -135,15 +130,14 @@ const filter = {
 /** The body of `set_aside/discard/`. */
 export const SetAsideFilterBody = Type.Object({
   ...filter,
-  dry_run: Type.Optional(Type.Boolean({ description: 'Only count them.' })),
+  dry_run: Type.Optional(flag('Only count them.')),
 });
 export type SetAsideFilterBody = Static<typeof SetAsideFilterBody>;
 
 /** The answer of `set_aside/discard/`. */
-export const Discarded = Type.Object(
-  { discarded: Type.Integer({ description: 'Number of events; with `dry_run` none is gone.' }) },
-  { title: 'DiscardedEvents' },
-);
+export const Discarded = titled('DiscardedEvents', {
+  discarded: whole('Number of events; with `dry_run` none is gone.'),
+});
 
 /** Default events per second of a replay. */
 export const rate_default = 50;
@@ -164,37 +158,34 @@ export const NewReplay = Type.Object({
       description: `At most so many events a second; default ${rate_default}.`,
     }),
   ),
-  dry_run: Type.Optional(Type.Boolean({ description: 'Only count the events.' })),
+  dry_run: Type.Optional(flag('Only count the events.')),
 });
 export type NewReplay = Static<typeof NewReplay>;
 
 const replay_states = ['DryRun', 'Running', 'Waiting', 'Completed', 'Cancelled', 'Failed'] as const;
 
 /** Events that are sent again. */
-export const Replay = Type.Object(
-  {
-    id: nullable(uuid('Null for a dry run.')),
-    source: Type.Enum(['events', 'set_aside']),
-    state: Type.Enum([...replay_states], {
-      description: '`Waiting`: until `retry_at`, or for the reason in `detail`.',
-    }),
-    start_at: nullable(instant('Null: from the beginning.')),
-    end_at: instant(),
-    events: nullable(Type.Array(Type.String())),
-    mapping: nullable(Type.String()),
-    status: nullable(Type.Integer()),
-    event_uuid: nullable(uuid()),
-    reason: nullable(Type.String()),
-    rate: Type.Integer({ description: 'Most events per second.' }),
-    total: Type.Integer({ description: 'Number of events, counted at its start.' }),
-    done: Type.Integer({ description: 'Number of processed events.' }),
-    detail: nullable(Type.String({ description: 'What it waits for, or why it failed.' })),
-    retry_at: nullable(instant('Time of the next attempt.')),
-    created_at: nullable(instant('Null for a dry run.')),
-    finished_at: nullable(instant()),
-  },
-  { title: 'PluginReplay' },
-);
+export const Replay = titled('PluginReplay', {
+  id: nullable(uuid('Null for a dry run.')),
+  source: Type.Enum(['events', 'set_aside']),
+  state: Type.Enum([...replay_states], {
+    description: '`Waiting`: until `retry_at`, or for the reason in `detail`.',
+  }),
+  start_at: nullable(instant('Null: from the beginning.')),
+  end_at: instant(),
+  events: nullable(Type.Array(Type.String())),
+  mapping: nullable(Type.String()),
+  status: nullable(Type.Integer()),
+  event_uuid: nullable(uuid()),
+  reason: nullable(Type.String()),
+  rate: whole('Most events per second.'),
+  total: whole('Number of events, counted at its start.'),
+  done: whole('Number of processed events.'),
+  detail: nullable(Type.String({ description: 'What it waits for, or why it failed.' })),
+  retry_at: nullable(instant('Time of the next attempt.')),
+  created_at: nullable(instant('Null for a dry run.')),
+  finished_at: nullable(instant()),
+});
 /** A replay as SELECT returns it. */
 export type ReplayRow = Static<typeof Replay>;
 
@@ -202,32 +193,28 @@ export type ReplayRow = Static<typeof Replay>;
 export const SendsQuery = Type.Object({ event_uuid: uuid('The event.') });
 
 /** The answer of `sends/`: the attempts of a tool at an event. */
-export const PluginSends = Type.Object(
-  {
-    is_stored: Type.Boolean({ description: 'True if the project has this event.' }),
-    results: Type.Array(
-      Type.Object({
-        mapping,
-        outcome: Type.Enum([...send_outcomes]),
-        status,
-        reason: nullable(Type.String({ description: 'Why the tool did not accept it.' })),
-        is_again: Type.Boolean({
-          description:
-            'The answer to an earlier attempt was lost: the tool may have the event twice.',
+export const PluginSends = titled('PluginSends', {
+  is_stored: flag('True if the project has this event.'),
+  results: Type.Array(
+    Type.Object({
+      mapping,
+      outcome: Type.Enum([...send_outcomes]),
+      status,
+      reason: nullable(Type.String({ description: 'Why the tool did not accept it.' })),
+      is_again: flag(
+        'The answer to an earlier attempt was lost: the tool may have the event twice.',
+      ),
+      is_replay: flag('A replay sent it.'),
+      at: instant(),
+      exchanges: nullable(
+        Type.Array(Exchange, {
+          description: 'Null: an erasure of another event in the same request removed them.',
         }),
-        is_replay: Type.Boolean({ description: 'A replay sent it.' }),
-        at: instant(),
-        exchanges: nullable(
-          Type.Array(Exchange, {
-            description: 'Null: an erasure of another event in the same request removed them.',
-          }),
-        ),
-      }),
-      { description: 'Newest first. Empty for events that no mapping selects.' },
-    ),
-  },
-  { title: 'PluginSends' },
-);
+      ),
+    }),
+    { description: 'Newest first. Empty for events that no mapping selects.' },
+  ),
+});
 
 /** Units of a point of `delivery/metrics/`. */
 export const point_lengths = ['point', 'hour', 'day'] as const;
@@ -246,35 +233,29 @@ export const DeliveryMetricsQuery = Type.Object({
 });
 
 /** A point of a delivery's charts. */
-export const DeliveryPoint = Type.Object(
-  {
-    start_at: instant(),
-    delivered: Type.Integer({ description: 'Events by the mapping that sent them.' }),
-    retried: Type.Integer({ description: 'Attempts that were followed by another one.' }),
-    set_aside: Type.Integer(),
-    per_second: Type.Number({ description: '`delivered` per second of the point.' }),
-    delay_seconds: nullable(
-      Type.Number({
-        description:
-          'Mean time from the storing of an event to its delivery; null without one. Events that ' +
-          'are sent again do not count.',
-      }),
-    ),
-    delay_seconds_max: nullable(Type.Number()),
-  },
-  { title: 'PluginDeliveryPoint' },
-);
+export const DeliveryPoint = titled('PluginDeliveryPoint', {
+  start_at: instant(),
+  delivered: whole('Events by the mapping that sent them.'),
+  retried: whole('Attempts that were followed by another one.'),
+  set_aside: Type.Integer(),
+  per_second: Type.Number({ description: '`delivered` per second of the point.' }),
+  delay_seconds: nullable(
+    Type.Number({
+      description:
+        'Mean time from the storing of an event to its delivery; null without one. Events that ' +
+        'are sent again do not count.',
+    }),
+  ),
+  delay_seconds_max: nullable(Type.Number()),
+});
 export type DeliveryPoint = Static<typeof DeliveryPoint>;
 
 /** The answer of `delivery/metrics/`. */
-export const DeliveryMetrics = Type.Object(
-  {
-    after: instant('The range of the points.'),
-    before: instant('Its end (exclusive).'),
-    interval: Type.Enum([...point_lengths]),
-    results: Type.Array(DeliveryPoint, {
-      description: 'Oldest first; times without attempts are left out.',
-    }),
-  },
-  { title: 'PluginDeliveryMetrics' },
-);
+export const DeliveryMetrics = titled('PluginDeliveryMetrics', {
+  after: instant('The range of the points.'),
+  before: instant('Its end (exclusive).'),
+  interval: Type.Enum([...point_lengths]),
+  results: Type.Array(DeliveryPoint, {
+    description: 'Oldest first; times without attempts are left out.',
+  }),
+});

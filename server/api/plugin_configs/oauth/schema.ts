@@ -1,20 +1,16 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 
 const Connection = Type.Object(
   {
-    account: nullable(
-      Type.String({ description: 'The account, as the vendor names it; null: it does not say.' }),
-    ),
-    scopes: nullable(Type.String({ description: 'The scopes that the vendor granted.' })),
+    account: nullable(text('The account, as the vendor names it; null: it does not say.')),
+    scopes: nullable(text('The scopes that the vendor granted.')),
     expires_at: nullable(
       instant('When the access token expires; Sluice refreshes it before. Null: unknown.'),
     ),
-    connected_by: nullable(
-      Type.String({ description: 'Email address of the person who connected it.' }),
-    ),
+    connected_by: nullable(text('Email address of the person who connected it.')),
     connected_at: instant(),
     refused: nullable(
       Type.Object(
@@ -27,54 +23,41 @@ const Connection = Type.Object(
 );
 
 /** The OAuth of a tool in a project. */
-export const PluginOauth = Type.Object(
-  {
-    tool: Type.String({ description: 'The tool: its folder in the package of tools.' }),
-    way: Type.Enum(['people', 'settings'], {
-      description:
-        '`people`: a person connects the tool at the vendor. `settings`: the tool gets its ' +
-        'tokens with credentials in its settings, so there is nothing to connect.',
-    }),
-    redirect_uri: Type.String({ description: 'The redirect address for the application.' }),
-    register_at: nullable(
-      Type.String({ description: 'Where the vendor registers applications; null: unknown.' }),
+export const PluginOauth = titled('PluginOauth', {
+  tool: text('The tool: its folder in the package of tools.'),
+  way: Type.Enum(['people', 'settings'], {
+    description:
+      '`people`: a person connects the tool at the vendor. `settings`: the tool gets its ' +
+      'tokens with credentials in its settings, so there is nothing to connect.',
+  }),
+  redirect_uri: text('The redirect address for the application.'),
+  register_at: nullable(text('Where the vendor registers applications; null: unknown.')),
+  proposal: Type.Object(
+    {
+      authorize_url: nullable(Type.String()),
+      token_url: nullable(Type.String()),
+      revoke_url: nullable(Type.String()),
+      scopes: Type.String(),
+    },
+    { description: 'The values that the vendor documents; enter the ones that are null.' },
+  ),
+  application: nullable(
+    Type.Object(
+      { id: uuid(), client_id: Type.String() },
+      { description: "The organization's application; null: none is registered." },
     ),
-    proposal: Type.Object(
-      {
-        authorize_url: nullable(Type.String()),
-        token_url: nullable(Type.String()),
-        revoke_url: nullable(Type.String()),
-        scopes: Type.String(),
-      },
-      { description: 'The values that the vendor documents; enter the ones that are null.' },
-    ),
-    application: nullable(
-      Type.Object(
-        { id: uuid(), client_id: Type.String() },
-        { description: "The organization's application; null: none is registered." },
-      ),
-    ),
-    connection: nullable(Connection),
-  },
-  { title: 'PluginOauth' },
-);
+  ),
+  connection: nullable(Connection),
+});
 export type PluginOauth = Static<typeof PluginOauth>;
 
 /** The answer of `oauth/connect/`. */
-export const OauthConnect = Type.Object(
-  {
-    authorize_url: Type.String({
-      description: 'Open this address in the browser of this session.',
-    }),
-  },
-  { title: 'PluginOauthConnect' },
-);
+export const OauthConnect = titled('PluginOauthConnect', {
+  authorize_url: text('Open this address in the browser of this session.'),
+});
 
 /** The answer of `oauth/disconnect/`. */
-export const OauthDisconnect = Type.Object(
-  {
-    is_revoked: Type.Boolean({ description: 'Whether the vendor has revoked the tokens.' }),
-    detail: nullable(Type.String({ description: 'Why the vendor has not.' })),
-  },
-  { title: 'PluginOauthDisconnect' },
-);
+export const OauthDisconnect = titled('PluginOauthDisconnect', {
+  is_revoked: flag('Whether the vendor has revoked the tokens.'),
+  detail: nullable(text('Why the vendor has not.')),
+});

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type * as filters from '../../../engine/plugins/tools/filter/filter.ts';
+import { flag, text, titled, whole } from '../../../platform/http/schemas.ts';
 import { lineOfText } from '../../../platform/line_of_text.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { PluginTryOut, anything } from '../try_out/schema.ts';
@@ -18,15 +19,13 @@ const { event_uuid, event } = PluginTryOut.properties;
 
 /** Body of `preview/`. */
 export const MappingPreviewBody = Type.Object({
-  plugin: Type.Integer({ description: 'The tool, a plugin of the catalogue.' }),
+  plugin: whole('The tool, a plugin of the catalogue.'),
   mappings: Type.Array(anything('A mapping in the form of the setting `mappings`.'), {
     maxItems: 200,
   }),
-  sends_dollar: Type.Optional(
-    Type.Boolean({ description: 'True: names that begin with `$` are also sent.' }),
-  ),
+  sends_dollar: Type.Optional(flag('True: names that begin with `$` are also sent.')),
   allowed_hosts: Type.Optional(
-    Type.Array(lineOfText({ minLength: 1, maxLength: 253 }), {
+    Type.Array(lineOfText(253), {
       maxItems: 100,
       description: 'The hosts that the tool may reach. Without them, hosts are not checked.',
     }),
@@ -44,55 +43,45 @@ const pair = Type.Unsafe<[string, string]>({
   maxItems: 2,
 });
 
-const MappingPreview = Type.Object(
-  {
-    outcome: Type.Enum(['sent', 'waits', 'filtered', 'invalid'], {
+const MappingPreview = titled('PluginMappingPreview', {
+  outcome: Type.Enum(['sent', 'waits', 'filtered', 'invalid'], {
+    description:
+      '`waits`: the host of its address is not allowed. `filtered`: filter, consent or ' +
+      'sample exclude the event. `invalid`: the mapping is invalid, has no value for a ' +
+      'required field, or leads to an address that Sluice refuses.',
+  }),
+  reason: nullable(text('Why it would not be sent.')),
+  filter: nullable(
+    Type.Unsafe<FilterGroup>({
+      type: 'object',
+      additionalProperties: true,
       description:
-        '`waits`: the host of its address is not allowed. `filtered`: filter, consent or ' +
-        'sample exclude the event. `invalid`: the mapping is invalid, has no value for a ' +
-        'required field, or leads to an address that Sluice refuses.',
+        'The filter: `match` (all, any) and `filters`, each of them another group, or ' +
+        '`path`, `operator` and `value`. Null: it is invalid.',
     }),
-    reason: nullable(Type.String({ description: 'Why it would not be sent.' })),
-    filter: nullable(
-      Type.Unsafe<FilterGroup>({
-        type: 'object',
-        additionalProperties: true,
+  ),
+  filter_fault: nullable(text('The fault of the filter.')),
+  fields: nullable(text("The fields that the tool's code gets, as JSON text.")),
+  request: nullable(
+    Type.Object(
+      {
+        method: Type.String(),
+        url: Type.String(),
+        headers: Type.Array(pair),
+        body: nullable(Type.String()),
+      },
+      {
         description:
-          'The filter: `match` (all, any) and `filters`, each of them another group, or ' +
-          '`path`, `operator` and `value`. Null: it is invalid.',
-      }),
+          'The request of the tool "HTTP request", without its signature, and with SECRET ' +
+          'instead of the secret.',
+      },
     ),
-    filter_fault: nullable(Type.String({ description: 'The fault of the filter.' })),
-    fields: nullable(
-      Type.String({ description: "The fields that the tool's code gets, as JSON text." }),
-    ),
-    request: nullable(
-      Type.Object(
-        {
-          method: Type.String(),
-          url: Type.String(),
-          headers: Type.Array(pair),
-          body: nullable(Type.String()),
-        },
-        {
-          description:
-            'The request of the tool "HTTP request", without its signature, and with SECRET ' +
-            'instead of the secret.',
-        },
-      ),
-    ),
-  },
-  { title: 'PluginMappingPreview' },
-);
+  ),
+});
 
 /** The answer of `preview/`. */
-export const MappingPreviews = Type.Object(
-  {
-    event: Type.String({
-      description: 'The event in the form that mappings read, as JSON text; paths start here.',
-    }),
-    results: Type.Array(MappingPreview, { description: 'One result for each mapping, in order.' }),
-  },
-  { title: 'PluginMappingPreviews' },
-);
+export const MappingPreviews = titled('PluginMappingPreviews', {
+  event: text('The event in the form that mappings read, as JSON text; paths start here.'),
+  results: Type.Array(MappingPreview, { description: 'One result for each mapping, in order.' }),
+});
 export type MappingPreviews = Static<typeof MappingPreviews>;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { plugin_collections } from '../../../engine/plugins/plugin.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { flag, instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { PluginConfigPatch } from '../schema.ts';
 
 /** An object of any kind. */
@@ -54,11 +54,10 @@ export const PluginTryOut = Type.Object({
     }),
   ),
   sends: Type.Optional(
-    Type.Boolean({
-      description:
-        'True: requests of the plugin are sent. Default false: each request is shown, and ' +
+    flag(
+      'True: requests of the plugin are sent. Default false: each request is shown, and ' +
         'answered with 200 and `{}`.',
-    }),
+    ),
   ),
 });
 export type PluginTryOut = Static<typeof PluginTryOut>;
@@ -68,77 +67,66 @@ const headers = Type.Unsafe<Record<string, string>>({
   additionalProperties: { type: 'string' },
 });
 const content = Type.Object({
-  text: nullable(Type.String({ description: 'Null: it is not UTF-8 text.' })),
+  text: nullable(text('Null: it is not UTF-8 text.')),
   size_bytes: Type.Integer(),
 });
 
 /** A call of the plugin in a try-out. */
-const TryOutCall = Type.Object(
-  {
-    method: Type.String(),
-    milliseconds: Type.Integer(),
-    result: nullable(Type.String({ description: 'Its return value, as JSON text.' })),
-    error: nullable(
-      Type.Object({
-        message: Type.String(),
-        is_retry: Type.Boolean({ description: 'Whether a running plugin would be called again.' }),
-        file: nullable(Type.String()),
-        line: nullable(Type.Integer()),
-        column: nullable(Type.Integer()),
-      }),
-    ),
-  },
-  { title: 'PluginTryOutCall' },
-);
+const TryOutCall = titled('PluginTryOutCall', {
+  method: Type.String(),
+  milliseconds: Type.Integer(),
+  result: nullable(text('Its return value, as JSON text.')),
+  error: nullable(
+    Type.Object({
+      message: Type.String(),
+      is_retry: flag('Whether a running plugin would be called again.'),
+      file: nullable(Type.String()),
+      line: nullable(Type.Integer()),
+      column: nullable(Type.Integer()),
+    }),
+  ),
+});
 
 /** A request of the plugin in a try-out. */
-const TryOutRequest = Type.Object(
-  {
-    method: Type.String(),
-    url: Type.String(),
-    headers,
-    body: nullable(content),
-    is_sent: Type.Boolean(),
-    answer: nullable(Type.Object({ status: Type.Integer(), headers, body: content })),
-    error: nullable(Type.String({ description: 'Why there is no answer.' })),
-  },
-  { title: 'PluginTryOutRequest' },
-);
+const TryOutRequest = titled('PluginTryOutRequest', {
+  method: Type.String(),
+  url: Type.String(),
+  headers,
+  body: nullable(content),
+  is_sent: Type.Boolean(),
+  answer: nullable(Type.Object({ status: Type.Integer(), headers, body: content })),
+  error: nullable(text('Why there is no answer.')),
+});
 
 /** The answer of `try_out/`. */
-export const PluginTryOutResult = Type.Object(
-  {
-    name: nullable(Type.String({ description: 'The name in its plugin.json.' })),
-    config_schema: Type.Unsafe<unknown>({
-      type: ['object', 'array'],
-      items: {},
-      description: 'The fields of its settings; empty without a plugin.json.',
+export const PluginTryOutResult = titled('PluginTryOutResult', {
+  name: nullable(text('The name in its plugin.json.')),
+  config_schema: Type.Unsafe<unknown>({
+    type: ['object', 'array'],
+    items: {},
+    description: 'The fields of its settings; empty without a plugin.json.',
+  }),
+  scheduled_tasks: Type.Array(Type.String()),
+  event: nullable(anything('The event as the plugin got it.')),
+  calls: Type.Array(TryOutCall, { description: 'In their order; the last one may have failed.' }),
+  requests: Type.Array(TryOutRequest),
+  refused_hosts: Type.Array(Type.String(), {
+    description: 'Hosts that it called and that are not among the `allowed_hosts`.',
+  }),
+  effects: Type.Array(
+    Type.Object({
+      kind: Type.Enum(['capture', 'job', 'metric', 'storage']),
+      name: Type.String(),
+      value: nullable(text('JSON text.')),
     }),
-    scheduled_tasks: Type.Array(Type.String()),
-    event: nullable(anything('The event as the plugin got it.')),
-    calls: Type.Array(TryOutCall, { description: 'In their order; the last one may have failed.' }),
-    requests: Type.Array(TryOutRequest),
-    refused_hosts: Type.Array(Type.String(), {
-      description: 'Hosts that it called and that are not among the `allowed_hosts`.',
+    { description: 'Effects of the plugin in Sluice. None of them is stored.' },
+  ),
+  logs: Type.Array(
+    Type.Object({
+      level: Type.Enum(['debug', 'log', 'info', 'warn', 'error']),
+      message: Type.String(),
     }),
-    effects: Type.Array(
-      Type.Object({
-        kind: Type.Enum(['capture', 'job', 'metric', 'storage']),
-        name: Type.String(),
-        value: nullable(Type.String({ description: 'JSON text.' })),
-      }),
-      { description: 'Effects of the plugin in Sluice. None of them is stored.' },
-    ),
-    logs: Type.Array(
-      Type.Object({
-        level: Type.Enum(['debug', 'log', 'info', 'warn', 'error']),
-        message: Type.String(),
-      }),
-    ),
-    omitted: Type.Integer({
-      description: 'Number of requests, effects and lines beyond the listed ones.',
-    }),
-  },
-  { title: 'PluginTryOutResult' },
-);
+  ),
+  omitted: whole('Number of requests, effects and lines beyond the listed ones.'),
+});
 export type PluginTryOutResult = Static<typeof PluginTryOutResult>;

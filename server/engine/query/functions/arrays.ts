@@ -1,7 +1,5 @@
-import { define } from './definition.ts';
+import { readFunctions } from './definition.ts';
 import type { FunctionTopic } from './definition.ts';
-
-const exact = { exact: true };
 
 /** Arrays, tuples and maps. */
 export const arrays: FunctionTopic = {
@@ -10,231 +8,101 @@ export const arrays: FunctionTopic = {
     '`[a, b]` makes an array, `(a, b)` a tuple. `items[1]` is the first item (an empty value ' +
     'if the array has none), `pair.1` the first element. A lambda is written `x -> x + 1` or ' +
     '`(x, y) -> x + y`. As a column of the export they are JSON.',
-  functions: [
-    define('array', '(T...) -> [T]', '`[a, b]`', 'array(1, 2)', exact),
-    define('tuple', '(any, any...) -> tuple', '`(a, b)`', "tuple(1, 'a')", exact),
-    define(
-      'map',
-      '(pairs...) -> map',
-      'From keys and values by turns',
-      "map('a', 1, 'b', 2)",
-      exact,
-    ),
-    define('mapKeys', '({K:V}) -> [K]', 'Keys', "mapKeys(map('a', 1))", exact),
-    define('mapValues', '({K:V}) -> [V]', 'Values', "mapValues(map('a', 1))", exact),
-    define(
-      'mapContains',
-      '({K:V}, K) -> boolean',
-      'True if the key exists',
-      "mapContains(map('a', 1), 'a')",
-    ),
-    define(
-      'has',
-      '([T], T) -> boolean',
-      'True if it is one of the items',
-      "has(['a', 'b'], event)",
-    ),
-    define(
-      'hasAny',
-      '([T], [T]) -> boolean',
-      'Have both an item in common?',
-      'hasAny([1, 2], [2, 3])',
-      { engine: 'notEmpty(arrayIntersect($1, $2))' },
-    ),
-    define(
-      'hasAll',
-      '([T], [T]) -> boolean',
-      'Are all items of the second in the first?',
-      'hasAll([1, 2], [2])',
-      {
-        engine: 'equals(length(arrayIntersect($1, $2)), length(arrayDistinct($2)))',
-      },
-    ),
-    define(
-      'indexOf',
-      '([T], T) -> integer',
-      'Position of the first equal item, from 1; otherwise 0',
-      "indexOf(['a', 'b'], 'b')",
-    ),
-    define(
-      'countEqual',
-      '([T], T) -> integer',
-      'How many items are equal',
-      'countEqual([1, 2, 1], 1)',
-    ),
-    define('arrayElement', '([T], integer) -> T', '`items[n]`', 'arrayElement([1, 2], 1)', exact),
-    define(
-      'tupleElement',
-      '(tuple, #integer) -> element',
-      '`pair.1`',
-      "tupleElement((1, 'a'), 2)",
-      exact,
-    ),
-    define(
-      'arrayConcat',
-      '([T], [T]...) -> [T]',
-      'One list after another',
-      'arrayConcat([1], [2])',
-      exact,
-    ),
-    define(
-      'arrayPushBack',
-      '([T], T) -> [T]',
-      'With one more at the end',
-      'arrayPushBack([1], 2)',
-      exact,
-    ),
-    define(
-      'arrayPushFront',
-      '([T], T) -> [T]',
-      'With one more at the start',
-      'arrayPushFront([1], 2)',
-      exact,
-    ),
-    define('arrayPopBack', '([T]) -> [T]', 'Without the last', 'arrayPopBack([1, 2])', exact),
-    define('arrayPopFront', '([T]) -> [T]', 'Without the first', 'arrayPopFront([1, 2])', exact),
-    define(
-      'arraySlice',
-      '([T], integer, integer?) -> [T]',
-      'From an item, counted from 1, so many',
-      'arraySlice([1, 2, 3], 2)',
-      exact,
-    ),
-    define('arrayReverse', '([T]) -> [T]', 'Backwards', 'arrayReverse([1, 2])', exact),
-    define('arrayDistinct', '([T]) -> [T]', 'Each item once', 'arrayDistinct([1, 1])', exact),
-    define(
-      'arrayCompact',
-      '([T]) -> [T]',
-      'Without repeats of the neighbour',
-      'arrayCompact([1, 1])',
-      exact,
-    ),
-    define(
-      'arrayFlatten',
-      '([[T]]) -> [T]',
-      'Arrays in an array as one',
-      'arrayFlatten([[1], [2, 3]])',
-      exact,
-    ),
-    define(
-      'arrayIntersect',
-      '([T], [T]...) -> [T]',
-      'Items of all',
-      'arraySort(arrayIntersect([1, 2], [2, 3]))',
-      {
-        engine: 'arraySort(arrayIntersect($*))',
-        exact: true,
-      },
-    ),
-    define('arrayUniq', '([any]) -> integer', 'How many different items', 'arrayUniq([1, 1])'),
-    define(
-      'arrayEnumerate',
-      '([any]) -> [integer]',
-      'The positions from 1',
-      "arrayEnumerate(['a', 'b'])",
-      {
-        engine: "CAST(arrayEnumerate($1), 'Array(Int64)')",
-        exact: true,
-      },
-    ),
-    define(
-      'arrayZip',
-      '([T], [U]) -> [(T, U)]',
-      'Tuples of items at the same position',
-      "arrayZip([1, 2], ['a', 'b'])",
-      exact,
-    ),
-    define(
-      'arrayDifference',
-      '([integer]) -> [integer]',
-      'Differences of neighbours, first 0',
-      'arrayDifference([1, 5])',
-      exact,
-    ),
-    define(
-      'arrayCumSum',
-      '([integer]) -> [integer]',
-      'Sums up to each item',
-      'arrayCumSum([1, 5])',
-      exact,
-    ),
-    define(
-      'arrayMap',
-      '(lambda, [any]...) -> [U]',
-      'What the lambda gives for each item',
-      'arrayMap(x -> x + 1, [1, 2])',
-      exact,
-    ),
-    define(
-      'arrayFilter',
-      '(test, [T], [any]...) -> [T]',
-      'Items for which the lambda holds',
-      'arrayFilter(x -> x > 1, [1, 2])',
-      exact,
-    ),
-    define(
-      'arrayExists',
-      '(test, [any]...) -> boolean',
-      'Does the lambda hold for one?',
-      'arrayExists(x -> x > 1, [1, 2])',
-    ),
-    define(
-      'arrayAll',
-      '(test, [any]...) -> boolean',
-      'Does the lambda hold for all?',
-      'arrayAll(x -> x > 1, [1, 2])',
-    ),
-    define(
-      'arrayCount',
-      '(test, [any]...) -> integer',
-      'For how many does the lambda hold?',
-      'arrayCount(x -> x > 1, [1, 2])',
-    ),
-    define(
-      'arrayFirst',
-      '(test, [T], [any]...) -> T',
-      'First item for which the lambda is true, otherwise an empty value',
-      'arrayFirst(x -> x > 1, [1, 2])',
-      exact,
-    ),
-    define(
-      'arrayLast',
-      '(test, [T], [any]...) -> T',
-      'Last item for which the lambda is true, otherwise an empty value',
-      'arrayLast(x -> x > 1, [1, 2])',
-      exact,
-    ),
-    define(
-      'arrayFirstIndex',
-      '(test, [any]...) -> integer',
-      'Position of the first item for which the lambda is true, otherwise 0',
-      'arrayFirstIndex(x -> x > 1, [1, 2])',
-    ),
-    define(
-      'arraySort',
-      '([T]) -> [T] | (lambda, [T], [any]...) -> [T]',
-      'In order, of the items or of what the lambda gives',
-      'arraySort(x -> -x, [1, 2])',
-      exact,
-    ),
-    define(
-      'arrayReverseSort',
-      '([T]) -> [T] | (lambda, [T], [any]...) -> [T]',
-      'In falling order',
-      'arrayReverseSort([1, 2])',
-      exact,
-    ),
-    define('arraySum', '([N]) -> N', 'Sum', 'arraySum([1, 2])'),
-    define('arrayAvg', '([number]) -> float', 'Mean', 'arrayAvg([1, 2])'),
-    define('arrayMin', '([T]) -> T', 'Smallest', 'arrayMin([1, 2])', exact),
-    define('arrayMax', '([T]) -> T', 'Largest', 'arrayMax([1, 2])', exact),
-    define('arrayProduct', '([number]) -> float', 'Product', 'arrayProduct([2, 3])'),
-    define(
-      'arrayJoin',
-      '([T]) -> T',
-      'A row for each item; none for an empty array',
-      'arrayJoin([1, 2])',
-      exact,
-    ),
-  ],
+  functions: readFunctions(`
+    exact array(T...) -> [T]   e.g. array(1, 2)
+      \`[a, b]\`
+    exact tuple(any, any...) -> tuple   e.g. tuple(1, 'a')
+      \`(a, b)\`
+    exact map(pairs...) -> map   e.g. map('a', 1, 'b', 2)
+      From keys and values by turns
+    exact mapKeys({K:V}) -> [K]   e.g. mapKeys(map('a', 1))
+      Keys
+    exact mapValues({K:V}) -> [V]   e.g. mapValues(map('a', 1))
+      Values
+    mapContains({K:V}, K) -> boolean   e.g. mapContains(map('a', 1), 'a')
+      True if the key exists
+    has([T], T) -> boolean   e.g. has(['a', 'b'], event)
+      True if it is one of the items
+    hasAny([T], [T]) -> boolean   e.g. hasAny([1, 2], [2, 3])
+      Have both an item in common?
+      engine: notEmpty(arrayIntersect($1, $2))
+    hasAll([T], [T]) -> boolean   e.g. hasAll([1, 2], [2])
+      Are all items of the second in the first?
+      engine: equals(length(arrayIntersect($1, $2)), length(arrayDistinct($2)))
+    indexOf([T], T) -> integer   e.g. indexOf(['a', 'b'], 'b')
+      Position of the first equal item, from 1; otherwise 0
+    countEqual([T], T) -> integer   e.g. countEqual([1, 2, 1], 1)
+      How many items are equal
+    exact arrayElement([T], integer) -> T   e.g. arrayElement([1, 2], 1)
+      \`items[n]\`
+    exact tupleElement(tuple, #integer) -> element   e.g. tupleElement((1, 'a'), 2)
+      \`pair.1\`
+    exact arrayConcat([T], [T]...) -> [T]   e.g. arrayConcat([1], [2])
+      One list after another
+    exact arrayPushBack([T], T) -> [T]   e.g. arrayPushBack([1], 2)
+      With one more at the end
+    exact arrayPushFront([T], T) -> [T]   e.g. arrayPushFront([1], 2)
+      With one more at the start
+    exact arrayPopBack([T]) -> [T]   e.g. arrayPopBack([1, 2])
+      Without the last
+    exact arrayPopFront([T]) -> [T]   e.g. arrayPopFront([1, 2])
+      Without the first
+    exact arraySlice([T], integer, integer?) -> [T]   e.g. arraySlice([1, 2, 3], 2)
+      From an item, counted from 1, so many
+    exact arrayReverse([T]) -> [T]   e.g. arrayReverse([1, 2])
+      Backwards
+    exact arrayDistinct([T]) -> [T]   e.g. arrayDistinct([1, 1])
+      Each item once
+    exact arrayCompact([T]) -> [T]   e.g. arrayCompact([1, 1])
+      Without repeats of the neighbour
+    exact arrayFlatten([[T]]) -> [T]   e.g. arrayFlatten([[1], [2, 3]])
+      Arrays in an array as one
+    exact arrayIntersect([T], [T]...) -> [T]   e.g. arraySort(arrayIntersect([1, 2], [2, 3]))
+      Items of all
+      engine: arraySort(arrayIntersect($*))
+    arrayUniq([any]) -> integer   e.g. arrayUniq([1, 1])
+      How many different items
+    exact arrayEnumerate([any]) -> [integer]   e.g. arrayEnumerate(['a', 'b'])
+      The positions from 1
+      engine: CAST(arrayEnumerate($1), 'Array(Int64)')
+    exact arrayZip([T], [U]) -> [(T, U)]   e.g. arrayZip([1, 2], ['a', 'b'])
+      Tuples of items at the same position
+    exact arrayDifference([integer]) -> [integer]   e.g. arrayDifference([1, 5])
+      Differences of neighbours, first 0
+    exact arrayCumSum([integer]) -> [integer]   e.g. arrayCumSum([1, 5])
+      Sums up to each item
+    exact arrayMap(lambda, [any]...) -> [U]   e.g. arrayMap(x -> x + 1, [1, 2])
+      What the lambda gives for each item
+    exact arrayFilter(test, [T], [any]...) -> [T]   e.g. arrayFilter(x -> x > 1, [1, 2])
+      Items for which the lambda holds
+    arrayExists(test, [any]...) -> boolean   e.g. arrayExists(x -> x > 1, [1, 2])
+      Does the lambda hold for one?
+    arrayAll(test, [any]...) -> boolean   e.g. arrayAll(x -> x > 1, [1, 2])
+      Does the lambda hold for all?
+    arrayCount(test, [any]...) -> integer   e.g. arrayCount(x -> x > 1, [1, 2])
+      For how many does the lambda hold?
+    exact arrayFirst(test, [T], [any]...) -> T   e.g. arrayFirst(x -> x > 1, [1, 2])
+      First item for which the lambda is true, otherwise an empty value
+    exact arrayLast(test, [T], [any]...) -> T   e.g. arrayLast(x -> x > 1, [1, 2])
+      Last item for which the lambda is true, otherwise an empty value
+    arrayFirstIndex(test, [any]...) -> integer   e.g. arrayFirstIndex(x -> x > 1, [1, 2])
+      Position of the first item for which the lambda is true, otherwise 0
+    exact arraySort([T]) -> [T] | (lambda, [T], [any]...) -> [T]   e.g. arraySort(x -> -x, [1, 2])
+      In order, of the items or of what the lambda gives
+    exact arrayReverseSort([T]) -> [T] | (lambda, [T], [any]...) -> [T]
+      e.g. arrayReverseSort([1, 2])
+      In falling order
+    arraySum([N]) -> N   e.g. arraySum([1, 2])
+      Sum
+    arrayAvg([number]) -> float   e.g. arrayAvg([1, 2])
+      Mean
+    exact arrayMin([T]) -> T   e.g. arrayMin([1, 2])
+      Smallest
+    exact arrayMax([T]) -> T   e.g. arrayMax([1, 2])
+      Largest
+    arrayProduct([number]) -> float   e.g. arrayProduct([2, 3])
+      Product
+    exact arrayJoin([T]) -> T   e.g. arrayJoin([1, 2])
+      A row for each item; none for an empty array
+  `),
 };

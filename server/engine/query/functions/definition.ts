@@ -10,25 +10,42 @@ export type FunctionDefinition = {
   signature: string;
   meaning: string;
   example: string;
-  engine?: string;
-  exact?: boolean;
+  engine: string | undefined;
+  exact: boolean;
   /**
    * True if it searches its text repeatedly, in quadratic time: the text is cut, and a lambda may
    * not call it.
    */
-  scans?: boolean;
+  scans: boolean;
 };
 
 /** The functions of one topic, as docs/query_language.md lists them. */
 export type FunctionTopic = { title: string; note?: string; functions: FunctionDefinition[] };
 
-/** Returns a definition, written on one line. */
-export function define(
-  name: string,
-  signature: string,
-  meaning: string,
-  example: string,
-  more: Pick<FunctionDefinition, 'engine' | 'exact' | 'scans'> = {},
-): FunctionDefinition {
-  return { name, signature, meaning, example, ...more };
+const entry =
+  /^(?<exact>exact )?(?<scans>scans )?(?<name>\w+)(?<signature>.+?)\s+e\.g\. (?<example>.+)\n\s+(?<meaning>[^]+?)(?:\n\s+engine: (?<engine>.+))?$/;
+
+/**
+ * Reads functions from a list: name, signature and example, then the meaning, then the engine's
+ * text if it differs. `exact` and `scans` stand before the name. Throws for a malformed entry: the
+ * list is part of the program.
+ */
+export function readFunctions(list: string): FunctionDefinition[] {
+  return list
+    .trim()
+    .split(/\n {4}(?=\S)/)
+    .map((text) => {
+      const read = entry.exec(text)?.groups;
+      if (read === undefined) throw new Error(`This function is not written as others: ${text}`);
+      const { name, signature, meaning, example, engine, exact, scans } = read;
+      return {
+        name: name!,
+        signature: signature!,
+        meaning: meaning!.replaceAll(/\n\s+/g, ' '),
+        example: example!,
+        engine,
+        exact: exact !== undefined,
+        scans: scans !== undefined,
+      };
+    });
 }

@@ -1,4 +1,4 @@
-import { define } from './definition.ts';
+import { readFunctions } from './definition.ts';
 import type { FunctionTopic } from './definition.ts';
 
 /** URLs and hashes. */
@@ -7,161 +7,78 @@ export const urls: FunctionTopic = {
   note:
     'Raw hashes are bytes: write `hex(MD5(x))`. Hashes of 64 bits have no sign and are exported ' +
     'as text; a bucket of one is `toInt64(cityHash64(x) % 100)`.',
-  functions: [
-    define('protocol', '(text) -> text', 'Protocol of a URL', "protocol('https://a.b/c')"),
-    define('domain', '(text) -> text', 'Host of a URL', "domain('https://www.a.b/c')"),
-    define(
-      'domainWithoutWWW',
-      '(text) -> text',
-      'Host without www',
-      "domainWithoutWWW('https://www.a.b/c')",
-    ),
-    define(
-      'topLevelDomain',
-      '(text) -> text',
-      'Last label of the host',
-      "topLevelDomain('https://a.b/c')",
-    ),
-    define(
-      'firstSignificantSubdomain',
-      '(text) -> text',
-      'Name of the site',
-      "firstSignificantSubdomain('https://news.example.com/')",
-    ),
-    define(
-      'cutToFirstSignificantSubdomain',
-      '(text) -> text',
-      'Name of the site with what follows',
-      "cutToFirstSignificantSubdomain('https://news.example.com/')",
-    ),
-    define(
-      'port',
-      '(text) -> integer',
-      'Port of a URL, 0 without one',
-      "port('https://a.b:8080/')",
-    ),
-    define('path', '(text) -> text', 'Path of a URL', "path('https://a.b/c?d=e')"),
-    define(
-      'pathFull',
-      '(text) -> text',
-      'Path, query and fragment',
-      "pathFull('https://a.b/c?d=e')",
-    ),
-    define('queryString', '(text) -> text', 'Query of a URL', "queryString('https://a.b/c?d=e')"),
-    define('fragment', '(text) -> text', 'Fragment of a URL', "fragment('https://a.b/c#d')"),
-    define(
-      'extractURLParameter',
-      '(text, #text) -> text',
-      'Value of a parameter, empty without one',
-      "extractURLParameter('https://a.b/?d=e', 'd')",
-    ),
-    define(
-      'extractURLParameters',
-      '(text) -> [text]',
-      'Parameters with values',
-      "extractURLParameters('https://a.b/?d=e')",
-    ),
-    define(
-      'extractURLParameterNames',
-      '(text) -> [text]',
-      'Names of the parameters',
-      "extractURLParameterNames('https://a.b/?d=e')",
-    ),
-    define(
-      'cutQueryString',
-      '(text) -> text',
-      'Without the query',
-      "cutQueryString('https://a.b/?d=e')",
-    ),
-    define(
-      'cutFragment',
-      '(text) -> text',
-      'Without the fragment',
-      "cutFragment('https://a.b/#d')",
-    ),
-    define(
-      'cutQueryStringAndFragment',
-      '(text) -> text',
-      'Without both',
-      "cutQueryStringAndFragment('https://a.b/?d=e#f')",
-    ),
-    define(
-      'cutURLParameter',
-      '(text, #text) -> text',
-      'Without one parameter',
-      "cutURLParameter('https://a.b/?d=e&f=g', 'd')",
-    ),
-    define('cutWWW', '(text) -> text', 'Without www', "cutWWW('https://www.a.b/')"),
-    define(
-      'decodeURLComponent',
-      '(text) -> text',
-      'Percent signs resolved',
-      "decodeURLComponent('a%20b')",
-    ),
-    define(
-      'encodeURLComponent',
-      '(text) -> text',
-      'With percent signs',
-      "encodeURLComponent('a b')",
-    ),
-    define(
-      'decodeXMLComponent',
-      '(text) -> text',
-      'Entities of XML resolved',
-      "decodeXMLComponent('a&amp;b')",
-    ),
-    define(
-      'extractTextFromHTML',
-      '(text) -> text',
-      'Text without tags',
-      "extractTextFromHTML('<b>a</b>')",
-    ),
-    define(
-      'isIPv4String',
-      '(text) -> boolean',
-      'True for an IPv4 address',
-      "isIPv4String('127.0.0.1')",
-    ),
-    define('isIPv6String', '(text) -> boolean', 'True for an IPv6 address', "isIPv6String('::1')"),
-    define(
-      'cityHash64',
-      '(any, any...) -> unsigned',
-      'Fast hash of 64 bits',
-      'cityHash64(distinct_id)',
-      { exact: true },
-    ),
-    define(
-      'sipHash64',
-      '(any, any...) -> unsigned',
-      'Keyed hash of 64 bits',
-      'sipHash64(distinct_id)',
-      { exact: true },
-    ),
-    define(
-      'xxHash64',
-      '(any, any...) -> unsigned',
-      'Fast hash of 64 bits',
-      'xxHash64(distinct_id)',
-      { exact: true },
-    ),
-    define(
-      'farmHash64',
-      '(any, any...) -> unsigned',
-      'Fast hash of 64 bits',
-      'farmHash64(distinct_id)',
-      { exact: true },
-    ),
-    define(
-      'murmurHash3_64',
-      '(any, any...) -> unsigned',
-      'Hash of 64 bits',
-      'murmurHash3_64(distinct_id)',
-      { exact: true },
-    ),
-    define('MD5', '(text) -> bytes', 'Hash of 16 bytes', 'hex(MD5(distinct_id))'),
-    define('SHA1', '(text) -> bytes', 'Hash of 20 bytes', 'hex(SHA1(distinct_id))'),
-    define('SHA224', '(text) -> bytes', 'Hash of 28 bytes', 'hex(SHA224(distinct_id))'),
-    define('SHA256', '(text) -> bytes', 'Hash of 32 bytes', 'lower(hex(SHA256(distinct_id)))'),
-    define('SHA512', '(text) -> bytes', 'Hash of 64 bytes', 'hex(SHA512(distinct_id))'),
-  ],
+  functions: readFunctions(`
+    protocol(text) -> text   e.g. protocol('https://a.b/c')
+      Protocol of a URL
+    domain(text) -> text   e.g. domain('https://www.a.b/c')
+      Host of a URL
+    domainWithoutWWW(text) -> text   e.g. domainWithoutWWW('https://www.a.b/c')
+      Host without www
+    topLevelDomain(text) -> text   e.g. topLevelDomain('https://a.b/c')
+      Last label of the host
+    firstSignificantSubdomain(text) -> text
+      e.g. firstSignificantSubdomain('https://news.example.com/')
+      Name of the site
+    cutToFirstSignificantSubdomain(text) -> text
+      e.g. cutToFirstSignificantSubdomain('https://news.example.com/')
+      Name of the site with what follows
+    port(text) -> integer   e.g. port('https://a.b:8080/')
+      Port of a URL, 0 without one
+    path(text) -> text   e.g. path('https://a.b/c?d=e')
+      Path of a URL
+    pathFull(text) -> text   e.g. pathFull('https://a.b/c?d=e')
+      Path, query and fragment
+    queryString(text) -> text   e.g. queryString('https://a.b/c?d=e')
+      Query of a URL
+    fragment(text) -> text   e.g. fragment('https://a.b/c#d')
+      Fragment of a URL
+    extractURLParameter(text, #text) -> text   e.g. extractURLParameter('https://a.b/?d=e', 'd')
+      Value of a parameter, empty without one
+    extractURLParameters(text) -> [text]   e.g. extractURLParameters('https://a.b/?d=e')
+      Parameters with values
+    extractURLParameterNames(text) -> [text]   e.g. extractURLParameterNames('https://a.b/?d=e')
+      Names of the parameters
+    cutQueryString(text) -> text   e.g. cutQueryString('https://a.b/?d=e')
+      Without the query
+    cutFragment(text) -> text   e.g. cutFragment('https://a.b/#d')
+      Without the fragment
+    cutQueryStringAndFragment(text) -> text   e.g. cutQueryStringAndFragment('https://a.b/?d=e#f')
+      Without both
+    cutURLParameter(text, #text) -> text   e.g. cutURLParameter('https://a.b/?d=e&f=g', 'd')
+      Without one parameter
+    cutWWW(text) -> text   e.g. cutWWW('https://www.a.b/')
+      Without www
+    decodeURLComponent(text) -> text   e.g. decodeURLComponent('a%20b')
+      Percent signs resolved
+    encodeURLComponent(text) -> text   e.g. encodeURLComponent('a b')
+      With percent signs
+    decodeXMLComponent(text) -> text   e.g. decodeXMLComponent('a&amp;b')
+      Entities of XML resolved
+    extractTextFromHTML(text) -> text   e.g. extractTextFromHTML('<b>a</b>')
+      Text without tags
+    isIPv4String(text) -> boolean   e.g. isIPv4String('127.0.0.1')
+      True for an IPv4 address
+    isIPv6String(text) -> boolean   e.g. isIPv6String('::1')
+      True for an IPv6 address
+    exact cityHash64(any, any...) -> unsigned   e.g. cityHash64(distinct_id)
+      Fast hash of 64 bits
+    exact sipHash64(any, any...) -> unsigned   e.g. sipHash64(distinct_id)
+      Keyed hash of 64 bits
+    exact xxHash64(any, any...) -> unsigned   e.g. xxHash64(distinct_id)
+      Fast hash of 64 bits
+    exact farmHash64(any, any...) -> unsigned   e.g. farmHash64(distinct_id)
+      Fast hash of 64 bits
+    exact murmurHash3_64(any, any...) -> unsigned   e.g. murmurHash3_64(distinct_id)
+      Hash of 64 bits
+    MD5(text) -> bytes   e.g. hex(MD5(distinct_id))
+      Hash of 16 bytes
+    SHA1(text) -> bytes   e.g. hex(SHA1(distinct_id))
+      Hash of 20 bytes
+    SHA224(text) -> bytes   e.g. hex(SHA224(distinct_id))
+      Hash of 28 bytes
+    SHA256(text) -> bytes   e.g. lower(hex(SHA256(distinct_id)))
+      Hash of 32 bytes
+    SHA512(text) -> bytes   e.g. hex(SHA512(distinct_id))
+      Hash of 64 bytes
+  `),
 };

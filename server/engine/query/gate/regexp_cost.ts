@@ -32,7 +32,7 @@ export function searchedBy(
   const pattern = signatures[0]?.parameters.findIndex(({ form }) => form.name === '#pattern') ?? -1;
   if (pattern < 0) return undefined;
   const positions = countPositions(String(contents[pattern]));
-  const isScan = definition.scans === true;
+  const isScan = definition.scans;
   const most = isInLambda ? lambda_positions_max : isScan ? scanning_positions_max : positions_max;
   if (positions > most)
     throw new Fault(

@@ -93,7 +93,7 @@ export function aggregateCall(
   const wrap = (sql: string) =>
     isContainer(type.kind) && counted.name.startsWith('group')
       ? `arraySort(${sql})`
-      : definition.exact === true
+      : definition.exact
         ? sql
         : canonicalText(sql, type.kind);
   return { call, wrap, type, values: [...binding.values, ...tests] };

@@ -49,7 +49,7 @@ export function applyKnown(
   span: Span,
 ): Value {
   const { definition } = known;
-  if (definition.scans === true && scope.lambdas.length > 0)
+  if (definition.scans && scope.lambdas.length > 0)
     throw new Fault(
       `\`${definition.name}\` is not allowed inside a lambda: apply it to the whole text, or ` +
         'use arrayJoin.',
@@ -68,7 +68,7 @@ export function applyKnown(
       ? printCall(definition, texts)
       : printSearch(scope.context, definition, binding.texts, searched, span);
   const value = compose(
-    definition.exact === true ? sql : canonicalText(sql, binding.type.kind),
+    definition.exact ? sql : canonicalText(sql, binding.type.kind),
     binding.type,
     span,
     binding.values,

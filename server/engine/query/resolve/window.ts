@@ -101,7 +101,7 @@ function callOf(scope: Scope, node: ExpressionOf<'call'>, window: Window): Aggre
       : texts;
   return {
     call: `${node.nulls === 'IGNORE' ? name : engine}(${given.join(', ')})`,
-    wrap: (sql) => (definition.exact === true ? sql : canonicalText(sql, type.kind)),
+    wrap: (sql) => (definition.exact ? sql : canonicalText(sql, type.kind)),
     type,
     values,
   };

@@ -39,7 +39,7 @@ const Thing = Type.Object({
       config: Type.Object({ bucket_name: Type.String() }, { additionalProperties: false }),
     }),
   ),
-  line: Type.Optional(lineOfText({ maxLength: 100 })),
+  line: Type.Optional(lineOfText(100, undefined, 0)),
   short: Type.Optional(Type.String({ format: 'email', maxLength: 20 })),
   either: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
 });

@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import type { Queryable } from '../../postgres/database.ts';
 import { nullable } from '../../nullable.ts';
+import { whole } from '../schemas.ts';
 import { fittingRows } from './fitting_rows.ts';
 import { query } from './query.ts';
 
@@ -67,7 +68,7 @@ export function listTitle(item: TSchema): { title?: string } {
 export function pageOf<Schema extends TSchema>(item: Schema) {
   return Type.Object(
     {
-      count: Type.Integer({ description: 'Number of all results.' }),
+      count: whole('Number of all results.'),
       next: link('The next page; null on the last.'),
       previous: link('The page before; null on the first.'),
       results: Type.Array(item),

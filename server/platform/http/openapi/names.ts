@@ -1,6 +1,7 @@
 import type { FastifySchema } from 'fastify';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
+import { text } from '../schemas.ts';
 
 /** Converts `batch_exports` to `BatchExport`: each word in the singular. */
 function nounOf(segment: string): string {
@@ -118,7 +119,7 @@ export function parametersOf(url: string): { params: TSchema } | undefined {
       Object.fromEntries(
         parameters.map(([name, collection]) => [
           name,
-          Type.String({ description: path_parameters[name] ?? parameterText(name, collection) }),
+          text(path_parameters[name] ?? parameterText(name, collection)),
         ]),
       ),
     ),
