@@ -145,7 +145,9 @@ test('a bucket that refuses stops verification, and the page says why', { skip }
   await lookAt(deps, id);
   await page.reload();
   await through.getByText(/Verification has stopped: the findings below say why\.$/).waitFor();
-  await page.getByText(/^Stopped after .*: The store refused the request: the access key/).waitFor();
+  await page
+    .getByText(/^Stopped after .*: The store refused the request: the access key/)
+    .waitFor();
   await checkEverywhere(page, 'export_proof_standing_still');
   await goTo(page, path);
   await page.getByRole('link', { name: 'Verification has stopped' }).waitFor();
