@@ -51,8 +51,8 @@ function Offer({
   return (
     <section className="note" aria-label="Delivered earlier">
       <p>
-        This export delivered {counted(rows, 'row')} before it restarted. They are not in{' '}
-        <strong>{placeOf(row.destination)}</strong>.
+        This export delivered {counted(rows, 'row')} before it restarted, and has not delivered them
+        to <strong>{placeOf(row.destination)}</strong> since.
       </p>
       <Form
         path={backfillPath(ids)}

@@ -39,7 +39,7 @@ function useWords(
   const [differs, still] = is_short
     ? ['Differs', 'Stopped']
     : ['Differs at the destination', 'Verification has stopped'];
-  if (state === 'differing') return { text: until ?? differs, tone };
-  if (state === 'standing_still') return { text: until ?? still, tone };
-  return { text: until, tone };
+  const why = state === 'differing' ? differs : state === 'standing_still' ? still : undefined;
+  if (why === undefined || (is_short && until !== undefined)) return { text: until, tone };
+  return { text: until === undefined ? why : `${until}. ${why}`, tone };
 }

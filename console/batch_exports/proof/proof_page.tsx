@@ -8,6 +8,7 @@ import { addressOf } from '../../http/address.ts';
 import { Empty } from '../../page/empty.tsx';
 import { counted } from '../../page/text/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
+import { Sentence } from '../../page/text/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Rows } from '../../page/tables/rows.tsx';
 import type { Columns } from '../../page/tables/rows.tsx';
@@ -144,18 +145,15 @@ function Range({
 }
 
 function Proven({ proof }: { proof: Proof }) {
-  const { row, ids } = useExport();
+  const { ids } = useExport();
   const latest = useQuery(latestVerifications(ids)).data?.results.find(
     ({ status }) => status === 'Completed',
   );
-  const overview = useQuery(overviewOf(String(row.team_id), row.id)).data?.results[0];
-  const state = overview?.verification?.state;
-  const found = useQuery(latestDeviations(ids)).data?.results ?? [];
   const rest = useRest(proof);
   return (
     <section aria-label="Proof">
       <p className="proof_sentence" role="status">
-        {provenInWords(proof.totals, state === 'not_verifiable' ? undefined : found)}
+        {provenInWords(proof.totals)}
       </p>
       <Through latest={latest} />
       {proof.totals.delivered === null && <p>{proof.detail}</p>}
@@ -210,18 +208,21 @@ function Earlier() {
 
 /** Shows until when the deliveries were found at the destination. */
 function Through({ latest }: { latest: Verification | undefined }) {
-  const { row } = useExport();
+  const { row, ids } = useExport();
   const zone = useContext(ZoneContext);
   const { data } = useQuery(overviewOf(String(row.team_id), row.id));
+  const found = useQuery(latestDeviations(ids)).data?.results ?? [];
   const standing = data?.results[0];
   if (standing === undefined) return <p className="proof_through">…</p>;
   const { verified_through, verification } = standing;
-  const { text, tone } = throughInWords(verified_through, latest, verification, (at) =>
+  const { text, tone } = throughInWords(verified_through, latest, verification, found, (at) =>
     dated(at, zone),
   );
   return (
     <p className="proof_through">
-      <span className={tone}>{text}</span>
+      <span className={tone}>
+        <Sentence text={text} />
+      </span>
     </p>
   );
 }

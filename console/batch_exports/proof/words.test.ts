@@ -52,91 +52,114 @@ const verification: Verification = {
   last_updated_at: '2026-01-01T00:00:00Z',
 };
 
-test('one sentence says what is stored, delivered and doubled', () => {
-  const all = '20,783 rows stored, 20,783 delivered, 0 doubled.';
-  assert.equal(provenInWords(totals, []), all);
-  assert.equal(provenInWords(totals, undefined), '20,783 rows stored, 20,783 delivered.');
+test('one sentence says what is stored and delivered, and nothing about the place', () => {
+  assert.equal(provenInWords(totals), '20,783 rows stored, 20,783 delivered.');
   assert.equal(
-    provenInWords({ ...totals, delivered_twice: 3 }, [
-      { kind: 'doubled', state: 'open', differences: 2 },
-      { kind: 'doubled', state: 'resolved', differences: 7 },
-      { kind: 'missing', state: 'open', differences: 5 },
-    ]),
-    '20,783 rows stored, 20,783 delivered, 2 doubled. You had 3 delivered again.',
+    provenInWords({ ...totals, delivered_twice: 3 }),
+    '20,783 rows stored, 20,783 delivered. You had 3 delivered again.',
   );
-  assert.equal(provenInWords({ ...totals, stored: 1, delivered: null }, []), '1 row stored.');
+  assert.equal(provenInWords({ ...totals, stored: 1, delivered: null }), '1 row stored.');
 });
 
-test('the line below says up to when, or what was found instead', () => {
+test('the line below says up to when, and what was found', () => {
   const at = (instant: string) => instant.slice(0, 10);
   const through = '2026-11-29T14:00:00Z';
-  type Standing = Parameters<typeof throughInWords>[2];
-  const open = (deviations: number): Standing => ({
-    state: 'differing',
-    deviations,
-    verified_at: null,
-    cycle_ended_at: null,
-  });
-  const well: Standing = {
+  type Given = Parameters<typeof throughInWords>;
+  const standing = (changes: Partial<NonNullable<Given[2]>> = {}): Given[2] => ({
     state: 'verified',
     deviations: 0,
+    accepted: 0,
     verified_at: '2026-02-02',
     cycle_ended_at: '2026-02-02',
-  };
-  const cases: [string | null, Partial<Verification> | undefined, Standing, string, string][] = [
-    [through, {}, well, 'Verified through 2026-11-29.', 'good'],
-    // A difference that was repaired since counts no more.
-    [through, { differences: 2 }, well, 'Verified through 2026-11-29.', 'good'],
-    [through, {}, open(2), 'Verified through 2026-11-29. 2 findings below are open.', 'bad'],
-    [null, undefined, null, 'Not verified yet.', 'muted'],
-    [null, {}, open(1), '1 finding below is open.', 'bad'],
-    [
-      null,
-      { is_unproven: true },
-      well,
-      'A part could not be compared: the notes below say why.',
-      'warn',
-    ],
-    [
-      null,
-      { is_unproven: true },
-      { state: 'not_verifiable', deviations: 0, verified_at: null, cycle_ended_at: null },
-      'This destination cannot be verified.',
-      'muted',
-    ],
-    // A look of the schedule verifies too.
-    [
-      null,
-      undefined,
-      well,
-      'Everything delivered before 2026-02-02 is verified. No interval of the schedule is ' +
-        'verified yet.',
-      'good',
-    ],
-    [
-      null,
-      {},
-      well,
-      'Everything delivered before 2026-01-01 is verified. No interval of the schedule is ' +
-        'verified yet.',
-      'good',
-    ],
-    [
-      null,
-      undefined,
-      { ...well, cycle_ended_at: null },
-      'No differences until 2026-02-02, but not every delivery is checked yet. No interval of ' +
-        'the schedule is verified yet.',
-      'muted',
-    ],
+    ...changes,
+  });
+  const open = (deviations: number) =>
+    standing({ state: 'differing', deviations, verified_at: null });
+  const one: Given[3][number] = { kind: 'missing', state: 'open', differences: 5 };
+  const found: Given[3] = [
+    one,
+    { kind: 'doubled', state: 'open', differences: 2 },
+    { kind: 'doubled', state: 'resolved', differences: 7 },
+    { kind: 'missing', state: 'open', differences: 1_000 },
   ];
-  for (const [given, latest, standing, text, tone] of cases)
+  const still = standing({ state: 'standing_still' });
+  const well = 'Verified through 2026-11-29: nothing is missing, changed or doubled.';
+  const whole = (day: string) =>
+    `Everything delivered before ${day} is verified. No interval of the schedule is verified yet.`;
+  const cases: [Given[0], Partial<Verification> | undefined, Given[2], Given[3], string, string][] =
+    [
+      [through, {}, standing(), [], well, 'good'],
+      // A difference that was repaired since counts no more.
+      [through, { differences: 2 }, standing(), [found[2]!], well, 'good'],
+      [
+        through,
+        {},
+        standing({ accepted: 1 }),
+        [{ ...one, state: 'accepted' }],
+        'Verified through 2026-11-29, except for 1 accepted finding.',
+        'good',
+      ],
+      [
+        through,
+        {},
+        open(3),
+        found,
+        'Verified through 2026-11-29. 3 findings below are open: 1,005 missing, 2 doubled.',
+        'bad',
+      ],
+      // A page of findings has only some of them.
+      [null, {}, open(9), found, '9 findings below are open.', 'bad'],
+      [null, {}, open(1), [one], '1 finding below is open: 5 missing.', 'bad'],
+      [null, undefined, null, [], 'Not verified yet.', 'muted'],
+      [
+        through,
+        {},
+        still,
+        [],
+        'Verified through 2026-11-29. Verification has stopped: the findings below say why.',
+        'warn',
+      ],
+      [
+        null,
+        {},
+        { ...still!, deviations: 1 },
+        [one],
+        '1 finding below is open: 5 missing. Verification has stopped: the findings below say why.',
+        'bad',
+      ],
+      [
+        null,
+        { is_unproven: true },
+        standing(),
+        [],
+        'A part could not be compared: the notes below say why.',
+        'warn',
+      ],
+      [
+        null,
+        { is_unproven: true },
+        standing({ state: 'not_verifiable', verified_at: null }),
+        [],
+        'This destination cannot be verified.',
+        'muted',
+      ],
+      // A look of the schedule verifies too.
+      [null, undefined, standing(), [], whole('2026-02-02'), 'good'],
+      [null, {}, standing(), [], whole('2026-01-01'), 'good'],
+      [
+        null,
+        undefined,
+        standing({ cycle_ended_at: null }),
+        [],
+        'No differences until 2026-02-02, but not every delivery is checked yet. No interval of ' +
+          'the schedule is verified yet.',
+        'muted',
+      ],
+    ];
+  for (const [given, latest, verified, listed, text, tone] of cases)
     assert.deepEqual(
-      throughInWords(given, latest && { ...verification, ...latest }, standing, at),
-      {
-        text,
-        tone,
-      },
+      throughInWords(given, latest && { ...verification, ...latest }, verified, listed, at),
+      { text, tone },
     );
 });
 

@@ -10,50 +10,72 @@ import { counted } from '../../page/text/quantities.ts';
 const number = (rows: number) => rows.toLocaleString('en');
 
 /**
- * Returns the page's main sentence: rows stored, rows delivered, and rows that occur more than once
- * at the destination by the findings. Undefined if that cannot be determined.
+ * Returns the page's main sentence, by the ledger alone: rows stored, and rows delivered if that can
+ * be determined. It says nothing about what the destination has now.
  */
-export function provenInWords(
-  totals: ProofCounts,
-  findings: readonly Pick<Deviation, 'kind' | 'state' | 'differences'>[] | undefined,
-): string {
-  const { stored, delivered, delivered_twice } = totals;
+export function provenInWords({ stored, delivered, delivered_twice }: ProofCounts): string {
   if (delivered === null) return `${counted(stored, 'row')} stored.`;
   const again = delivered_twice ?? 0;
-  const doubled = findings
-    ?.filter(({ kind, state }) => kind === 'doubled' && state !== 'resolved')
-    .reduce((sum, { differences }) => sum + differences, 0);
   return (
-    `${counted(stored, 'row')} stored, ${number(delivered)} delivered` +
-    (doubled === undefined ? '.' : `, ${number(doubled)} doubled.`) +
+    `${counted(stored, 'row')} stored, ${number(delivered)} delivered.` +
     (again === 0 ? '' : ` You had ${number(again)} delivered again.`)
   );
 }
 
+/** Returns how many rows or files differ, by kind; empty unless all open findings are listed. */
+function openInWords(
+  found: readonly Pick<Deviation, 'kind' | 'state' | 'differences'>[],
+  deviations: number,
+): string {
+  const open = found.filter(({ state }) => state === 'open');
+  if (open.length !== deviations) return '';
+  const kinds = [...Map.groupBy(open, ({ kind }) => kind)].map(([kind, of_kind]) => {
+    const differences = of_kind.reduce((sum, one) => sum + one.differences, 0);
+    return `${number(differences)} ${kindInWords(kind).toLowerCase()}`;
+  });
+  return `: ${kinds.join(', ')}`;
+}
+
 /**
- * Returns until when the export is verified, as the API says, or the open findings instead.
- * `latest` is a person's latest complete verification; `at` formats an instant.
+ * Returns what was last found at the destination: until when everything is as delivered, as the API
+ * says, and the open findings. `latest` is a person's latest complete verification; `at` formats an
+ * instant.
  */
 export function throughInWords(
   through: string | null,
   latest: Pick<Verification, 'is_unproven' | 'created_at'> | undefined,
   verification: Pick<
     NonNullable<BatchExport['verification']>,
-    'state' | 'deviations' | 'verified_at' | 'cycle_ended_at'
+    'state' | 'deviations' | 'accepted' | 'verified_at' | 'cycle_ended_at'
   > | null,
+  found: Parameters<typeof openInWords>[0],
   at: (instant: string) => string,
 ): { text: string; tone: string } {
-  if (verification?.state === 'not_verifiable')
+  const { state, deviations = 0, accepted = 0 } = verification ?? {};
+  if (state === 'not_verifiable')
     return { text: 'This destination cannot be verified.', tone: 'muted' };
-  const found = verification?.deviations ?? 0;
   const open =
-    found === 0 ? '' : ` ${counted(found, 'finding')} below ${found === 1 ? 'is' : 'are'} open.`;
+    deviations === 0
+      ? ''
+      : `${counted(deviations, 'finding')} below ${deviations === 1 ? 'is' : 'are'} open` +
+        `${openInWords(found, deviations)}.`;
+  const until = through === null ? '' : `Verified through ${at(through)}`;
+  if (state === 'standing_still') {
+    const stopped = 'Verification has stopped: the findings below say why.';
+    return {
+      text: [until && `${until}.`, open, stopped].filter((one) => one !== '').join(' '),
+      tone: deviations > 0 ? 'bad' : 'warn',
+    };
+  }
+  if (deviations > 0) return { text: `${until && `${until}. `}${open}`, tone: 'bad' };
   if (through !== null)
     return {
-      text: `Verified through ${at(through)}.${open}`,
-      tone: found === 0 ? 'good' : 'bad',
+      text:
+        accepted === 0
+          ? `${until}: nothing is missing, changed or doubled.`
+          : `${until}, except for ${counted(accepted, 'accepted finding')}.`,
+      tone: 'good',
     };
-  if (found > 0) return { text: open.trim(), tone: 'bad' };
   const verified_at = latest?.created_at ?? verification?.verified_at ?? null;
   if (verified_at === null) return { text: 'Not verified yet.', tone: 'muted' };
   if (latest?.is_unproven === true)

@@ -168,7 +168,9 @@ function listObjects(bucket: Bucket, url: URL): Answer {
     status: 200,
     type: 'application/json',
     body: JSON.stringify({
-      ...(page.length > 0 ? { items: page.map((name) => ({ name })) } : {}),
+      ...(page.length > 0
+        ? { items: page.map((name) => ({ name, ...factsOf(bucket.objects.get(name)!) })) }
+        : {}),
       ...more,
     }),
   };
@@ -186,10 +188,11 @@ function answerObject(bucket: Bucket, name: string, method: string, url: URL): A
   return {
     status: 200,
     type: 'application/json',
-    body: JSON.stringify({
-      size: String(found.bytes.length),
-      metadata: found.metadata,
-      updated: found.updated,
-    }),
+    body: JSON.stringify(factsOf(found)),
   };
+}
+
+function factsOf({ bytes, metadata, updated }: StoredObject) {
+  const generation = String(Date.parse(updated));
+  return { size: String(bytes.length), metadata, updated, generation };
 }

@@ -86,6 +86,22 @@ test('a finding is repaired by one action, and resolved by the next look', async
   assert.equal(verified_through, '2026-01-01T03:00:00.000000Z');
 });
 
+test('a restart ends findings about deliveries that no longer count', async () => {
+  const one = await differing();
+  const custom_query = 'SELECT uuid, event, timestamp, inserted_at FROM events';
+  assert.equal((await one.send('PATCH', '', { custom_query })).status, 200);
+  assert.deepEqual([(await one.list('open')).length, (await one.list('resolved')).length], [0, 1]);
+  const { ranges } = (await one.get('earlier_deliveries/')).body;
+  const { body } = await one.send('POST', 'backfill/', { ...ranges[0], mode: 'missing' });
+  await exporting.advance(one.id, body.backfill.id);
+  const overview = `/api/projects/${one.home.project.id}/overview/?batch_export=${one.id}`;
+  const health = async () => (await one.home.ask('GET', overview)).body.results[0].health;
+  assert.equal((await health()).missing_since_change, null);
+  await one.look();
+  assert.equal((await one.shown()).verification.state, 'verified');
+  assert.equal((await health()).missing_since_change, null);
+});
+
 test('a statement is signed, says who accepted what, and a script checks it', async () => {
   const one = await differing();
   const [found] = await one.list('open');

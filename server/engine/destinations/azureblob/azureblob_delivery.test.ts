@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { assertListedSeals } from '../../../../test/destinations/listed_seals.ts';
 import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../model/destination/destination.ts';
@@ -172,4 +173,12 @@ test('leftovers of unknown attempts are removed, shown and kept objects stay', a
   assert.equal((await store.listParts('tidy/kept', 'later'))?.length, 1);
   assert.equal(await store.listParts('tidy/kept', 'other'), undefined);
   assert.equal(await store.listParts('tidy/gone', 'later'), undefined);
+});
+
+test('lists alone tell that new objects are the uploaded ones', async () => {
+  const config = { ...base, prefix: 'listed' };
+  const { requests } = server;
+  const store = await openContainer(config, deps.outbound, deps.signal);
+  const lists = /comp=list/;
+  await assertListedSeals({ definition: azureblob, config, deps, store, requests, lists });
 });

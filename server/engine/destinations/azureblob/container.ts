@@ -140,8 +140,13 @@ function objectsOf(
 /** Lists return a tag without the quotes of its header. */
 const quotedTag = (etag: string | undefined) => `"${`${etag}`.replaceAll('"', '')}"`;
 
-function factsOf({ name, properties }: Pick<BlobItem, 'name' | 'properties'>): ListedObject {
-  return { name, bytes: properties.contentLength ?? 0, tag: quotedTag(properties.etag) };
+function factsOf({
+  name,
+  properties,
+  metadata,
+}: Pick<BlobItem, 'name' | 'properties' | 'metadata'>): ListedObject {
+  const bytes = properties.contentLength ?? 0;
+  return { name, bytes, tag: quotedTag(properties.etag), mark: metadata?.[mark_name] };
 }
 
 async function* listBlobs(
@@ -149,11 +154,12 @@ async function* listBlobs(
   prefix: string,
   direct: boolean,
 ): AsyncIterable<ListedObject> {
+  const asked = { ...options, prefix, includeMetadata: true };
   if (!direct) {
-    for await (const blob of container.listBlobsFlat({ ...options, prefix })) yield factsOf(blob);
+    for await (const blob of container.listBlobsFlat(asked)) yield factsOf(blob);
     return;
   }
-  for await (const item of container.listBlobsByHierarchy('/', { ...options, prefix }))
+  for await (const item of container.listBlobsByHierarchy('/', asked))
     if (item.kind === 'blob') yield factsOf(item);
 }
 

@@ -10,12 +10,14 @@ const listed_files_min = 4;
 const others_max = 20;
 const page = 1_000;
 
-type Wanted = { names: string[]; bytes: number; mark: string | undefined };
+/** What a sink keeps with a file of an upload in parts. */
+type Upload = { mark?: string; parts?: { number: number; etag: string }[] };
+type Wanted = { names: string[]; bytes: number; upload: Upload };
 
 /**
  * Returns the seals of deliveries in files: size and tag of each file and of the receipt. A file of
- * another size, or from another upload, cannot be the delivered one. `isExpected` reads the mark of
- * the upload, because lists do not contain it.
+ * another size, or from another upload, cannot be the delivered one. Where the list shows neither
+ * the mark of the upload nor the ETag of its parts, `isExpected` reads the mark.
  */
 export async function sealFiles(
   store: FileStore,
@@ -37,9 +39,11 @@ export async function sealFiles(
       found === undefined ? 'gone' : `${found.bytes} ${found.tag}`,
     );
     const isExpected = async () => {
-      for (const [index, { names, bytes, mark }] of wanted.entries()) {
-        if (facts[index]?.bytes !== bytes) return false;
-        if (mark === undefined || facts[index].mark === mark) continue;
+      for (const [index, { names, bytes, upload }] of wanted.entries()) {
+        const found = facts[index];
+        if (found?.bytes !== bytes) return false;
+        const { mark } = upload;
+        if (mark === undefined || found.mark === mark || isOfParts(found, upload)) continue;
         if ((await firstOf(store, names))?.mark !== mark) return false;
       }
       return true;
@@ -49,16 +53,29 @@ export async function sealFiles(
   return seals;
 }
 
+/**
+ * Returns true if the store's ETag proves that the object has the bytes of these parts: the MD5 of
+ * their MD5s and their number. An object that was copied or encrypted with a key may have another.
+ */
+function isOfParts({ etag }: FileFacts, { parts = [] }: Upload): boolean {
+  const digests = parts.map((part) => unquoted(part.etag));
+  if (parts.length === 0 || !digests.every((one) => /^[0-9a-f]{32}$/.test(one))) return false;
+  const whole = hash('md5', Buffer.from(digests.join(''), 'hex'));
+  return unquoted(etag ?? '') === `${whole}-${parts.length}`;
+}
+
+const unquoted = (etag: string) => etag.replaceAll('"', '').toLowerCase();
+
 /** Returns the files of a delivery, and its receipt, which may have one of two names. */
 function wantedOf({ outcomes, manifest }: DeliveredSlices, { has_receipts }: FileStore): Wanted[] {
   const receipts = has_receipts === false ? [] : (receiptsOfSlice(outcomes[0]?.name ?? '') ?? []);
   const wanted: Wanted[] = outcomes.map(({ name, bytes, state }) => ({
     names: [name],
     bytes,
-    mark: (state as { mark?: string } | undefined)?.mark,
+    upload: (state as Upload | undefined) ?? {},
   }));
   if (receipts.length > 0)
-    wanted.push({ names: [...receipts], bytes: Buffer.byteLength(manifest), mark: undefined });
+    wanted.push({ names: [...receipts], bytes: Buffer.byteLength(manifest), upload: {} });
   return wanted;
 }
 

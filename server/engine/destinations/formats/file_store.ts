@@ -26,8 +26,16 @@ export type FileStore = {
   has_receipts?: boolean;
 };
 
-/** A place's facts about a file without its content: `tag` changes with each write. */
-export type FileFacts = { bytes: number; tag: string; mark?: string | undefined };
+/**
+ * A place's facts about a file without its content: `tag` changes with each write. `etag` is only
+ * in lists without the mark.
+ */
+export type FileFacts = {
+  bytes: number;
+  tag: string;
+  mark?: string | undefined;
+  etag?: string | undefined;
+};
 
 const receipt_bytes_max = 64 * 1024 * 1024;
 

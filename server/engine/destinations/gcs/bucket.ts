@@ -93,7 +93,7 @@ function objectsOf(access: Access): Objects {
   };
 }
 
-const fields = 'nextPageToken,items(name,size,generation)';
+const fields = 'nextPageToken,items(name,size,generation,metadata)';
 
 async function* listNames(
   { client, signal }: Access,
@@ -108,11 +108,16 @@ async function* listNames(
       signal,
     });
     const { items, nextPageToken } = JSON.parse(text) as {
-      items?: { name: string; size?: string; generation?: string }[];
+      items?: {
+        name: string;
+        size?: string;
+        generation?: string;
+        metadata?: Record<string, string>;
+      }[];
       nextPageToken?: string;
     };
-    for (const { name, size, generation } of items ?? [])
-      yield { name, bytes: Number(size), tag: `${generation}` };
+    for (const { name, size, generation, metadata } of items ?? [])
+      yield { name, bytes: Number(size), tag: `${generation}`, mark: metadata?.[mark_name] };
     page = nextPageToken === undefined ? undefined : { pageToken: nextPageToken };
   }
 }

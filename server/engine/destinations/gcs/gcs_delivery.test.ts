@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { assertListedSeals } from '../../../../test/destinations/listed_seals.ts';
 import {
   isPassing,
   assertFault,
@@ -189,4 +190,12 @@ test('Google’s three forms of errors tell faults apart', () => {
   assert.equal((gcs_faults.explain(hidden) as RetryableError).code, 'connection_failed');
   const source = new Error('the query failed');
   assert.equal(gcs_faults.explain(source), source);
+});
+
+test('lists alone tell that new objects are the uploaded ones', async () => {
+  const config = { ...base, prefix: 'listed' };
+  const { requests } = server;
+  const store = await openBucket(config, deps.outbound, deps.signal);
+  const lists = /^GET .*\/o\?|\/token$/;
+  await assertListedSeals({ definition: gcs, config, deps, store, requests, lists });
 });

@@ -110,8 +110,14 @@ export type ObjectStore = {
   listParts(key: string, uploadId: string): Promise<(Part & { bytes: number })[] | undefined>;
 };
 
-/** An object in a list. */
-export type ListedObject = { name: string; bytes: number; tag: string };
+/** An object in a list, with its mark if the list has it, or else the ETag of its contents. */
+export type ListedObject = {
+  name: string;
+  bytes: number;
+  tag: string;
+  mark?: string | undefined;
+  etag?: string | undefined;
+};
 
 /** The requested part of a list. */
 export type ListOptions = { direct: boolean; after?: string };

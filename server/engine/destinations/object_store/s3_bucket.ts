@@ -238,7 +238,8 @@ async function* listKeys(
       options,
     );
     for (const { Key, Size = 0, ETag, LastModified } of page.Contents ?? [])
-      if (Key !== undefined) yield { name: Key, bytes: Size, tag: tagOf(ETag, LastModified) };
+      if (Key !== undefined)
+        yield { name: Key, bytes: Size, tag: tagOf(ETag, LastModified), etag: ETag };
     token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
   } while (token !== undefined);
 }

@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ClientRequest } from 'node:http';
 import { after, before, test } from 'node:test';
 import { destinationDeps } from '../../../../test/destinations/destination_deps.ts';
+import { assertListedSeals } from '../../../../test/destinations/listed_seals.ts';
 import { withVariables } from '../../../../test/with_variables.ts';
 import { startMoto, without_moto } from '../../../../test/servers/moto.ts';
 import type { Moto } from '../../../../test/servers/moto.ts';
 import { s3 } from '../s3/s3.ts';
+import { openBucket } from './s3_bucket.ts';
 import { sdk } from './s3_client.ts';
 
 const role = {
@@ -66,3 +70,26 @@ test('moto: a web identity of the server assumes a role', { skip: without_moto }
   rmSync(folder, { recursive: true });
   assert.equal(names.length, 4);
 });
+
+const channel = 'http.client.request.start';
+
+test(
+  'moto: lists alone tell that objects are the uploaded ones',
+  { skip: without_moto },
+  async () => {
+    const place = { bucket_name: 'exports', region: 'us-east-1', prefix: 'listed' };
+    const config = { ...place, ...keys, endpoint_url: endpoint };
+    const deps = destinationDeps();
+    const store = openBucket(config, deps.outbound, deps.signal);
+    const requests: string[] = [];
+    const note = (message: unknown) => {
+      const { method, path } = (message as { request: ClientRequest }).request;
+      requests.push(`${method} ${path}`);
+    };
+    subscribe(channel, note);
+    const lists = /list-type=2/;
+    await assertListedSeals({ definition: s3, config, deps, store, requests, lists });
+    unsubscribe(channel, note);
+    await deps.outbound.close();
+  },
+);

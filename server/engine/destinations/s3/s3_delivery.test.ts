@@ -3,6 +3,7 @@ import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { assertListedSeals } from '../../../../test/destinations/listed_seals.ts';
 import { delivery, write } from '../../../../test/factories/batch_exports/object_deliveries.ts';
 import {
   isLasting,
@@ -194,4 +195,13 @@ test('a bucket with Object Lock gets the MD5 that it asks for', async () => {
   assert.equal((await keys(config)).length, 2);
   const puts = server.requests.slice(before).filter((request) => request.startsWith('PUT'));
   assert.ok(puts.length > 3, 'asked once, and answered from then on');
+});
+
+// s3rver tags an object with the MD5 of all its bytes, which the MD5s of the parts do not prove.
+test('objects whose ETag proves nothing are asked for their mark', async () => {
+  const config = { ...base, prefix: 'listed' };
+  const { requests } = server;
+  const store = bucketOf(config);
+  const lists = /list-type=2|^HEAD .*jsonl$/;
+  await assertListedSeals({ definition: s3, config, deps, store, requests, lists });
 });

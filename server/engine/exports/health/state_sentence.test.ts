@@ -97,10 +97,10 @@ const cases: [facts: Partial<StateFacts>, sentence: string][] = [
       missing_since_change: { since, rows: 15_175, from: null, until: next },
       backfill_error: cause,
     },
-    `Partly delivered since ${since}: the destination lacks the 15,175 rows that were delivered ` +
-      `before the export started again (ingested to ${next}). Start a backfill by insertion time ` +
-      '(`inserted_at`) to deliver them. A backfill or a run on request failed, and nothing has ' +
-      `delivered its rows since: ${cause}`,
+    `Partly delivered since ${since}: the 15,175 rows that the export delivered before it ` +
+      `started again have not been delivered since (ingested to ${next}). Start a backfill by ` +
+      'insertion time (`inserted_at`) to deliver them, unless the destination still has them. A ' +
+      `backfill or a run on request failed, and nothing has delivered its rows since: ${cause}`,
   ],
   [
     { code: 'unusual_volume' },

@@ -154,16 +154,17 @@ function changeSentence(
   { rows, from, until }: MissingSinceChange,
   { is_backfilled }: StateFacts,
 ): string {
-  const what = rows === null ? 'rows' : `the ${counted(rows, 'row')}`;
+  const what = rows === null ? 'Rows' : `The ${counted(rows, 'row')}`;
   const when = [from === null ? '' : ` from ${from}`, until === null ? '' : ` to ${until}`].join(
     '',
   );
   return (
-    `The destination lacks ${what} that were delivered before the export started ` +
-    `again${when === '' ? '' : ` (ingested${when})`}. ` +
+    `${what} that the export delivered before it started again have not been delivered ` +
+    `since${when === '' ? '' : ` (ingested${when})`}. ` +
     (is_backfilled
       ? 'A backfill is in progress'
-      : 'Start a backfill by insertion time (`inserted_at`) to deliver them')
+      : 'Start a backfill by insertion time (`inserted_at`) to deliver them, unless the ' +
+        'destination still has them')
   );
 }
 

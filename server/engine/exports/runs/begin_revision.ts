@@ -17,6 +17,9 @@ export async function beginRevision(
   rhythm: Rhythm & { end_at: number | null },
 ): Promise<{ revision: number; schedule: Schedule }> {
   await beginLacking(tx, id, revision);
+  // They are about deliveries that no longer count.
+  await tx.run(sql`UPDATE batch_export_deviations SET resolved_at = now()
+    WHERE batch_export_id = ${id} AND resolved_at IS NULL`);
   const cancelled = await requestCancels(tx, id);
   const starts = cancelled
     .filter((run) => run.is_scheduled)
