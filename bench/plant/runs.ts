@@ -103,7 +103,8 @@ export async function plantExports(
     SELECT e.id, 1, date_trunc('hour', now()) - CASE WHEN ${number} % 20 = 4
       THEN interval '5 hours' ELSE interval '1 hour' END, ${number} % 10 / 7 * 3,
       ${number} % 10 = 7, ${number} % 20 = 4, false
-    FROM batch_exports e WHERE ${planted}
+    -- The server locks the export before its health; another order would deadlock with it.
+    FROM batch_exports e WHERE ${planted} FOR UPDATE
     -- A running server may have written the row already.
     ON CONFLICT (batch_export_id) DO UPDATE SET delivered_until = EXCLUDED.delivered_until,
       consecutive_failures = EXCLUDED.consecutive_failures, is_failing = EXCLUDED.is_failing,

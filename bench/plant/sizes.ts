@@ -32,7 +32,9 @@ export async function plantRuns(
   await db.run(sql`
     INSERT INTO batch_export_health (batch_export_id, revision, delivered_until, is_failing,
       consecutive_failures, is_late, is_volume_unusual)
-    VALUES (${id}, 1, now(), false, 0, false, false) ON CONFLICT DO NOTHING`);
+    -- The server locks the export before its health, too.
+    SELECT id, 1, now(), false, 0, false, false FROM batch_exports WHERE id = ${id} FOR UPDATE
+    ON CONFLICT DO NOTHING`);
   await inBulk(db, 'batch_export_logs', async (tx) => {
     await tx.run(sql`
       INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)

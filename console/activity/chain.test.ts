@@ -26,7 +26,12 @@ test('values of a change are read as they are', () => {
     [false, 'false'],
     [['a', 1], '["a",1]'],
   ];
-  for (const [value, text] of cases) assert.equal(shownValue(value), text);
+  for (const [value, text] of cases) assert.equal(shownValue(value, 'config'), text);
+});
+
+test('a level is read by its name', () => {
+  const words = [1, 8, 15, 9, null].map((value) => shownValue(value, 'level'));
+  assert.deepEqual(words, ['Member', 'Administrator', 'Owner', '9', 'nothing']);
 });
 
 test('a changed field is named in words, unless others chose its name', () => {

@@ -1,4 +1,5 @@
 import type { ActivityRow } from '../../server/api/activity/schema.ts';
+import { levelWord } from '../signed_in/member_words.ts';
 
 /**
  * Returns the numbers that are missing between consecutive entries of the list, newest first. An
@@ -11,8 +12,9 @@ export function missingBetween(entries: readonly Pick<ActivityRow, 'number'>[]):
   });
 }
 
-/** Returns a value of a change for people: texts unchanged, other values as JSON. */
-export function shownValue(value: unknown): string {
+/** Returns a value of a change for people: texts unchanged, a level by name, others as JSON. */
+export function shownValue(value: unknown, field: string): string {
+  if (field === 'level' && typeof value === 'number') return levelWord(value);
   if (value === null || value === undefined) return 'nothing';
   if (value === '') return 'an empty text';
   return typeof value === 'string' ? value : JSON.stringify(value);

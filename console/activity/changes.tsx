@@ -181,8 +181,8 @@ function Differences({ entry: { changes } }: { entry: LoggedRow }) {
         <div key={field}>
           <dt title={field}>{fieldWords(field)}</dt>
           <dd>
-            {action !== 'created' && <del dir="auto">{shownValue(before)}</del>}{' '}
-            {action !== 'deleted' && <ins dir="auto">{shownValue(after)}</ins>}
+            {action !== 'created' && <del dir="auto">{shownValue(before, field)}</del>}{' '}
+            {action !== 'deleted' && <ins dir="auto">{shownValue(after, field)}</ins>}
           </dd>
         </div>
       ))}

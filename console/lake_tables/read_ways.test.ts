@@ -19,6 +19,17 @@ test('each way names the catalog or the file, and says how far it was tried', ()
   }
 });
 
+test('readers of a table in S3 get what the catalog gives', () => {
+  const texts = (metadata_location: string) =>
+    Object.fromEntries(
+      readWays({ ...table, metadata_location }).map(({ reader, text }) => [reader, text]),
+    );
+  const [folder, bucket] = [texts('file:///exports/a.json'), texts('s3://bucket/a.json')];
+  assert.match(bucket['Spark']!, /iceberg-aws-bundle[^]*"vended-credentials"/);
+  assert.match(bucket['polars']!, /storage_options=given/);
+  for (const reader of ['Spark', 'polars']) assert.notEqual(folder[reader], bucket[reader]);
+});
+
 test('names of other writers stand in the quotes of their language', () => {
   const odd = { ...table, namespace: 'Shop.web', name: 'a"b`c\'d' };
   const texts = Object.fromEntries(readWays(odd).map(({ reader, text }) => [reader, text]));

@@ -16,6 +16,21 @@ export function readWays(table: ReadTable): ReadWay[] {
   return ways.map(({ textOf, ...way }) => ({ ...way, text: textOf(table) }));
 }
 
+const spark_jar = 'iceberg-spark-runtime-4.0_2.13-1.10.0.jar';
+const spark_bucket = [
+  `    .config("spark.jars", "${spark_jar},iceberg-aws-bundle-1.10.0.jar")`,
+  '    .config("spark.sql.catalog.lake.header.X-Iceberg-Access-Delegation",',
+  '            "vended-credentials")',
+];
+/** It has its own client of buckets, which takes its keys from here. */
+const polars_bucket =
+  'given = {key: value for key, value in table.io.properties.items() if key.startswith("s3.")}\n' +
+  'polars.scan_iceberg(table, storage_options=given).head(10).collect()';
+
+function isInBucket({ metadata_location }: ReadTable): boolean {
+  return metadata_location.startsWith('s3:');
+}
+
 const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[] = [
   {
     reader: 'DuckDB',
@@ -31,7 +46,7 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
         '',
         'spark = (',
         '    SparkSession.builder',
-        '    .config("spark.jars", "iceberg-spark-runtime-4.0_2.13-1.10.0.jar")',
+        ...(isInBucket(table) ? spark_bucket : [`    .config("spark.jars", "${spark_jar}")`]),
         '    .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")',
         '    .config("spark.sql.catalog.lake.type", "rest")',
         `    .config("spark.sql.catalog.lake.uri", ${JSON.stringify(table.uri)})`,
@@ -51,11 +66,14 @@ const ways: (Omit<ReadWay, 'text'> & { textOf: (table: ReadTable) => string })[]
     reader: 'polars',
     tried: 'Run with polars 2.1.0 and PyIceberg 0.12.0.',
     textOf: (table) =>
-      `import polars\n${loaded(table)}\npolars.scan_iceberg(table).head(10).collect()`,
+      isInBucket(table)
+        ? `import polars\n${loaded(table)}\n${polars_bucket}`
+        : `import polars\n${loaded(table)}\npolars.scan_iceberg(table).head(10).collect()`,
   },
   {
     reader: 'ClickHouse',
-    tried: 'Not run here: ClickHouse 26.7 found the table, but only reads files in a bucket.',
+    tried:
+      'Not run here: ClickHouse 26.9 found the table, but no files in the bucket that we tried.',
     textOf: (table) =>
       [
         'SET allow_database_iceberg = 1;',

@@ -18,7 +18,7 @@ const levels = [
 ] as const satisfies { value: Level; label: string }[];
 
 /** Returns the level in one word. */
-export function levelWord(level: Level): string {
+export function levelWord(level: number): string {
   return levels.find(({ value }) => value === level)?.label ?? String(level);
 }
 

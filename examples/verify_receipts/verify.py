@@ -88,15 +88,20 @@ def is_signed(message, signature, key):
 
 def raw_key(text):
     """Returns the 32 bytes of a public key in base64 (SPKI, DER)."""
-    der = base64.b64decode(text.strip(), validate=True)
+    try:
+        der = base64.b64decode(text.strip(), validate=True)
+    except ValueError:
+        der = b""
     if len(der) != 44 or der[:12] != bytes.fromhex("302a300506032b6570032100"):
-        raise ValueError("not an Ed25519 key as base64 of SPKI")
+        raise ValueError("the key is no Ed25519 key: it begins with MCowBQYDK2VwAyEA")
     return der[12:]
 
 
 def read_receipts(place):
     """Yields the name and the text of each receipt, and the public key that lies beside them."""
     path = pathlib.Path(place)
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise ValueError(f"{place} is no zip file of receipts. A statement ends with .json")
     if path.is_dir():
         found = sorted(path.rglob("*.receipt.json"))
         return [(str(one), one.read_text("utf-8")) for one in found], None
@@ -208,6 +213,8 @@ def main():
     asked.add_argument("--key", help="the public key of the server, as base64")
     given = asked.parse_args()
     try:
+        if given.folder is not None and not pathlib.Path(given.folder).is_dir():
+            raise ValueError(f"there is no folder {given.folder}")
         if given.receipts.endswith(".json"):
             return check_statement(pathlib.Path(given.receipts).read_text("utf-8"), given.key)
         texts, beside = read_receipts(given.receipts)
@@ -243,8 +250,9 @@ def main():
         tell("DOUBLED", other, f"selected rows that delivery {one} has delivered too")
     for receipt in receipts if given.folder is not None else []:
         for entry in receipt["slices"]:
-            files += 1
-            for fault in faults_of_file(pathlib.Path(given.folder, entry["name"]), entry):
+            place = pathlib.Path(given.folder, entry["name"])
+            files += place.is_file()
+            for fault in faults_of_file(place, entry):
                 tell("FILE", entry["name"], fault)
     rows = sum(receipt["records"] for receipt in receipts)
     print(f"{len(receipts)} deliveries with {rows} rows, {files} files read. Faults: {faults}.")

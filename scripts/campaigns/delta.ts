@@ -1,40 +1,46 @@
 // Exports generated rows of every type to a Delta table and lets delta-rs, pyarrow, DuckDB, polars,
 // ClickHouse (PyPI) and Spark (with jars from Maven) read it: npm run delta [-- --python python3
-// --seed 1 --hours 12 --events 200 --rounds 6 --deliveries 200 --kills 50]. Each must read the rows
-// of the source, value by value, after commits, a checkpoint, an added column and the erasure of a
-// person. In `rounds` tables are merged, replaced, parted and compacted while delta-rs changes them
-// too, and each reader must see what a model says. Then deliveries with lost and late answers and
-// kills go to a table to which delta-rs commits: each must be there once; `merges` of them go to a
-// merged table (--merges 60 --merge_kills 20). `--naive` tries again what was not answered, and
-// must fail. Exit code 1 if anything is wrong.
+// --seed 1 --hours 12 --events 200 --rounds 6 --deliveries 200 --kills 50 --store seaweedfs].
+// Each must read the rows of the source, value by value, after commits, a checkpoint, an added
+// column and the erasure of a person. In `rounds` tables are merged, replaced, parted and compacted
+// while delta-rs changes them too, and each reader must see what a model says. Then deliveries with
+// lost and late answers and kills go to a table to which delta-rs commits: each must be there once;
+// `merges` of them go to a merged table (--merges 60 --merge_kills 20). With `--store`, all but
+// Spark read the first table from a bucket, and nothing else is done. `--naive` tries again what
+// was not answered, and must fail. Exit code 1 if anything is wrong.
 import { join } from 'node:path';
 import process from 'node:process';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
 import { erasing } from '../../test/factories/events/erasures.ts';
 import { drawsOf } from '../../test/factories/events/generated_json.ts';
+import { installSeaweedfs, startSeaweedfs } from '../../test/servers/lake/seaweedfs.ts';
 import { readOptions } from '../options.ts';
 import { playFaults } from './delta/faults.ts';
 import { playModes } from './delta/modes.ts';
 import { packages, startDeltaPeer } from './delta/peer.ts';
-import type { Reading, Row } from './delta/peer.ts';
+import type { Reading, Row, Store } from './delta/peer.ts';
 import { columns, erased_id, rowOf } from './delta/rows.ts';
 import { compareRows } from './lake/compare.ts';
 
-const { python, seed, hours, rounds, events, deliveries, kills, merges, merge_kills, naive } =
-  readOptions({
-    python: 'python3',
-    seed: 1,
-    hours: 12,
-    rounds: 6,
-    events: 200,
-    deliveries: 200,
-    kills: 50,
-    merges: 60,
-    merge_kills: 20,
-    naive: false,
-  });
+const options = readOptions({
+  python: 'python3',
+  seed: 1,
+  hours: 12,
+  rounds: 6,
+  events: 200,
+  deliveries: 200,
+  kills: 50,
+  merges: 60,
+  merge_kills: 20,
+  naive: false,
+  store: '',
+});
+const { python, seed, hours, events, kills, merge_kills, naive, store } = options;
+const none = { rounds: 0, deliveries: 0, merges: 0 };
+const { rounds, deliveries, merges } = store === '' ? options : none;
 const peer = await startDeltaPeer(python);
 const faults: string[] = [];
+const table = 'all_events';
 let [readings, values] = [0, 0];
 try {
   if (!naive && hours > 0) await readEverywhere();
@@ -62,16 +68,18 @@ process.exitCode = faults.length === 0 ? 0 : 1;
 /** Compares the readings of all readers with the source, while the table grows. */
 async function readEverywhere(): Promise<void> {
   const exporting = await openQueryHarness();
+  const bucket = store === '' ? undefined : await openBucket();
   const draw = drawsOf(seed);
   const expected: Row[] = [];
   try {
     const home = await exporting.harness.newOrganization();
     const team_id = home.project.id;
-    const folder = join(exporting.folder, 'delta', String(team_id), 'all_events');
+    const folder = bucket?.address ?? join(exporting.folder, 'delta', String(team_id), table);
+    const config = { ...(bucket?.config ?? { storage: 'File' }), table };
     const newExport = async (name: string, event: string, more: string) => {
       const body = {
         name,
-        destination: { type: 'Delta', config: { storage: 'File', table: 'all_events' } },
+        destination: { type: 'Delta', config },
         custom_query: `SELECT ${columns}${more} FROM events WHERE event = '${event}'`,
       };
       return (await exporting.scheduled(home, body, 1)).id;
@@ -89,7 +97,7 @@ async function readEverywhere(): Promise<void> {
       if (failed !== undefined) throw new Error(`A run failed: ${failed.latest_error}`);
     };
     const compare = async (rows = expected) => {
-      for (const one of await peer.read(folder)) judge(one, rows);
+      for (const one of await peer.read(folder, bucket?.store)) judge(one, rows);
     };
     const first = await newExport('first', 'generated', '');
     for (let hour = 1; hour <= hours; hour += 1) {
@@ -105,7 +113,26 @@ async function readEverywhere(): Promise<void> {
     await compare(expected.filter((row) => row['distinct_id'] !== erased_id));
   } finally {
     await exporting.close();
+    await bucket?.close();
   }
+}
+
+/** Opens a bucket of SeaweedFS for the table. */
+async function openBucket() {
+  await installSeaweedfs(console.log);
+  const { endpoint, access_key, secret_key, close } = await startSeaweedfs(['lake']);
+  const config = {
+    storage: 'S3',
+    bucket_name: 'lake',
+    region: 'us-east-1',
+    prefix: 'delta',
+    endpoint_url: endpoint,
+    aws_access_key_id: access_key,
+    aws_secret_access_key: secret_key,
+  };
+  const address = `s3://lake/delta/${table}`;
+  const given: Store = { endpoint, key: access_key, secret: secret_key };
+  return { address, config, store: given, close };
 }
 
 /** Compares all rows of a reading, in the columns of the model. */

@@ -81,7 +81,7 @@ try {
   await followModes();
   if (bucket === undefined) await widenTypes();
   await erase();
-  if (bucket === undefined) await runWays();
+  await runWays();
   console.log(
     `${packages.join(' ')}: ${readings} readings, ${values} values compared, seed ${seed}; ` +
       `${faults.length} wrong`,
@@ -260,7 +260,8 @@ try {
   async function runWays(): Promise<void> {
     const [namespace, name] = ['sluice', 'all_events'];
     const { uri, warehouse: project_id, token } = catalog;
-    const table = { uri, project_id, namespace, name, metadata_location: '' };
+    const metadata_location = bucket === undefined ? '' : 's3://lake/';
+    const table = { uri, project_id, namespace, name, metadata_location };
     const texts = readWays(table)
       .filter(({ tried }) => tried.startsWith('Run'))
       .map((way) => ({ ...way, text: way.text.replace('API_KEY', token) }));

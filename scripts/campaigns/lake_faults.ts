@@ -5,8 +5,9 @@
 // --conflicts 1000 --compactions 100 --rounds 1000 --runs 60 --catalog both --python python3
 // --minutes 600]; minutes are those of each catalog, rounds those of maintenance. Kills are fault
 // points in this process: a dead worker makes no further call, and its requests continue.
-// --catalog own|rest|nessie|both: `rest` is our own, asked by its REST routes. Nessie is installed
-// into peers/, and keeps its tables in a bucket of SeaweedFS, which Sluice does not maintain.
+// --catalog own|rest|nessie|fixture|tables|both: `rest` is our own, asked by its REST routes.
+// Nessie and the REST fixture of Apache Iceberg are installed into peers/, and keep their tables in
+// a bucket of SeaweedFS, which Sluice does not maintain; `tables` is a table bucket of SeaweedFS.
 // --naive commits as writers do that name no delivery, which fails.
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

@@ -225,4 +225,14 @@ test('verify_receipts: whatever differs from the receipts is told', { skip }, as
   assert.equal(stranger.stdout.match(/the signature is not valid/g)?.length, 3);
   const wrong = check(archive, '--key', Buffer.alloc(44).toString('base64'));
   assert.deepEqual([wrong.status, wrong.stdout], [2, '']);
+  const refused: [string[], RegExp][] = [
+    [[archive, '--key', 'abc'], /the key is no Ed25519 key/],
+    [[script], /is no zip file of receipts/],
+    [[archive, '/nowhere'], /there is no folder \/nowhere/],
+  ];
+  for (const [options, why] of refused) {
+    const { status, stderr } = check(...options);
+    assert.equal(status, 2);
+    assert.match(stderr, why);
+  }
 });

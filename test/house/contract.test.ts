@@ -76,6 +76,7 @@ const additions: Record<string, string[]> = {
     'values_unfit',
     'oldest_row_seconds',
     'newest_row_seconds',
+    'is_run_now',
   ],
   invite: ['managed_by'],
   member: ['directory_token_count', 'last_seen_at', 'managed_by'],

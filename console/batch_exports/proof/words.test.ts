@@ -70,6 +70,7 @@ test('the line below says up to when, and what was found', () => {
     deviations: 0,
     accepted: 0,
     verified_at: '2026-02-02',
+    cycle_ended_at: '2026-02-02',
     ...changes,
   });
   const open = (deviations: number) =>
@@ -84,8 +85,7 @@ test('the line below says up to when, and what was found', () => {
   const still = standing({ state: 'standing_still' });
   const well = 'Verified through 2026-11-29: nothing is missing, changed or doubled.';
   const whole = (day: string) =>
-    `Everything delivered before ${day} is verified. The schedule has not delivered an interval ` +
-    'yet.';
+    `Everything delivered before ${day} is verified. No interval of the schedule is verified yet.`;
   const cases: [Given[0], Partial<Verification> | undefined, Given[2], Given[3], string, string][] =
     [
       [through, {}, standing(), [], well, 'good'],
@@ -146,6 +146,15 @@ test('the line below says up to when, and what was found', () => {
       // A look of the schedule verifies too.
       [null, undefined, standing(), [], whole('2026-02-02'), 'good'],
       [null, {}, standing(), [], whole('2026-01-01'), 'good'],
+      [
+        null,
+        undefined,
+        standing({ cycle_ended_at: null }),
+        [],
+        'No differences until 2026-02-02, but not every delivery is checked yet. No interval of ' +
+          'the schedule is verified yet.',
+        'muted',
+      ],
     ];
   for (const [given, latest, verified, listed, text, tone] of cases)
     assert.deepEqual(

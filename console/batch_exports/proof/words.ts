@@ -46,7 +46,7 @@ export function throughInWords(
   latest: Pick<Verification, 'is_unproven' | 'created_at'> | undefined,
   verification: Pick<
     NonNullable<BatchExport['verification']>,
-    'state' | 'deviations' | 'accepted' | 'verified_at'
+    'state' | 'deviations' | 'accepted' | 'verified_at' | 'cycle_ended_at'
   > | null,
   found: Parameters<typeof openInWords>[0],
   at: (instant: string) => string,
@@ -80,11 +80,14 @@ export function throughInWords(
   if (verified_at === null) return { text: 'Not verified yet.', tone: 'muted' };
   if (latest?.is_unproven === true)
     return { text: 'A part could not be compared: the notes below say why.', tone: 'warn' };
+  const reached = latest?.created_at ?? verification?.cycle_ended_at ?? null;
   return {
     text:
-      `Everything delivered before ${at(verified_at)} is verified. The schedule has not ` +
-      'delivered an interval yet.',
-    tone: 'good',
+      (reached === null
+        ? `No differences until ${at(verified_at)}, but not every delivery is checked yet.`
+        : `Everything delivered before ${at(verified_at)} is verified.`) +
+      ' No interval of the schedule is verified yet.',
+    tone: reached === null ? 'muted' : 'good',
   };
 }
 

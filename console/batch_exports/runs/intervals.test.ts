@@ -50,10 +50,10 @@ test('a delivery that an erasure wrote again counts once', () => {
   assert.equal(line!.records_completed, 659);
   assert.equal(repeatOf(line!.told), 'rewritten by an erasure');
   const kind = (run: Partial<ListedRun>) =>
-    kindInWords({ kind: 'scheduled', repeats: null, backfill: null, ...run }, new Set(['now']));
+    kindInWords({ kind: 'scheduled', repeats: null, is_run_now: false, ...run });
   assert.equal(kind({ repeats: 'erasure' }), 'erasure');
-  assert.equal(kind({ kind: 'backfill', backfill: 'past', repeats: 'retry' }), 'backfill');
-  assert.equal(kind({ kind: 'backfill', backfill: 'now' }), 'run now');
+  assert.equal(kind({ kind: 'backfill', repeats: 'retry' }), 'backfill');
+  assert.equal(kind({ kind: 'backfill', is_run_now: true }), 'run now');
 });
 
 test('runs of a backfill are apart from those of the schedule, and an open run tells', () => {

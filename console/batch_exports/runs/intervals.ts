@@ -83,15 +83,13 @@ function stateOfInterval(run: ListedRun): State {
 const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
 const rewrites = { erasure: 'erasure', repair: 'repair', rejected_rows: 'refused rows' } as const;
 
-/**
- * Returns the word for the purpose of a run. A run that repeats a delivery has its own word, and so
- * has a run of `run_now`, the ids of runs that "Run now" has started.
- */
-export function kindInWords(
-  { kind, repeats, backfill }: Pick<ListedRun, 'kind' | 'repeats' | 'backfill'>,
-  run_now: ReadonlySet<string | null>,
-): string {
-  if (backfill !== null && run_now.has(backfill)) return 'run now';
+/** Returns the word for the purpose of a run. One that repeats a delivery has its own word. */
+export function kindInWords({
+  kind,
+  repeats,
+  is_run_now,
+}: Pick<ListedRun, 'kind' | 'repeats' | 'is_run_now'>): string {
+  if (is_run_now) return 'run now';
   return repeats === null || repeats === 'retry' ? kinds[kind] : rewrites[repeats];
 }
 

@@ -1,12 +1,10 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Empty } from '../../page/empty.tsx';
 import type { ListedRun } from './listed_run.ts';
 import { useRowsAround } from '../../page/around/printing.ts';
-import { latestBackfills } from '../backfills/backfills.ts';
 import { useInLabels } from '../../destinations/destinations.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../../page/text/quantities.ts';
@@ -104,14 +102,6 @@ function NoRuns({ is_narrowed }: { is_narrowed: boolean }) {
   );
 }
 
-/** Shows the purpose of a run; the latest backfills identify "Run now". */
-function Kind({ run }: { run: ListedRun }) {
-  const { ids } = useExport();
-  const { data } = useQuery(latestBackfills(ids));
-  const run_now = data?.results.filter(({ is_run_now }) => is_run_now).map(({ id }) => id);
-  return kindInWords(run, new Set(run_now));
-}
-
 /** The open lines, stored apart because their elements come and go with scrolling. */
 function useFolds() {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -146,7 +136,7 @@ const Row = memo(function Row({
         </RunLink>
       </span>
       <span role="cell" className="muted">
-        <Kind run={told} />
+        {kindInWords(told)}
       </span>
       <div role="cell">
         <p className="run_state">

@@ -1,7 +1,7 @@
 """Reads a Delta table with delta-rs, DuckDB, polars, pyarrow, Spark and ClickHouse, and writes to it
-with delta-rs. Each line on standard input is a JSON object with `table` (its folder), and is
-answered by lines of JSON: for `read`, each reader's name, version and rows, or why it was left out;
-for `append`, the number of commits that it made and of those that were refused; for `update` and
+with delta-rs. Each line on standard input is a JSON object with `table` (its folder, or its address
+in a bucket with `store`, the endpoint and the keys), and is answered by lines of JSON: for `read`,
+each reader's name, version and rows, or why it was left out; for `append`, the number of commits that it made and of those that were refused; for `update` and
 `add`, that it changed the row of a key or added one."""
 
 import datetime
@@ -32,51 +32,73 @@ def plain(value):
     return str(value)
 
 
-def with_delta_rs(table):
+def options_of(store):
+    """The options of a bucket for delta-rs, and for polars, which reads by it."""
+    return store and {
+        "aws_endpoint_url": store["endpoint"],
+        "aws_access_key_id": store["key"],
+        "aws_secret_access_key": store["secret"],
+        "aws_region": "us-east-1",
+        "aws_allow_http": "true",
+    }
+
+
+def with_delta_rs(table, store):
     import deltalake
     import pyarrow
 
-    query = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(table))
+    found = deltalake.DeltaTable(table, storage_options=options_of(store))
+    query = deltalake.QueryBuilder().register("t", found)
     rows = pyarrow.table(query.execute("SELECT * FROM t").read_all())
     return deltalake.__version__, rows.to_pylist()
 
 
-def with_pyarrow(table):
+def with_pyarrow(table, store):
     import deltalake
     import pyarrow
 
-    rows = deltalake.DeltaTable(table).to_pyarrow_table()
+    rows = deltalake.DeltaTable(table, storage_options=options_of(store)).to_pyarrow_table()
     return f"{pyarrow.__version__} by delta-rs", rows.to_pylist()
 
 
-def with_duckdb(table):
+def with_duckdb(table, store):
     import duckdb
     from duckdb_extensions import import_extension
 
-    import_extension("delta")
     connection = duckdb.connect()
     connection.sql("SET TimeZone = 'UTC'")
-    connection.load_extension("delta")
+    for extension in ("httpfs", "delta"):
+        import_extension(extension)
+        connection.load_extension(extension)
+    if store:
+        endpoint = store["endpoint"].removeprefix("http://")
+        connection.execute(
+            f"CREATE SECRET (TYPE s3, KEY_ID '{store['key']}', SECRET '{store['secret']}',"
+            f" REGION 'us-east-1', ENDPOINT '{endpoint}', URL_STYLE 'path', USE_SSL false)"
+        )
     cursor = connection.execute(f"SELECT * FROM delta_scan('{table}')")
     names = [column[0] for column in cursor.description]
     return duckdb.__version__, [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
-def with_polars(table):
+def with_polars(table, store):
     import polars
 
-    return polars.__version__, polars.scan_delta(table).collect().to_dicts()
+    rows = polars.scan_delta(table, storage_options=options_of(store)).collect()
+    return polars.__version__, rows.to_dicts()
 
 
 spark = None
 
 
-def with_spark(table):
+def with_spark(table, store):
     """One session for all readings; needs java and the jars of Delta in the folder of the first
     argument."""
     global spark
     import pyspark
 
+    if store:
+        raise ImportError("its client of buckets is not installed")
     if spark is None:
         from pyspark.sql import SparkSession
 
@@ -102,10 +124,14 @@ def with_spark(table):
     return pyspark.__version__, [row.asDict() for row in rows]
 
 
-def with_clickhouse(table):
+def with_clickhouse(table, store):
     import chdb
 
-    found = chdb.query(f"SELECT * FROM deltaLakeLocal('{table}')", "ArrowTable")
+    place = f"deltaLakeLocal('{table}')"
+    if store:
+        address = f"{store['endpoint']}/{table.removeprefix('s3://')}/"
+        place = f"deltaLake('{address}', '{store['key']}', '{store['secret']}')"
+    found = chdb.query(f"SELECT * FROM {place}", "ArrowTable")
     return chdb.engine_version, found.to_pylist()
 
 
@@ -119,11 +145,11 @@ readers = {
 }
 
 
-def read(table):
+def read(table, store):
     for name, reader in readers.items():
         found = {"reader": name}
         try:
-            found["version"], rows = reader(table)
+            found["version"], rows = reader(table, store)
             found["rows"] = [{key: plain(value) for key, value in row.items()} for row in rows]
         except ImportError as error:
             found["skipped"] = f"{error}"
@@ -195,7 +221,7 @@ for line in sys.stdin:
     elif "append" in asked:
         answers = append(asked["table"], asked["append"], asked["rows"])
     else:
-        answers = read(asked["table"])
+        answers = read(asked["table"], asked.get("store"))
     for answer in answers:
         print(json.dumps(answer), flush=True)
     print(json.dumps({}), flush=True)

@@ -15,12 +15,16 @@ export type Reading = {
   skipped?: string;
 };
 
+/** The bucket of a table: its address and keys. */
+export type Store = { endpoint: string; key: string; secret: string };
+
 /** Foreign readers and writers, at the tested versions. */
 export const packages = [
   'deltalake==1.6.6',
   'duckdb==1.5.5',
   'duckdb-extensions==1.5.5',
   'duckdb-extension-delta==1.5.5',
+  'duckdb-extension-httpfs==1.5.5',
   'polars==2.1.0',
   'pyarrow==26.0.1',
   'pytz==2026.6',
@@ -50,7 +54,7 @@ export async function startDeltaPeer(python: string) {
   const script = join(import.meta.dirname, 'peer.py');
   const { ask, stop } = startPeer(interpreter, [script, jar_folder]);
   return {
-    read: (table: string) => ask<Reading>({ table }),
+    read: (table: string, store?: Store) => ask<Reading>({ table, store }),
     /** Commits as another writer does, one commit after another. */
     append: async (table: string, append: number, rows: number) =>
       (await ask<{ done: number; refused: number }>({ table, append, rows }))[0]!,

@@ -114,7 +114,11 @@ def with_pyiceberg_catalog(asked):
 def with_polars_catalog(asked):
     import polars
 
-    return polars.__version__, polars.scan_iceberg(loaded(asked)).collect().to_dicts()
+    table = loaded(asked)
+    # polars has its own client of buckets, which asks AWS without them.
+    given = {key: value for key, value in table.io.properties.items() if key.startswith("s3.")}
+    rows = polars.scan_iceberg(table, storage_options=given).collect()
+    return polars.__version__, rows.to_dicts()
 
 
 def with_clickhouse(asked):
@@ -123,6 +127,20 @@ def with_clickhouse(asked):
     folder, name = os.path.split(asked["metadata"])
     query = (
         f"SELECT * FROM icebergLocal('{os.path.dirname(folder)}',"
+        f" SETTINGS iceberg_metadata_file_path = 'metadata/{name}')"
+    )
+    return chdb.engine_version, chdb.query(query, "ArrowTable").to_pylist()
+
+
+def with_clickhouse_bucket(asked):
+    import chdb
+
+    folder, name = asked["metadata"].removeprefix("s3://").split("/metadata/")
+    given = loaded(asked).io.properties
+    keys = [given[f"s3.{name}"] for name in ("access-key-id", "secret-access-key", "session-token")]
+    named = "', '".join([f"{asked['endpoint']}/{folder}/", *keys])
+    query = (
+        f"SELECT * FROM icebergS3('{named}',"
         f" SETTINGS iceberg_metadata_file_path = 'metadata/{name}')"
     )
     return chdb.engine_version, chdb.query(query, "ArrowTable").to_pylist()
@@ -238,7 +256,9 @@ readers = {
 bucket_readers = {
     "DuckDB, catalog": with_duckdb_catalog,
     "PyIceberg, catalog": with_pyiceberg_catalog,
+    "polars, catalog": with_polars_catalog,
     "Spark, catalog": with_spark_catalog,
+    "ClickHouse": with_clickhouse_bucket,
 }
 
 

@@ -1,9 +1,15 @@
 import type { TestOrganization } from '../../../test/harness.ts';
 import { installNessie, nessie_version, startNessie } from '../../../test/servers/lake/nessie.ts';
 import {
+  fixture_version,
+  installRestFixture,
+  startRestFixture,
+} from '../../../test/servers/lake/rest_fixture.ts';
+import {
   installSeaweedfs,
   seaweedfs_version,
   startSeaweedfs,
+  tableBucketConfig,
 } from '../../../test/servers/lake/seaweedfs.ts';
 import type { Seaweedfs } from '../../../test/servers/lake/seaweedfs.ts';
 
@@ -22,7 +28,7 @@ export type Target = {
   close(): Promise<void>;
 };
 
-const names = ['own', 'rest', 'nessie'] as const;
+const names = ['own', 'rest', 'nessie', 'fixture', 'tables'] as const;
 type Name = (typeof names)[number];
 
 /** The catalogs by the name of `--catalog`; `both` are our own. */
@@ -35,7 +41,8 @@ export function targetsOf(asked: string): Name[] {
 
 /** Opens a catalog; starts its servers, and installs them into peers/ once. */
 export async function openTarget(name: Name, uri: string): Promise<Target> {
-  if (name === 'nessie') return openNessie();
+  if (name === 'tables') return openTableBucket();
+  if (name === 'nessie' || name === 'fixture') return openOnStore(name);
   return {
     name,
     is_asked: name === 'rest',
@@ -68,36 +75,70 @@ const clientKeys = ({ access_key, secret_key, endpoint }: Seaweedfs) => ({
   's3.region': 'us-east-1',
 });
 
-/** Nessie without a sign-in. Exports to every other table get keys to its files from Nessie. */
-async function openNessie(): Promise<Target> {
+const bucketOf = ({ endpoint }: Seaweedfs) => ({
+  storage: 'S3',
+  bucket_name: 'lake',
+  region: 'us-east-1',
+  endpoint_url: endpoint,
+});
+
+/** A table bucket of SeaweedFS, which accepts nothing but files of Iceberg. */
+async function openTableBucket(): Promise<Target> {
   await installSeaweedfs(console.log);
-  await installNessie(console.log);
-  const store = await startSeaweedfs(['lake']);
-  const nessie = await startNessie(store, 'lake');
+  const store = await startSeaweedfs([], ['lake']);
+  const config = tableBucketConfig(store, 'lake');
   return {
-    name: `Nessie ${nessie_version} on SeaweedFS ${seaweedfs_version}`,
+    name: `A table bucket of SeaweedFS ${seaweedfs_version}`,
+    is_asked: true,
+    is_ours: false,
+    of: () => ({
+      config,
+      client: {
+        uri: store.catalog,
+        warehouse: config.catalog_warehouse,
+        credential: `${store.access_key}:${store.secret_key}`,
+        ...clientKeys(store),
+      },
+    }),
+    close: store.close,
+  };
+}
+
+/**
+ * A catalog without a sign-in. Exports to every other table of Nessie get keys to its files from
+ * Nessie.
+ */
+async function openOnStore(name: 'nessie' | 'fixture'): Promise<Target> {
+  await installSeaweedfs(console.log);
+  const is_nessie = name === 'nessie';
+  await (is_nessie ? installNessie(console.log) : installRestFixture(console.log));
+  const store = await startSeaweedfs(['lake']);
+  const peer = await (is_nessie ? startNessie(store, 'lake') : startRestFixture(store, 'lake'));
+  const said = is_nessie
+    ? `Nessie ${nessie_version}`
+    : `The REST fixture of Apache Iceberg ${fixture_version}`;
+  const warehouse = is_nessie ? 'lake' : 's3://lake/';
+  return {
+    name: `${said} on SeaweedFS ${seaweedfs_version}`,
     is_asked: true,
     is_ours: false,
     of: ({ project }) => ({
       config: {
-        storage: 'S3',
-        bucket_name: 'lake',
-        region: 'us-east-1',
-        endpoint_url: store.endpoint,
-        ...(project.id % 2 === 0 ? {} : storeKeys(store)),
+        ...bucketOf(store),
+        ...(is_nessie && project.id % 2 === 0 ? {} : storeKeys(store)),
         catalog: 'rest',
-        catalog_uri: nessie.catalog,
-        catalog_warehouse: 'lake',
+        catalog_uri: peer.catalog,
+        catalog_warehouse: warehouse,
       },
       client: {
-        uri: nessie.catalog,
-        warehouse: 'lake',
+        uri: peer.catalog,
+        warehouse,
         'header.X-Iceberg-Access-Delegation': '',
         ...clientKeys(store),
       },
     }),
     close: async () => {
-      await nessie.close();
+      await peer.close();
       await store.close();
     },
   };

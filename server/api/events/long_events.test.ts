@@ -17,6 +17,11 @@ const events = [
       $set: { text: long(text).slice(0, 40_000).toWellFormed() },
     },
   })),
+  {
+    event: String.raw`\N`,
+    distinct_id: '\t\\N\r\n\\t',
+    properties: { '\\': '\t\\n', $elements_chain: '\t\\\r\n\0', $set: { '\\': '\t\\n' } },
+  },
   { event: 'last', distinct_id: 'a', properties: {} },
 ];
 

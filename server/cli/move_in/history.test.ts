@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -37,6 +37,7 @@ test('files of a bucket are brought once, in order', { skip: without_moto }, asy
     await put('');
     await put('/events/2024/b.jsonl.gz', new Uint8Array(gzipSync(row(1) + row(2))));
     await put('/events/2024/a b.jsonl', row(0) + row(1));
+    await put(`/events/${'month=2024-01/'.repeat(30)}c.jsonl`, row(2));
     await put('/events/2024/notes.txt', 'no events');
     await put('/other/c.jsonl', row(9));
     const address = `s3://history/events?region=eu-central-1&endpoint=${moto.endpoint}`;
@@ -51,7 +52,7 @@ test('files of a bucket are brought once, in order', { skip: without_moto }, asy
     };
     const bring = () => withVariables(keys, () => bringFiles(target, address));
     assert.equal(await bring(), 0);
-    assert.match(told[0]!, /has 2 files of events\.$/);
+    assert.match(told[0]!, /has 3 files of events\.$/);
     assert.match(
       told.join('\n'),
       /a b\.jsonl: 2 events stored.*[^]*b\.jsonl\.gz: 1 event stored, 1 was there already/,
@@ -87,12 +88,13 @@ test('an import of a folder takes each file once, with its options', async () =>
     project: String(owner.project.id),
     from: 'amplitude' as const,
     timezone: 'UTC',
-    folder: join(folder, 'list'),
+    folder: join(files, 'list'),
   };
   try {
     await mkdir(join(files, '2024'), { recursive: true });
     await writeFile(join(files, '2024/b.json.gz'), gzipSync(event(2)));
-    await writeFile(join(files, 'c.json'), event(3) + event(3));
+    await writeFile(join(folder, 'c.json'), event(3) + event(3));
+    await symlink(join(folder, 'c.json'), join(files, 'c.json'));
     assert.equal(await importCommand(output, files, { ...flags, dryRun: true }), 0);
     assert.equal((await importing.rows(owner)).length, 0);
     assert.equal(await importCommand(output, files, flags), 0);

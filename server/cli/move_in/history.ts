@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { appendFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../platform/clock.ts';
@@ -32,6 +32,8 @@ const day_ms = 86_400_000;
 const days_at_once = 7;
 /** Exit code for a file with refused lines; signals have greater codes. */
 const refused_lines_code = 1;
+/** Characters of a copy's name; file systems allow 255, with what the import adds. */
+const name_max = 150;
 const file_names = /\.(?:json|jsonl|ndjson|parquet|gz)$/i;
 
 /** Returns the day of an instant in UTC. */
@@ -82,7 +84,7 @@ export async function bringFromApi(
  */
 export async function bringFiles(target: HistoryTarget, address: string): Promise<number> {
   const done = await openDone(target.folder);
-  const files = await filesOf(address);
+  const files = (await filesOf(address)).filter(({ path }) => path !== done.path);
   target.tell(`${address} has ${counted(files.length, 'file')} of events.`);
   let code = 0;
   for (const { name, open } of files) {
@@ -97,25 +99,27 @@ export async function bringFiles(target: HistoryTarget, address: string): Promis
   return code;
 }
 
-/** A file of events: `open` gives a path on this machine. */
+/** A file of events: `open` gives a path on this machine. A file of a bucket has no other path. */
 export type EventFile = {
   name: string;
+  path?: string;
   open(folder: string): Promise<{ path: string; close(): Promise<void> }>;
 };
 
 /** Lists the event files of a folder or bucket, by name. Throws a UserError if there are none. */
 export async function filesOf(address: string): Promise<EventFile[]> {
   const place = openPlace(address);
+  const isBucket = address.startsWith('s3://');
   const names: string[] = [];
   for await (const name of place.list('')) if (file_names.test(name)) names.push(name);
   if (names.length === 0)
     throw new UserError(`${address} has no files with the ending .json, .jsonl, .gz or .parquet.`);
   return names.toSorted().map((name) => ({
     name,
+    ...(isBucket ? {} : { path: join(place.name, name) }),
     open: async (folder) => {
-      if (!address.startsWith('s3://'))
-        return { path: join(place.name, name), close: async () => undefined };
-      const path = join(folder, 'history', name.replaceAll(/[^\w.-]+/g, '_'));
+      if (!isBucket) return { path: join(place.name, name), close: async () => undefined };
+      const path = join(folder, 'history', name.replaceAll(/[^\w.-]+/g, '_').slice(-name_max));
       await mkdir(join(folder, 'history'), { recursive: true });
       const bytes = await place.read(name);
       if (bytes === undefined) throw new UserError(`${address} no longer has ${name}.`);
@@ -146,10 +150,11 @@ async function importOne(
 /** Opens the list of imported names, one per line; ignores a line that a kill cut off. */
 async function openDone(folder: string) {
   await mkdir(folder, { recursive: true });
-  const path = join(folder, 'brought.jsonl');
+  const path = resolve(folder, 'brought.jsonl');
   const text = await readFile(path, 'utf8').catch(() => '');
   const names = new Set(text.split('\n').map(parseJson));
   return {
+    path,
     has: (name: string) => names.has(name),
     add: async (name: string) => {
       names.add(name);

@@ -214,8 +214,10 @@ async function lookUp(
   const fresh: IncomingEvent[] = [];
   const fates = events.map((event): Fate => {
     if (event === undefined) return 'refused';
-    if (known.has(event.uuid)) return 'duplicate';
-    known.add(event.uuid);
+    if (event.is_uuid_given) {
+      if (known.has(event.uuid)) return 'duplicate';
+      known.add(event.uuid);
+    }
     fresh.push(event);
     return 'stored';
   });

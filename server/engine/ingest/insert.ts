@@ -9,6 +9,7 @@ import {
 } from '../../platform/clickhouse/topology/request_settings.ts';
 import { openTurns } from '../../platform/pacing/turns.ts';
 import { endBatch, inquiry_pause_ms, orLate } from './end_batch.ts';
+import { tabField } from './tab_field.ts';
 
 /**
  * The end of a batch's insert: all rows are stored and on disk, none is, or the store could not be
@@ -25,8 +26,12 @@ const chunk_bytes = 128 * 1024;
 const count_ms_max = 30_000;
 /** The project number of rows that take the token of a batch; no real project has it. */
 export const nobody = 0;
-/** A row to insert; `written` contains members that are already JSON. */
-export type BatchRow = { written?: Uint8Array | undefined; event?: string; properties?: string };
+/** A row to insert: texts and numbers. `written` has the fields of its last columns as bytes. */
+export type BatchRow = {
+  written?: Uint8Array | undefined;
+  event?: string;
+  properties?: string | undefined;
+};
 
 /**
  * Columns of an insert whose events have no group or no session: they stay empty. Otherwise the
@@ -35,19 +40,6 @@ export type BatchRow = { written?: Uint8Array | undefined; event?: string; prope
  */
 const group_columns = ['group_id', 'group_at', 'group_number', 'group_set'];
 const session_columns = ['session_id'];
-const stored_columns = [
-  'team_id',
-  'uuid',
-  'event',
-  'distinct_id',
-  'person_id',
-  'properties',
-  'person_properties',
-  'elements_chain',
-  'timestamp',
-  'created_at',
-  'inserted_at',
-];
 const leave_empty = {
   insert_allow_materialized_columns: 1,
   input_format_defaults_for_omitted_fields: 0,
@@ -143,12 +135,12 @@ async function send<Row extends BatchRow>(
   if (milliseconds <= 0) throw new Error('The batch timed out before Sluice sent it.');
   const late = AbortSignal.timeout(Math.ceil(milliseconds));
   const empty = batch.table === 'events' ? emptyColumns(batch.rows) : [];
-  const columns = empty.length === 0 ? '' : ` (${[...stored_columns, ...empty].join(', ')})`;
+  const names = [...fieldNames(batch), ...Object.keys(batch.stamp), ...empty];
   const answered = async () => {
     const { stream } = await clickhouse.exec({
-      query: `INSERT INTO ${batch.table}${columns} FORMAT JSONEachRow`,
+      query: `INSERT INTO ${batch.table} (${names.join(', ')}) FORMAT TabSeparatedWithNames`,
       query_id,
-      values: Readable.from(jsonLines(batch), { objectMode: false }),
+      values: Readable.from(tabLines(batch), { objectMode: false }),
       ...(clickhouse.mode.kind === 'one_node' ? { abort_signal: late } : {}),
       clickhouse_settings: {
         ...batchSettings(clickhouse.mode, { token: batch.batch_id, milliseconds }),
@@ -170,31 +162,41 @@ function emptyColumns(rows: BatchRow[]): string[] {
   ];
 }
 
-/** JSON escapes none of the key's letters, so its bytes appear as in the text. */
+/** No form escapes the key's letters, so its bytes appear as in the text. */
 function mayHaveSession({ properties, written }: BatchRow): boolean {
   return written === undefined
     ? properties?.includes(session_key) === true
     : Buffer.from(written.buffer, written.byteOffset, written.length).includes(session_key);
 }
 
-/** Yields the rows as lines of JSON, and yields to the event loop between them. */
-async function* jsonLines<Row extends BatchRow>({
-  rows,
-  stamp,
-}: BatchInsert<Row>): AsyncGenerator<Uint8Array> {
+/** Returns the columns that each row has; all rows have the same ones in the same order. */
+function fieldNames({ rows }: { rows: BatchRow[] }): string[] {
+  return Object.keys(rows[0]!).filter((name) => name !== 'written');
+}
+
+/**
+ * Yields the rows as tab-separated text below the names of their columns, and yields to the event
+ * loop between them. JSON would escape each quotation mark of `properties`, and the store would
+ * find the column of each name.
+ */
+async function* tabLines<Row extends BatchRow>(
+  batch: BatchInsert<Row>,
+): AsyncGenerator<Uint8Array> {
   const turn = openTurns();
-  // The same text ends each row, so it is encoded once.
-  const end = `,${JSON.stringify(stamp).slice(1)}\n`;
-  let text = '';
-  for (const row of rows) {
-    const { written } = row;
-    if (written === undefined) text += `${JSON.stringify(row).slice(0, -1)}${end}`;
-    else {
-      const others = JSON.stringify({ ...row, written: undefined });
-      yield Buffer.from(`${text}${others.slice(0, -1)},`);
-      yield written;
-      text = end;
+  const names = fieldNames(batch);
+  const end = `${Object.values(batch.stamp).join('\t')}\n`;
+  let text = `${[...names, ...Object.keys(batch.stamp)].join('\t')}\n`;
+  for (const row of batch.rows) {
+    for (const name of names) {
+      const value = (row as { [name: string]: unknown })[name] as string | number | undefined;
+      if (value !== undefined) text += `${typeof value === 'string' ? tabField(value) : value}\t`;
     }
+    if (row.written !== undefined) {
+      yield Buffer.from(text);
+      yield row.written;
+      text = '\t';
+    }
+    text += end;
     if (text.length >= chunk_bytes) {
       yield Buffer.from(text);
       text = '';

@@ -201,7 +201,11 @@ test('a store that does not answer leaves a batch of unknown fate unchanged', as
   await resolveBatches(db, away, log);
   await away.close();
   assert.equal(Date.parse(await promise(teamId)), Date.parse(at));
-  await clearBatch(db, teamId, left.batch_id);
+  await db.transaction(async (tx) => {
+    await clearBatch(tx, teamId, left.batch_id);
+    const waits = await tx.row(sql`SHOW synchronous_commit`);
+    assert.deepEqual(waits, { synchronous_commit: 'off' });
+  });
 });
 
 test('a duplicate alone settles the batch that somebody left', async () => {

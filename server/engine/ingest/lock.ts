@@ -199,10 +199,14 @@ function fateOf(found: { is_noted: boolean; has_project: boolean } | undefined) 
   return found?.has_project === false ? 'project_gone' : 'refused';
 }
 
-/** Records that the batch has ended: no more rows of it can appear. */
+/**
+ * Records that the batch has ended: no more rows of it can appear. The transaction's COMMIT does
+ * not wait for the disk, so it may write nothing else: if a crash of the control store loses the
+ * record, the next batch finds out that this one has ended.
+ */
 export async function clearBatch(db: Queryable, teamId: number, batchId: string): Promise<void> {
   await db.run(
     sql`UPDATE ingestion_states SET batch_id = NULL, batch_ends_at = NULL WHERE team_id = ${teamId}
-      AND batch_id = ${batchId}::uuid`,
+      AND batch_id = ${batchId}::uuid AND set_config('synchronous_commit', 'off', true) = 'off'`,
   );
 }

@@ -6,7 +6,8 @@ import { PersonBatch } from './persons/person_batch.ts';
 import type { PersonRow } from './persons/person_batch.ts';
 
 /**
- * A row of `events` without its batch's instants; `written` contains members that are already JSON.
+ * A row of `events` without its batch's instants; `written` has the fields of `properties` and
+ * `elements_chain`.
  */
 export type EventRow = Pick<
   IncomingEvent,
@@ -61,10 +62,11 @@ export async function buildRows(
       event: name,
       distinct_id,
       person_id: applied.person_id,
-      properties,
       person_properties: applied.properties,
-      elements_chain,
       timestamp,
+      // Last, because a long event has these two as `written`.
+      properties,
+      elements_chain,
       written,
     });
   }

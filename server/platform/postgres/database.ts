@@ -38,9 +38,9 @@ export type Queryable = {
 };
 
 /**
- * An open transaction. It ends when the function that received it returns. Statements that do not
- * wait for each other are sent together and run in order; each sees the changes of the earlier
- * ones.
+ * An open transaction. It ends when the function that received it returns or throws; a later
+ * statement is an error, because it would be permanent. Statements that do not wait for each other
+ * are sent together and run in order; each sees the changes of the earlier ones.
  */
 export type Transaction = Queryable & {
   readonly transaction_open: true;
@@ -232,8 +232,8 @@ async function inTransaction<Result>(
   client.on('error', onLost);
   try {
     const begun = send({ name: 'begin', text: 'BEGIN' });
-    const { tx, flush } = openTransaction(afterBegin(begun, group, counted(send)));
-    const result = await work(tx);
+    const { tx, flush, end } = openTransaction(afterBegin(begun, group, counted(send)));
+    const result = await work(tx).finally(end);
     await begun;
     const flushed = flush();
     const committed = traced({ text: 'COMMIT' }, () => send({ name: 'commit', text: 'COMMIT' }));
@@ -256,8 +256,13 @@ async function inTransaction<Result>(
   }
 }
 
-/** A transaction with its deferred statement; `flush` sends it. */
-function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<void> } {
+/** A transaction with its deferred statements: `flush` sends them, `end` allows no others. */
+function openTransaction(send: Send): {
+  tx: Transaction;
+  flush: () => Promise<void>;
+  end: () => void;
+} {
+  let isOver = false;
   let kept: { statement: Statement; told: (fault: unknown) => unknown }[] = [];
   const flush = async () => {
     const sent = kept.map(async ({ statement, told }) => {
@@ -271,6 +276,7 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
       if (one.status === 'rejected') throw one.reason;
   };
   const inOrder: Send = async (config) => {
+    if (isOver) throw new Error('A statement came after the end of its transaction.');
     if (kept.length === 0) return send(config);
     const flushed = flush();
     const sent = send(config);
@@ -284,5 +290,5 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
     transaction_open: true,
     lastly: (statement, told = (fault) => fault) => void kept.push({ statement, told }),
   };
-  return { tx, flush };
+  return { tx, flush, end: () => void (isOver = true) };
 }

@@ -76,16 +76,34 @@ test('a fault fails the statements behind it, and nothing is kept', async () => 
 
 test('a value that cannot be sent fails its statement alone', async () => {
   const { db } = harness.deps;
-  await db.transaction(async (tx) => {
-    const [inserted, unsent, counted] = await Promise.allSettled([
-      tx.row(insert('one')),
-      tx.row(sql`SELECT ${{ number: 1n }}::jsonb`),
-      tx.row(count),
-    ]);
-    assert.deepEqual([inserted.status, unsent.status], ['fulfilled', 'rejected']);
-    assert.deepEqual(counted, { status: 'fulfilled', value: { rows: 1 } });
-    await tx.run(sql`DELETE FROM grouped_rows`);
-  });
+  const values = [sql`${{ number: 1n }}::jsonb`, sql`${[{ number: 1n }]}::jsonb[]`];
+  for (const value of values)
+    await db.transaction(async (tx) => {
+      const [inserted, unsent, counted] = await Promise.allSettled([
+        tx.row(insert('one')),
+        tx.row(sql`SELECT ${value}`),
+        tx.row(count),
+      ]);
+      assert.deepEqual([inserted.status, unsent.status], ['fulfilled', 'rejected']);
+      assert.deepEqual(counted, { status: 'fulfilled', value: { rows: 1 } });
+      await tx.run(sql`DELETE FROM grouped_rows`);
+    });
+});
+
+test('a statement after the end of its transaction is an error, and changes nothing', async () => {
+  const { db } = harness.deps;
+  const ended = Promise.withResolvers<void>();
+  let late: Promise<unknown> | undefined;
+  await assert.rejects(
+    db.transaction((tx) => {
+      late = ended.promise.then(() => tx.row(insert('late')));
+      return Promise.all([late, tx.row(sql`SELECT 1 / ${0}::integer`)]);
+    }),
+    (fault) => isDatabaseError(fault) && fault.code === '22012',
+  );
+  ended.resolve();
+  await assert.rejects(late!, /after the end of its transaction/);
+  assert.equal(await countRows(), 0);
 });
 
 test('a deferred fault stops the COMMIT behind it, and is the fault of the whole', async () => {

@@ -79,9 +79,13 @@ class GroupedStatement extends PgQuery {
   }
 }
 
-/** Writes an object as JSON. If that fails, no part of its statement has been sent yet. */
+/**
+ * Writes an object as JSON, also within an array. If that fails, no part of its statement has been
+ * sent yet.
+ */
 function writable(value: unknown): unknown {
-  const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (Array.isArray(value)) return value.map(writable);
+  const isPlain = typeof value === 'object' && value !== null;
   return isPlain &&
     !Buffer.isBuffer(value) &&
     !(value instanceof Date) &&

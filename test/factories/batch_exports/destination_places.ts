@@ -246,6 +246,19 @@ export const places_cases: PlacesCase[] = [
   {
     type: 'Iceberg',
     config: {
+      storage: 'S3',
+      table: 'events',
+      ...bucket,
+      catalog: 'rest',
+      catalog_signing_name: 's3tables',
+      catalog_warehouse: `arn:aws:s3tables:${bucket.region}:123456789012:bucket/lake`,
+    },
+    moves: [{ catalog_uri: 'https://listener.example.com' }, { catalog_signing_name: 'glue' }],
+    stays: [{ catalog_warehouse: `arn:aws:s3tables:${bucket.region}:123456789012:bucket/other` }],
+  },
+  {
+    type: 'Iceberg',
+    config: {
       storage: 'File',
       table: 'events',
       catalog: 'rest',

@@ -61,7 +61,8 @@ test('run now delivers what came in since, and nothing doubles it', async () => 
     () => get('runs/?status=Completed'),
     ({ results }) => results.some(({ kind }: { kind: string }) => kind === 'scheduled'),
   );
-  assert.deepEqual(await eventsIn(delivering.folder, 'now'), ['first', 'second', 'third']);
+  const { results } = (await get('runs/')).body;
+  for (const { kind, is_run_now } of results) assert.equal(is_run_now, kind === 'backfill');
 });
 
 test('run now is refused before the schedule starts and after it has ended', async () => {

@@ -16,13 +16,17 @@ export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill'
 const next_try_at = sql`CASE WHEN r.status = 'Running' AND r.worker_id IS NULL
   AND r.latest_error IS NOT NULL AND r.due_at < ${held_until} THEN r.due_at END`;
 
+/** A retry has the backfill of the run that it retries. */
+const is_run_now = sql`coalesce((SELECT b.is_run_now FROM batch_export_backfills b
+  WHERE b.id = r.backfill_id), false)`;
+
 const repeats = sql`CASE WHEN r.replaces ? 'repairs' THEN 'repair'
   WHEN r.replaces ? 'redelivers' THEN 'rejected_rows'
   WHEN r.replaces IS NOT NULL THEN 'erasure'
   WHEN r.id <> r.delivery_id AND NOT r.is_make_up THEN 'retry' END`;
 
 /** The content of a field, which determines its JSON form: a `word` only needs quotes. */
-type Kind = 'word' | 'text' | 'instant' | 'number' | 'steps';
+type Kind = 'word' | 'text' | 'instant' | 'number' | 'boolean' | 'steps';
 type Field = { value: Sql; kind: Kind; isNullable?: true };
 
 /** The wire fields of run `r`, in their order. */
@@ -51,6 +55,7 @@ const fields: Record<keyof BatchExportRun, Field> = {
   batch_export: { value: sql`r.batch_export_id`, kind: 'word' },
   backfill: { value: sql`r.backfill_id`, kind: 'word', isNullable: true },
   kind: { value: run_kind, kind: 'word' },
+  is_run_now: { value: is_run_now, kind: 'boolean' },
   delivery_id: { value: sql`r.delivery_id`, kind: 'word' },
   bytes_completed: { value: sql`r.bytes_completed`, kind: 'number' },
   error_code: { value: sql`r.error_code`, kind: 'text', isNullable: true },
@@ -82,6 +87,7 @@ const spellings: Record<Exclude<Kind, 'word'>, (value: Sql) => Sql> = {
   text: (value) => sql`to_json(${value})::text`,
   instant: (value) => sql`wire_instant(${value})`,
   number: (value) => sql`(${value})::text`,
+  boolean: (value) => sql`(${value})::text`,
   // Its only text values are instants.
   steps: (value) => sql`replace(replace(${value}::text, ': ', ':'), ', ', ',')`,
 };

@@ -120,6 +120,7 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     batch_export: created.id,
     backfill: null,
     kind: 'scheduled',
+    is_run_now: false,
     bytes_completed: 0,
     error_code: null,
     next_try_at: null,

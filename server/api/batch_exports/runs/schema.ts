@@ -117,6 +117,9 @@ export const BatchExportRun = titled('BatchExportRun', {
       "delivers rows that other runs left to a backfill's run, which ended without them. A " +
       'retry has the kind of the run that it retries.',
   }),
+  is_run_now: Type.Boolean({
+    description: 'True if the backfill of the run was started by `run_now/`.',
+  }),
   delivery_id: uuid('Name of the delivery at the destination; a retry of the same rows keeps it.'),
   bytes_completed: Type.Integer({
     minimum: 0,

@@ -1,4 +1,5 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -58,8 +59,12 @@ async function namesBelow(root: string, folder: string): Promise<string[]> {
     readdir(join(root, folder), { recursive: true, withFileTypes: true }),
   );
   return (found ?? [])
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() || (entry.isSymbolicLink() && isLinkToFile(entry)))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'));
+}
+
+function isLinkToFile({ parentPath, name }: Dirent): boolean {
+  return statSync(join(parentPath, name), { throwIfNoEntry: false })?.isFile() === true;
 }
 
 /** Only a full disk of the place counts, not one of a store. */

@@ -13,7 +13,7 @@ import type { Dialect } from '../sql_tables/dialect.ts';
 import type { FoundColumn } from '../sql_tables/fitting.ts';
 import { sampleLine, sampleRow, testedLayout } from '../sql_tables/trial/sample_row.ts';
 import type { SampleRow } from '../sql_tables/trial/sample_row.ts';
-import { inDatabase } from './config.ts';
+import { compressionTo, inDatabase } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
@@ -126,11 +126,10 @@ async function writeRow(
   if (like === undefined)
     await connection.command(tableStatement(inDatabase(connection.config, scratch), layout));
   else await createStage(connection, like, layout, { table: scratch, id: randomUUID() });
-  await insertSlice(
-    { connection, delivery: { columns } },
-    scratch,
-    Readable.from([zstdCompressSync(textOf(row))]),
-  );
+  const text = textOf(row);
+  const bytes =
+    compressionTo(connection.config) === null ? Buffer.from(text) : zstdCompressSync(text);
+  await insertSlice({ connection, delivery: { columns } }, scratch, Readable.from([bytes]));
 }
 
 function textOf(row: SampleRow): string {

@@ -2,7 +2,7 @@ import { urlHost } from '../../../platform/outbound/url_host.ts';
 import type { DestinationDefinition } from '../../model/destination/destination.ts';
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkClickHouse } from './check.ts';
-import { clickhouse_config, clickHouseViolations } from './config.ts';
+import { clickhouse_config, clickHouseViolations, compressionTo } from './config.ts';
 import { reachClickHouse } from './dialect.ts';
 import { clickHouseError } from './faults.ts';
 import { openClickHouseSink } from './sink.ts';
@@ -26,9 +26,9 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   validate: clickHouseViolations,
   columnFaults: clickHouseColumnFaults,
   // A server reads JSON in it in two thirds of the time for CSV, which doubles each of its quotes.
-  encoding: () => ({
+  encoding: (config) => ({
     format: 'TabSeparated',
-    compression: 'zstd',
+    compression: compressionTo(config),
     is_exact: true,
     has_names: true,
     is_unpacked: true,

@@ -24,6 +24,7 @@ import type { Column } from '../../model/models/column.ts';
 import { persons as personsModel } from '../../model/models/persons.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse } from './clickhouse.ts';
+import { compressionTo } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { clickHouseError } from './faults.ts';
 import { keyClauses, sortingColumns } from './table_keys.ts';
@@ -56,6 +57,13 @@ async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[]
     await sink.close();
   }
 }
+
+test('rows are compressed unless both processes are on one machine', () => {
+  for (const url of ['http://localhost:8123', 'http://127.0.0.1', 'http://[::1]:8123'])
+    assert.equal(compressionTo({ url }), null, url);
+  for (const url of ['https://localhost:8443', 'http://127.example.com', 'http://10.0.0.1'])
+    assert.equal(compressionTo({ url }), 'zstd', url);
+});
 
 test('the version of a merged row has its versions in order, then a hash', async () => {
   const column = (name: string, type: Column['type'], nullable: boolean): Column => {

@@ -39,7 +39,7 @@ type Calls = {
    * as written, 0 without a report. Rejects with the error of `bytes` if they fail; a part of them
    * may then be in the table.
    */
-  insert(statement: string, bytes: Readable, options?: { encoding?: 'zstd' }): Promise<number>;
+  insert(statement: string, bytes: Readable, compression?: 'zstd' | null): Promise<number>;
   close(): Promise<void>;
 };
 
@@ -204,7 +204,7 @@ function connectionOf(
             abort_signal: signal,
           })),
       ),
-    insert: async (statement, bytes, options = {}) => {
+    insert: async (statement, bytes, compression = null) => {
       let failure: Error | undefined;
       bytes.once('error', (error) => (failure = error));
       try {
@@ -214,8 +214,7 @@ function connectionOf(
             values: bytes,
             clickhouse_settings: insert_settings,
             abort_signal: signal,
-            http_headers:
-              options.encoding === undefined ? {} : { 'Content-Encoding': options.encoding },
+            http_headers: compression === null ? {} : { 'Content-Encoding': compression },
           });
           stream.resume();
           await once(stream, 'end');

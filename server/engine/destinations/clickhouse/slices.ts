@@ -5,7 +5,7 @@ import { identifier, literal } from '../formats/expression.ts';
 import { measured } from '../sql_tables/measured.ts';
 import { recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
 import { stageLost, stagePrefix } from '../sql_tables/stages.ts';
-import { inDatabase } from './config.ts';
+import { compressionTo, inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
 import { listIntendedStages } from './receipts.ts';
 import type { Session } from './session.ts';
@@ -62,7 +62,7 @@ export async function insertSlice(
   return connection.insert(
     `INSERT INTO ${inDatabase(connection.config, table)} (${columns}) FORMAT TabSeparatedWithNames`,
     bytes,
-    { encoding: 'zstd' },
+    compressionTo(connection.config),
   );
 }
 

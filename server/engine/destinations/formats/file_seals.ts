@@ -23,7 +23,10 @@ export async function sealFiles(
   store: FileStore,
   delivered: DeliveredSlices[],
 ): Promise<Map<string, Seal>> {
-  const all = delivered.map((one) => ({ id: one.delivery.delivery_id, wanted: wantedOf(one) }));
+  const all = delivered.map((one) => ({
+    id: one.delivery.delivery_id,
+    wanted: wantedOf(one, store),
+  }));
   const listed = await listWanted(
     store,
     all.flatMap(({ wanted }) => wanted.map(({ names }) => names[0]!)),
@@ -64,8 +67,8 @@ function isOfParts({ etag }: FileFacts, { parts = [] }: Upload): boolean {
 const unquoted = (etag: string) => etag.replaceAll('"', '').toLowerCase();
 
 /** Returns the files of a delivery, and its receipt, which may have one of two names. */
-function wantedOf({ outcomes, manifest }: DeliveredSlices): Wanted[] {
-  const receipts = receiptsOfSlice(outcomes[0]?.name ?? '') ?? [];
+function wantedOf({ outcomes, manifest }: DeliveredSlices, { has_receipts }: FileStore): Wanted[] {
+  const receipts = has_receipts === false ? [] : (receiptsOfSlice(outcomes[0]?.name ?? '') ?? []);
   const wanted: Wanted[] = outcomes.map(({ name, bytes, state }) => ({
     names: [name],
     bytes,

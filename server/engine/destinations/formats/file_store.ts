@@ -22,6 +22,8 @@ export type FileStore = {
   listFacts?(folder: string, after: string): AsyncIterable<FileFacts & { name: string }>;
   /** Describes a file without reading it, or returns undefined if the name does not exist. */
   describe(name: string): Promise<FileFacts | undefined>;
+  /** False if the place keeps no receipts. */
+  has_receipts?: boolean;
 };
 
 /**

@@ -60,7 +60,7 @@ export async function compareFiles(
         })),
       );
     const receipts = receiptsOfSlice(outcomes[0]?.name ?? '');
-    if (receipts !== undefined)
+    if (receipts !== undefined && store.has_receipts !== false)
       found.push(
         ...(await orUnreadable(receipts[0], () => compareReceipt(store, receipts, manifest))).map(
           (difference) => ({ ...difference, about: 'receipt' as const }),

@@ -9,7 +9,7 @@ import type { Loaded, Peer } from './catalogs/peer.ts';
 import { wayError } from './catalogs/catalog_faults.ts';
 import { placeConfig } from '../lake/table_places.ts';
 import { tableFolder } from './config.ts';
-import { foreignData, openPeer, openStorage, vendedKeys } from './open_world.ts';
+import { foreignData, keysOf, openPeer, openStorage } from './open_world.ts';
 
 /**
  * Tests another vendor's catalog and the place of its files: signs in, finds the namespace, creates
@@ -66,7 +66,7 @@ function catalogSteps(
         const location = place.root(config, deps) + tableFolder(place, config, 0);
         const schema = newSchema([{ name: 'checked', type: 'text' }]);
         state.table = await state.peer!.create({ location, schema, properties: {} });
-        const opened = { ...config, ...vendedKeys(config, state.table) };
+        const opened = { ...config, ...keysOf(config, state.table) };
         // A test knows no project: in the export folder, it writes above the projects' folders.
         state.data =
           place.folder === undefined

@@ -9,12 +9,7 @@ import type { AccountedNames, Difference } from '../../model/destination/differe
 import type { Column } from '../../model/models/column.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import { nestedFaults, ofPlaces, placeConfig, placeOf, teamOf } from '../lake/table_places.ts';
-import {
-  catalog_keys,
-  catalog_meaning,
-  isForeign,
-  takesVendedKeys,
-} from './catalogs/catalog_config.ts';
+import { catalog_keys, catalog_meaning, isForeign } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { checkForeign } from './check.ts';
 import { configSchema, lakeFolder, version_keys, violations } from './config.ts';
@@ -173,7 +168,8 @@ async function findForeign(
   accounted: AccountedNames,
   deps: DestinationDeps,
 ): Promise<Difference[]> {
-  const data = takesVendedKeys(config as CatalogConfig)
+  // The catalog may know the bucket of the table, or keys to it.
+  const data = isForeign(config as CatalogConfig)
     ? (await openWorld(place, config, 0, deps)).data
     : placeConfig(place, config, '');
   return place.definition.verify_parts!.findForeign(data, accounted, deps);

@@ -14,6 +14,11 @@ import {
   withoutStore,
 } from '../../../../test/factories/batch_exports/table_stores.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
+import {
+  startSeaweedfs,
+  tableBucketConfig,
+  without_seaweedfs,
+} from '../../../../test/servers/lake/seaweedfs.ts';
 import { claimRun } from '../../exports/workers/claims.ts';
 import { executeRun } from '../../exports/delivery/execute.ts';
 import { destinationDeps } from '../../exports/engine.ts';
@@ -157,6 +162,19 @@ for (const name of inTurn(table_stores, table_stores.length))
       }
     },
   );
+
+const bucket_test = 'a table bucket is merged into and replaced, with kills';
+test(bucket_test, { skip: without_seaweedfs }, async () => {
+  const store = await startSeaweedfs([], ['lake']);
+  try {
+    const config = { ...tableBucketConfig(store, 'lake'), namespace: 'shop' };
+    const home = await newHome();
+    assert.deepEqual(await follow(home, config, merged), merges);
+    assert.deepEqual(await follow(home, { ...config, table: 'counts' }, replaced), replaces);
+  } finally {
+    await store.close();
+  }
+});
 
 test('a table of another catalog in S3 is merged into and replaced, with kills', async () => {
   const store = await openTableStore('S3', exporting.harness);

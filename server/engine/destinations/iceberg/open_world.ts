@@ -3,7 +3,7 @@ import type { Delivery, DestinationDeps } from '../../model/destination/destinat
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Config, LakePlace } from '../lake/place.ts';
 import type { TableCatalog } from './catalogs/catalog.ts';
-import { isForeign, takesVendedKeys } from './catalogs/catalog_config.ts';
+import { isForeign, isTableBucket, takesVendedKeys } from './catalogs/catalog_config.ts';
 import type { CatalogConfig } from './catalogs/catalog_config.ts';
 import { openForeignCatalog } from './catalogs/foreign_catalog.ts';
 import { openGluePeer } from './catalogs/glue/glue_peer.ts';
@@ -80,7 +80,7 @@ async function openForeignWorld(
     table = await peer.load();
   }
   const catalog = openForeignCatalog(peer, deps, table);
-  const opened = { ...config, ...vendedKeys(config, table) };
+  const opened = { ...config, ...keysOf(config, table) };
   const storage = await openStorage(place, opened, team_id, deps);
   return { ...storage, catalog, data: foreignData(storage, table) };
 }
@@ -115,11 +115,29 @@ export async function openStorage(
   return { place, config, deps, clock, files, root, base, team_id };
 }
 
+/** Returns what the table says about access to its files, under the names of S3's config. */
+export function keysOf(config: Config, table: Loaded | undefined): Config {
+  return { ...vendedKeys(config, table), ...tableBucket(config, table) };
+}
+
+/** AWS gives each table of a table bucket a bucket with this suffix, which it keeps for these. */
+const bucket_of_table = /^s3:\/\/([^/]+--table-s3)(?:\/|$)/;
+
+function tableBucket(config: Config, table: Loaded | undefined): Config {
+  const name = bucket_of_table.exec(table?.metadata.location ?? '')?.[1];
+  return {
+    ...(name === undefined ? {} : { bucket_name: name }),
+    ...(name === undefined && !isTableBucket(config as CatalogConfig)
+      ? {}
+      : { is_table_bucket: true }),
+  };
+}
+
 /**
  * Returns the catalog's credentials for the files of a table, under the names of S3's config.
  * Throws if neither the config nor the catalog has any: the server's own are never used for it.
  */
-export function vendedKeys(config: Config, table: Loaded | undefined): Config {
+function vendedKeys(config: Config, table: Loaded | undefined): Config {
   if (!takesVendedKeys(config as CatalogConfig)) return {};
   const given = table?.storage ?? {};
   if (given['s3.access-key-id'] === undefined)
@@ -150,10 +168,9 @@ export function foreignData(storage: Storage, table: Loaded | undefined, below =
       'table_unsuitable',
       `The files of the table lie in ${location}. Sluice writes below ${base} with these keys.`,
     );
+  const found = ['aws_session_token', 'is_table_bucket'].filter((key) => config[key] !== undefined);
   return {
     ...placeConfig(place, config, folderOf(storage, location) + below),
-    ...(config['aws_session_token'] === undefined
-      ? {}
-      : { aws_session_token: config['aws_session_token'] }),
+    ...Object.fromEntries(found.map((key) => [key, config[key]])),
   };
 }

@@ -16,6 +16,7 @@ import {
 } from '../../../../test/factories/batch_exports/encoded_contract.ts';
 import { pageOf, smallParquet } from '../../../../test/factories/batch_exports/small_parquet.ts';
 import { parseParquet } from '../../../../test/watchers/read_formats.ts';
+import type { Column } from '../../model/models/column.ts';
 import { selectFor } from '../formats/select.ts';
 import { fieldIds, newSchema } from './schema.ts';
 import { stampParquet } from './stamp_parquet.ts';
@@ -106,6 +107,36 @@ test('row groups are added up, and each begins where it says', async () => {
     Buffer.from(bounds[0]![1], 'base64').readBigInt64LE(),
   );
   assert.deepEqual([low, high], [1n, 119_999n]);
+});
+
+test('the longest footer fits into the end that is held, which is short', async () => {
+  const columns = ['one', 'two'].map((name): Column => ({
+    name,
+    type: 'text',
+    nullable: true,
+    // The longest value that has a place in a footer, other bytes in each row.
+    expression: `concat(hex(sipHash128(n)), arrayStringConcat(arrayMap(x ->
+      hex(sipHash128(n, x, '${name}')), range(127))))`,
+  }));
+  const select = selectFor(encoding, columns);
+  // A hundred rows stand for a group of 50,000.
+  const [groups, rows] = [20, 2_000];
+  const small = { max_block_size: 100, output_format_parquet_row_group_size: 100 };
+  const bytes = await clickhouse.bytes(
+    { ...select, settings: { ...select.settings, ...small } },
+    `(SELECT number AS n FROM numbers(${rows}))`,
+  );
+  const footer_bytes = bytes.readUInt32LE(bytes.length - 8);
+  assert.ok(footer_bytes > 4_096 * 2 * columns.length * groups, `${footer_bytes}`);
+  const { stage, finish } = stampParquet(fieldIds(newSchema(columns)), groups * 50_000);
+  let passed = 0;
+  stage.on('data', (chunk: Buffer) => (passed += chunk.length));
+  for (let at = 0; at < bytes.length; at += 65_536) stage.write(bytes.subarray(at, at + 65_536));
+  const held = bytes.length - passed;
+  await new Promise((resolve) => void stage.end(resolve));
+  assert.equal(finish().records, rows);
+  assert.ok(held < bytes.length / 2, `${held} of ${bytes.length}`);
+  assert.ok(held > footer_bytes, `${held}`);
 });
 
 test('a file that is cut off, is no Parquet or has an unknown column fails', async () => {

@@ -13,21 +13,30 @@ export type StampedFile = {
 };
 
 /**
- * Most bytes of a footer. It has some 200 bytes for each column of each row group; a slice of a
- * million rows has 20 groups.
+ * Most bytes of a footer. It has some 200 bytes for each column of each row group, and the least
+ * and the greatest value, unless they have more than 4,096 bytes.
  */
 const footer_bytes_max = 16 * 1024 * 1024;
+const column_bytes_max = 10 * 1024;
+/** Rows of a group, unless its values are so large that it ends earlier. */
+const group_rows = 50_000;
+const spare_bytes = 1024 * 1024;
 /** The length of the footer and the magic. */
 const end_bytes = 8;
 
 /**
  * Opens a stage that passes a Parquet file on, with field ids in its footer. It holds the end of
- * the file until the source has ended. `finish` throws before that.
+ * the file until the source has ended, so few bytes are left to write then. `finish` throws before
+ * that. `rows` is the number of its rows where it is known.
  */
-export function stampParquet(ids: ReadonlyMap<string, number>): {
-  stage: Transform;
-  finish(): StampedFile;
-} {
+export function stampParquet(
+  ids: ReadonlyMap<string, number>,
+  rows?: number,
+): { stage: Transform; finish(): StampedFile } {
+  const footer_usual_max =
+    rows === undefined
+      ? footer_bytes_max
+      : spare_bytes + ids.size * (Math.ceil(rows / group_rows) + 1) * column_bytes_max;
   const hash = createHash('sha256');
   let bytes = 0;
   let waiting: Buffer[] = [];
@@ -42,7 +51,9 @@ export function stampParquet(ids: ReadonlyMap<string, number>): {
     transform(chunk: Buffer, _encoding, done) {
       waiting.push(chunk);
       waiting_bytes += chunk.length;
-      while (waiting_bytes - waiting[0]!.length >= footer_bytes_max + end_bytes) {
+      // Groups that end earlier have a share of the file.
+      const held = Math.min(footer_bytes_max, footer_usual_max + bytes / 16) + end_bytes;
+      while (waiting_bytes - waiting[0]!.length >= held) {
         const first = waiting.shift()!;
         waiting_bytes -= first.length;
         pass(this, first);
@@ -80,6 +91,6 @@ function apart(rest: Buffer): { values: Buffer; footer: Buffer } {
   if (end < 0 || rest.toString('latin1', end + 4) !== 'PAR1')
     throw new Error('The source ended before the end of the Parquet file.');
   const start = end - rest.readUInt32LE(end);
-  if (start < 0) throw new Error('The footer of a Parquet file is larger than 16 MiB.');
+  if (start < 0) throw new Error('The footer of a Parquet file is too large.');
   return { values: rest.subarray(0, start), footer: rest.subarray(start, end) };
 }

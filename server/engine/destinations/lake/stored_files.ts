@@ -54,7 +54,8 @@ export async function storeFile(
   bytes: Readable,
   folders: string[] = [],
 ): Promise<DataFileFacts> {
-  const { stage, finish } = stampParquet(ids);
+  // A merge has rows of the table besides those of its slice, and tells no number.
+  const { stage, finish } = stampParquet(ids, records === 0 ? undefined : records);
   // The reader of the stage gets the error, because `pipeline` destroys the stage with it.
   const { name, state } = await files.write(
     { number, records, partition: { fields: [], values: [], folders } },

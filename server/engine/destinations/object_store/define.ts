@@ -136,6 +136,7 @@ function fileStoreOf(store: ObjectStore): FileStore {
     listFacts: (folder, after) =>
       explained(store, store.listFacts(belowOf(folder), { direct: true, after })),
     describe: (name) => withStoreFaults(store, () => store.describe(name)),
+    has_receipts: store.is_table_bucket !== true,
   };
 }
 
@@ -164,15 +165,22 @@ function filesOf(config: unknown): FileConfig {
   return config as FileConfig;
 }
 
+/** Returns the keys of the two objects of a connection test, which a table bucket accepts too. */
+function checkedKeys(config: FileConfig, id: string): [string, string] {
+  const below = belowOf(constantFolder(config.prefix));
+  return 'is_table_bucket' in config
+    ? [`${below}data/sluice-check-${id}.parquet`, `${below}metadata/sluice-check-${id}.avro`]
+    : [`${below}.sluice-check-${id}`, `${below}.sluice-check-${id}-manifest`];
+}
+
 async function check(
   opening: Promise<ObjectStore>,
   config: FileConfig,
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
-  const folder = constantFolder(config.prefix);
   const text = randomUUID();
-  const key = `${folder === '' ? '' : `${folder}/`}.sluice-check-${text}`;
-  const manifest = `${key}-manifest`;
+  const is_table_bucket = 'is_table_bucket' in config;
+  const [key, manifest] = checkedKeys(config, text);
   let isLeft = false;
   let faults: StoreFaults | undefined;
   const remove = async () => {
@@ -210,10 +218,13 @@ async function check(
   };
   const steps = [
     // A catalog's credentials reach a folder, and may not query the bucket.
-    ...('aws_session_token' in config ? [] : [{ name: 'Reach the bucket', run: reach }]),
+    ...('aws_session_token' in config || is_table_bucket
+      ? []
+      : [{ name: 'Reach the bucket', run: reach }]),
     { name: 'Write an object', run: write },
     { name: 'Read it back', run: read },
-    { name: 'Remove it', run: remove },
+    // The service of a table bucket removes the files, with the table.
+    ...(is_table_bucket ? [] : [{ name: 'Remove it', run: remove }]),
   ];
   const results = await runSteps(steps, deps, (error) => explain(faults, error, deps));
   if (isLeft)

@@ -8,7 +8,7 @@ export type OpenUpload = { key: string; upload_id: string };
 
 /**
  * Facts that a store keeps with an object: `mark` is ours and proves that a completed object
- * belongs to this very upload.
+ * belongs to this very upload. It is empty for a table bucket.
  */
 export type UploadFacts = { mark: string; content_type: string };
 
@@ -32,6 +32,11 @@ export type StoreFaults = {
  * store's signal aborts. Guarantee: an upload stays invisible until it is completed.
  */
 export type ObjectStore = {
+  /**
+   * True for a bucket that only accepts files of Iceberg: it keeps neither receipts nor marks, and
+   * lists and removes nothing, because its service removes the files that no table names.
+   */
+  is_table_bucket?: boolean | undefined;
   faults: StoreFaults;
   /** Throws if the bucket does not exist, or if the key may not list it. */
   find(): Promise<void>;

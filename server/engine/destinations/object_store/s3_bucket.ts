@@ -33,8 +33,25 @@ export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSign
   };
   const openUploads = (prefix: string) =>
     listUploads(access, { Bucket: place.bucket_name, Prefix: prefix });
-  return { faults: s3FaultsOf(place), ...objectsOf(access), ...uploadsOf(access), openUploads };
+  const { is_table_bucket } = place;
+  return {
+    faults: s3FaultsOf(place),
+    ...objectsOf(access),
+    ...uploadsOf(access),
+    openUploads,
+    ...(is_table_bucket === true ? limits_of_table_buckets : {}),
+  };
 }
+
+const none = async function* () {};
+/** The operations that table buckets refuse. */
+const limits_of_table_buckets = {
+  is_table_bucket: true,
+  find: async () => undefined,
+  remove: async () => undefined,
+  list: none,
+  listFacts: none,
+};
 
 function objectsOf(
   access: Access,
@@ -111,7 +128,7 @@ function uploadsOf(
           ...at,
           ...encryption,
           Key: key,
-          Metadata: { [mark_name]: mark },
+          ...(mark === '' ? {} : { Metadata: { [mark_name]: mark } }),
           ContentType: content_type,
         }),
         options,

@@ -21,6 +21,11 @@ const denied = lasting(
     's3:AbortMultipartUpload. To resume after a crash and to verify, it also needs s3:GetObject, ' +
     's3:ListBucket, s3:ListMultipartUploadParts and s3:ListBucketMultipartUploads.',
 );
+const table_denied = lasting(
+  'permission_denied',
+  'The access key lacks the permission for this (%). It needs s3tables:PutTableData and ' +
+    's3tables:GetTableData.',
+);
 const bucket = lasting('bucket_missing', 'The bucket does not exist; check the key bucket_name.');
 const key = lasting(
   'kms_key_unusable',
@@ -48,6 +53,7 @@ const faults: Record<string, Fault> = {
   ),
   AccessDenied: denied,
   AllAccessDisabled: denied,
+  TableDataDenied: table_denied,
   AccountProblem: denied,
   InvalidAccessKeyId: credentials,
   SignatureDoesNotMatch: credentials,
@@ -147,7 +153,9 @@ type SdkError = Error & {
 };
 
 /** Returns rules for reading errors of the SDK, without the id of the place's access key. */
-export function s3FaultsOf(place: Pick<S3Place, 'region' | 'aws_access_key_id'>): StoreFaults {
+export function s3FaultsOf(
+  place: Pick<S3Place, 'region' | 'aws_access_key_id' | 'is_table_bucket'>,
+): StoreFaults {
   return {
     explain: (error) =>
       explainFault(error, { by_name: faults, by_status }, (known) => factsOf(known, place)),
@@ -157,7 +165,7 @@ export function s3FaultsOf(place: Pick<S3Place, 'region' | 'aws_access_key_id'>)
 
 function factsOf(
   error: SdkError,
-  { region: signed, aws_access_key_id }: Parameters<typeof s3FaultsOf>[0],
+  { region: signed, aws_access_key_id, is_table_bucket }: Parameters<typeof s3FaultsOf>[0],
 ): ErrorFacts {
   const names = [error.name, error.Code ?? '', error.code ?? ''];
   const status = statusOf(error);
@@ -169,7 +177,10 @@ function factsOf(
   const said = message.replaceAll(textOf(aws_access_key_id) ?? '\0', '[hidden]');
   // Missing rights to an encryption key give the same error as missing rights to the bucket.
   const isOfKey = error.name === 'AccessDenied' && /\bkms:\w/.test(said);
-  return { names: isOfKey ? ['KMSDisabledException'] : names, status, said };
+  const isOfTable = error.name === 'AccessDenied' && is_table_bucket === true;
+  if (isOfKey || isOfTable)
+    return { names: [isOfKey ? 'KMSDisabledException' : 'TableDataDenied'], status, said };
+  return { names, status, said };
 }
 
 /** Returns the store's HTTP status, or undefined without one. */

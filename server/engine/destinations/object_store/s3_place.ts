@@ -12,6 +12,8 @@ export type S3Place = {
   aws_secret_access_key?: string | null;
   /** Only with short-lived credentials of a catalog; no config has one. */
   aws_session_token?: string | undefined;
+  /** Only for a table of a catalog whose buckets accept nothing except files of Iceberg. */
+  is_table_bucket?: boolean | undefined;
   aws_role_arn?: string | null;
   aws_external_id?: string | null;
   aws_roles?: AwsRoles | undefined;

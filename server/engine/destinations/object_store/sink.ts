@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
 import {
@@ -22,17 +22,20 @@ import type { ObjectStore, Part, UploadFacts } from './object_store.ts';
 import { orEndUpload, uploadParts } from './upload.ts';
 
 /** An upload that waits for commit. */
-type UploadState = { upload_id: string; mark: string; parts: Part[] };
+type UploadState = { upload_id: string; mark?: string | undefined; parts: Part[] };
 
 type Place = {
   store: ObjectStore;
   config: FileConfig;
   delivery: Delivery;
   stem: string;
-  /** The keys of its receipt; the first one is written now. */
-  receipts: [string, string];
+  /** The keys of its receipt; the first one is written now. Empty if the store keeps none. */
+  receipts: string[];
   log: Logger;
 };
+
+/** Numbers of uploads of one slice; a number of a slice times this is a safe integer. */
+const unique_max = 1_000_000_000;
 
 const content_types = {
   JSONLines: 'application/x-ndjson',
@@ -55,7 +58,8 @@ export function openObjectSink(
   log: Logger,
 ): Sink {
   const stem = stemOf(config.prefix, delivery);
-  const place: Place = { store, config, delivery, stem, receipts: receiptsOfStem(stem), log };
+  const receipts = store.is_table_bucket === true ? [] : receiptsOfStem(stem);
+  const place: Place = { store, config, delivery, stem, receipts, log };
   return {
     writes_abreast: true,
     isCommitted: () => withStoreFaults(store, () => isCommitted(place)),
@@ -72,7 +76,7 @@ function stateOf(outcome: SliceOutcome): UploadState {
   return outcome.state as UploadState;
 }
 
-function factsOf({ config }: Place, mark: string): UploadFacts {
+function factsOf({ config }: Place, mark = ''): UploadFacts {
   return { mark, content_type: content_types[fileEncoding(config).format] };
 }
 
@@ -119,9 +123,9 @@ async function write(
   slice: Slice,
   bytes: Readable,
 ): Promise<{ name: string; state: UploadState }> {
-  const { store, config, delivery } = place;
-  const name = sliceName(config.prefix, delivery, slice, fileEncoding(config));
-  const facts = factsOf(place, randomUUID());
+  const { store } = place;
+  const { name, mark } = namesOf(place, slice);
+  const facts = factsOf(place, mark);
   try {
     const upload_id = await withStoreFaults(store, () => store.startUpload(name, facts));
     // The next attempt or `abort` ends an upload that this leaves open.
@@ -131,10 +135,19 @@ async function write(
       () => uploadParts(store, name, upload_id, bytes),
       place.log,
     );
-    return { name, state: { upload_id, mark: facts.mark, parts } };
+    return { name, state: { upload_id, mark, parts } };
   } finally {
     bytes.destroy();
   }
+}
+
+/** Returns the name of a slice, and its mark. Without marks, no two uploads have the same name. */
+function namesOf({ store, config, delivery }: Place, { number, partition }: Slice) {
+  const is_marked = store.is_table_bucket !== true;
+  const own = is_marked ? number : number * unique_max + randomInt(unique_max);
+  const slice = { number: own, ...(partition === undefined ? {} : { partition }) };
+  const name = sliceName(config.prefix, delivery, slice, fileEncoding(config));
+  return { name, mark: is_marked ? randomUUID() : undefined };
 }
 
 /**
@@ -169,7 +182,7 @@ async function showManifest(
   // A store may report success for a repeated completion although the object is gone by now, so the
   // code checks it just before the receipt.
   for (const outcome of outcomes) await requireObject(place, outcome);
-  await place.store.put(place.receipts[0], manifest.text);
+  for (const receipt of place.receipts.slice(0, 1)) await place.store.put(receipt, manifest.text);
   await tidyUp(place, new Set(outcomes.map((outcome) => outcome.name)));
 }
 

@@ -45,12 +45,14 @@ async function newRun() {
   const [planned] = await exporting.plan(id);
   const { db, engine } = harness.deps;
   const run_id = planned!.id;
+  const claim = () => claimRun(db, run_id, randomUUID());
   return {
     /** Match the requests that begin a slice, from 1, and that send a part of the slice. */
     begin: (slice: number) => new RegExp(`^POST .*${config.prefix}.*-000${slice - 1}.*uploads`),
     part: (slice: number) => new RegExp(`^PUT .*${config.prefix}.*-000${slice - 1}.*partNumber`),
+    claim,
     work: async (signal = new AbortController().signal) =>
-      executeRun(engine, (await claimRun(db, run_id, randomUUID()))!, signal),
+      executeRun(engine, (await claim())!, signal),
     /** Frees the run, as happens when its worker is gone. */
     letGo: () => db.run(sql`UPDATE batch_export_runs SET worker_id = NULL WHERE id = ${run_id}`),
     status: async () =>
@@ -124,6 +126,25 @@ test('a worker that stops repeats at most the two slices in progress', async () 
   const uuids = await run.uuids();
   assert.deepEqual([uuids.length, new Set(uuids).size], [events, events]);
   assert.deepEqual(run.openUploads(), []);
+});
+
+test('a worker that loses its run keeps neither of two slices', async () => {
+  const run = await newRun();
+  server.holdNext(run.begin(1), async () => {
+    await eventually('the second slice is not sent', () => isSent(run.part(2)));
+    await run.letGo();
+    await run.claim();
+  });
+  await run.work();
+  assert.deepEqual(
+    [await run.status(), await run.safe(), isSent(run.begin(3))],
+    ['Running', [], false],
+  );
+  await run.letGo();
+  await run.work();
+  const uuids = await run.uuids();
+  assert.deepEqual([uuids.length, new Set(uuids).size], [events, events]);
+  assert.deepEqual([await run.status(), run.openUploads()], ['Completed', []]);
 });
 
 test('a refused slice ends the one after it, and nothing is left', async () => {

@@ -66,6 +66,14 @@ test('a failed item stops the next one before its error is told', async () => {
   assert.deepEqual(told, ['begin 1', 'begin 2', 'ended 1']);
 });
 
+test('nothing begins once an item has failed ahead of its turn', async () => {
+  const { told, done, end, fail } = working([1, 2, 3], 2);
+  await fail(2);
+  await end(1);
+  await assert.rejects(done, /refused/);
+  assert.deepEqual(told, ['begin 1', 'begin 2', 'keep 1']);
+});
+
 test('a busy process begins nothing ahead', async () => {
   const others = Array.from({ length: Math.max(2, availableParallelism()) }, () => working([1], 2));
   const { told, done, end } = working([1, 2], 2);

@@ -19,7 +19,8 @@ type Work<Item, Begun> = {
 /**
  * Works on items one after the other, and begins the next one ahead while the processors of this
  * machine are not all busy with others. So the memory of a busy process does not grow. Guarantee:
- * it waits for items in order. If one fails, the later ones are stopped before it rejects.
+ * it waits for items in order. If one fails, no other begins, and the later ones are stopped before
+ * it rejects.
  */
 export async function inOrder<Item, Begun extends { written: Promise<unknown> }>({
   items,
@@ -29,19 +30,20 @@ export async function inOrder<Item, Begun extends { written: Promise<unknown> }>
   end,
 }: Work<Item, Begun>): Promise<void> {
   const begun = new Map<Item, Begun>();
+  let hasFailed = false;
   const start = (item: Item) => {
     const one = begin(item);
     in_progress += 1;
     begun.set(item, one);
-    one.written.catch(() => undefined).finally(() => (in_progress -= 1));
+    one.written.catch(() => (hasFailed = true)).finally(() => (in_progress -= 1));
     return one;
   };
   try {
     for (const [at, item] of items.entries()) {
       const one = begun.get(item) ?? start(item);
       const next = items[at + 1];
-      if (next !== undefined && begun.size < abreast_max && in_progress < in_progress_max)
-        start(next);
+      const isFree = begun.size < abreast_max && in_progress < in_progress_max;
+      if (next !== undefined && isFree && !hasFailed) start(next);
       begun.delete(item);
       await wait(item, one);
     }

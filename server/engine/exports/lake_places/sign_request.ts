@@ -1,5 +1,11 @@
 import type { S3Place } from '../../destinations/object_store/s3_place.ts';
-import { amzDate, authorizationOf, sha256 } from '../../destinations/object_store/sign_v4.ts';
+import {
+  amzDate,
+  authorizationOf,
+  canonicalQuery,
+  sha256,
+  uriEncoded,
+} from '../../destinations/object_store/sign_v4.ts';
 import { LakeRefused, badRequest } from '../../model/lake_catalog/refusal.ts';
 import { deletedKeys } from './deleted_keys.ts';
 import type { Rights, Signable } from './lake_place.ts';
@@ -120,10 +126,7 @@ function sign(
   sent.set('host', [url.host]);
   sent.set('x-amz-date', [amzDate(now)]);
   sent.set('x-amz-content-sha256', [body_hash]);
-  const path = url.pathname.split('/').map((part) => encoded(decodeURIComponent(part)));
-  const query = [...url.searchParams.entries()].map(
-    ([name, value]) => `${encoded(name)}=${encoded(value)}`,
-  );
+  const path = url.pathname.split('/').map((part) => uriEncoded(decodeURIComponent(part)));
   const signed = [...sent].map(([name, values]): [string, string] => [
     name,
     values.map((one) => one.trim()).join(','),
@@ -132,7 +135,7 @@ function sign(
     {
       method,
       path: path.join('/'),
-      query: query.toSorted().join('&'),
+      query: canonicalQuery(url),
       headers: Object.fromEntries(signed),
       body_hash,
     },
@@ -148,14 +151,6 @@ function sign(
     ...Object.fromEntries(sent),
     authorization: [authorization],
   };
-}
-
-/** Percent-encodes everything except unreserved characters (RFC 3986), as AWS requires. */
-function encoded(text: string): string {
-  return encodeURIComponent(text).replaceAll(
-    /[!'()*]/g,
-    (sign_) => `%${sign_.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 }
 
 function refused(message: string): LakeRefused {

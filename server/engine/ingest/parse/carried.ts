@@ -1,4 +1,5 @@
 import type { LongEvent, PlainEvent, ReadEvent, UnreadEvent } from './event.ts';
+import { tabField } from '../tab_field.ts';
 import { parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 
@@ -25,8 +26,8 @@ export function carried(read: ReadEvent<PlainEvent>): CarriedRead {
   const texts = { set: textOf(set), set_once: textOf(set_once) };
   if (read.event.bytes < written_bytes_min) return { event: { ...read.event, ...texts } };
   const { properties, elements_chain, written: _none, ...event } = read.event;
-  const members = JSON.stringify({ properties, elements_chain }).slice(1, -1);
-  return { event: { ...event, ...texts, written: new TextEncoder().encode(members) } };
+  const fields = `${tabField(properties)}\t${tabField(elements_chain)}`;
+  return { event: { ...event, ...texts, written: new TextEncoder().encode(fields) } };
 }
 
 /** Restores a read event from its transferred form. */

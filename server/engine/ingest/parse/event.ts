@@ -14,8 +14,8 @@ export type PlainEvent = EventFields & {
 };
 
 /**
- * A long event: `written` holds both texts as JSON members of its row, which a thread has encoded.
- * The event loop forwards the bytes.
+ * A long event: `written` holds both texts as tab-separated fields, which a thread has encoded. The
+ * event loop forwards the bytes.
  */
 export type LongEvent = EventFields & {
   properties?: undefined;

@@ -10,6 +10,7 @@ import type {
   DestinationDefinition,
 } from '../../../model/destination/destination.ts';
 import { violation } from '../../../model/destination/violation.ts';
+import { nullable } from '../../../../platform/nullable.ts';
 
 /**
  * The catalog of a table, with the keys that a user has set; null and empty texts count as absent.
@@ -25,6 +26,8 @@ export type CatalogConfig = {
   catalog_scope?: string;
   catalog_token_uri?: string | null;
   catalog_headers?: Record<string, string>;
+  catalog_signing_name?: 's3tables' | 'glue' | null;
+  region?: string;
   aws_access_key_id?: string | null;
   aws_role_arn?: string | null;
 };
@@ -38,11 +41,25 @@ export const catalog_keys = {
   ),
   catalog_uri: optionalText(
     2048,
-    'The address of the catalog, without `/v1`. With `glue`, leave it out to use AWS.',
+    'The address of the catalog, without `/v1`. With `glue` or a `catalog_signing_name`, leave ' +
+      'it out to use AWS.',
   ),
   catalog_warehouse: optionalText(
     1000,
-    'The name of the warehouse there, if the catalog has several.',
+    'The name of the warehouse there, if the catalog has several. For Amazon S3 Tables, the ARN ' +
+      'of the table bucket.',
+  ),
+  catalog_signing_name: Type.Optional(
+    nullable(
+      Type.Unsafe<'s3tables' | 'glue'>({
+        type: 'string',
+        enum: ['s3tables', 'glue'],
+        default: null,
+        description:
+          'For a REST catalog of AWS: Amazon S3 Tables, or Glue. Sluice signs requests by the ' +
+          'access key or the role of the bucket, in its region.',
+      }),
+    ),
   ),
   catalog_token: optionalText(16_384, 'Sent as `Authorization: Bearer <token>`.'),
   catalog_client_id: optionalText(
@@ -67,7 +84,13 @@ export const catalog_keys = {
 /** The meaning of the keys for an export, as in `DestinationDefinition`. */
 export const catalog_meaning = {
   secrets: ['catalog_token', 'catalog_client_secret', 'catalog_headers'],
-  where: ['catalog', 'catalog_uri', 'catalog_client_id', 'catalog_token_uri'],
+  where: [
+    'catalog',
+    'catalog_uri',
+    'catalog_signing_name',
+    'catalog_client_id',
+    'catalog_token_uri',
+  ],
   ways: ['catalog_client_id', 'catalog_scope', 'catalog_token_uri'],
   only_with: [
     { keys: ['catalog_uri'], key: 'catalog', values: ['rest', 'glue'] },
@@ -84,6 +107,17 @@ export function isForeign({ catalog }: CatalogConfig): boolean {
   return catalog === 'rest' || catalog === 'glue';
 }
 
+/** Returns the address of a REST catalog, without a trailing slash; by default that of AWS. */
+export function catalogUri({ catalog_uri, catalog_signing_name, region }: CatalogConfig): string {
+  if (isFilled(catalog_uri)) return catalog_uri.replace(/\/+$/, '');
+  return `https://${catalog_signing_name}.${region}.amazonaws.com/iceberg`;
+}
+
+/** Returns true for a catalog that keeps its tables in table buckets. */
+export function isTableBucket({ catalog, catalog_signing_name }: CatalogConfig): boolean {
+  return catalog === 'rest' && catalog_signing_name === 's3tables';
+}
+
 /**
  * Returns true if the config has no credentials for the bucket, so that the catalog must issue
  * some.
@@ -92,6 +126,7 @@ export function takesVendedKeys(config: CatalogConfig): boolean {
   return (
     config.catalog === 'rest' &&
     config.storage === 'S3' &&
+    !isFilled(config.catalog_signing_name) &&
     !isFilled(config.aws_access_key_id) &&
     !isFilled(config.aws_role_arn)
   );
@@ -111,9 +146,36 @@ export function catalogViolations(config: CatalogConfig, levels: number): Config
       found.push(violation('namespace', 'A database of Glue is one name: it has no levels.'));
     return found;
   }
-  if (!isFilled(uri))
+  if (isFilled(config.catalog_signing_name)) found.push(...signingViolations(config, levels));
+  else if (!isFilled(uri))
     found.push(violation('catalog_uri', 'A REST catalog has an address.', 'required'));
   return [...found, ...signInViolations(config)];
+}
+
+function signingViolations(config: CatalogConfig, levels: number): ConfigViolation[] {
+  const { catalog_warehouse: warehouse, region, storage } = config;
+  const found: ConfigViolation[] = [];
+  if (storage !== 'S3')
+    found.push(violation('storage', 'Tables of a catalog of AWS have their files in S3.'));
+  if (levels > 1)
+    found.push(violation('namespace', 'A namespace of AWS is one name: it has no levels.'));
+  for (const key of ['catalog_token', 'catalog_client_id'] as const)
+    if (isFilled(config[key]))
+      found.push(violation(key, 'Requests are signed by AWS keys, so they carry no token.'));
+  if (!isTableBucket(config)) return found;
+  const arn = /^arn:aws[a-z-]*:s3tables:([a-z0-9-]+):\d{12}:bucket\/[^/]+$/.exec(warehouse ?? '');
+  if (arn === null)
+    found.push(
+      violation(
+        'catalog_warehouse',
+        'Give the ARN of the table bucket, such as ' +
+          'arn:aws:s3tables:eu-central-1:123456789012:bucket/name.',
+        isFilled(warehouse) ? 'invalid_input' : 'required',
+      ),
+    );
+  else if (isFilled(region) && arn[1] !== region)
+    found.push(violation('region', `The table bucket is in ${arn[1]}.`));
+  return found;
 }
 
 function signInViolations(config: CatalogConfig): ConfigViolation[] {

@@ -69,9 +69,19 @@ const by_status: Record<number, Fault> = {
   429: passing('throttled', 'The catalog asks for fewer requests.'),
 };
 
+/** Words of AWS for a request whose signature it does not accept. */
+const unsigned_words =
+  /credential should be scoped|request signature|signature expired|security token|access key/i;
+const unsigned = lasting(
+  'authentication_failed',
+  'AWS refused the signature. Check the access key and its secret or the role, the region and ' +
+    'catalog_signing_name',
+);
+
 /** Returns the error for an answer that is no success; `said` is the catalog's message. */
 export function statusError(status: number, said: string): KnownError {
-  const fault = by_status[status] ?? faultOfHundred(status);
+  const is_unsigned = status === 403 && unsigned_words.test(said);
+  const fault = is_unsigned ? unsigned : (by_status[status] ?? faultOfHundred(status));
   const message = `${fault.message.replace(/\.$/, '')}: it answered ${status}${
     said === '' ? '' : ` (${said})`
   }.`;

@@ -73,5 +73,7 @@ function readAnswer(text: string): Pick<Answer, 'fields' | 'said'> {
   if (!isFields(fields)) return { fields: {}, said: '' };
   const { error, error_description: description, message, Message } = fields;
   const said = isFields(error) ? error['message'] : (description ?? error ?? message ?? Message);
-  return { fields, said: typeof said === 'string' ? said.slice(0, 300) : '' };
+  if (typeof said !== 'string') return { fields, said: '' };
+  // AWS repeats the signed headers of a request there, among them a session token.
+  return { fields, said: said.replace(/\s*The Canonical String.*/s, '').slice(0, 300) };
 }

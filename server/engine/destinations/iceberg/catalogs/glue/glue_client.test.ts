@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { createRequire } from 'node:module';
 import { text } from 'node:stream/consumers';
 import { beforeEach, test } from 'node:test';
 import { aroundTests } from '../../../../../../test/around_tests.ts';
 import { destinationDeps } from '../../../../../../test/destinations/destination_deps.ts';
+import { awsSignature } from '../../../../../../test/servers/lake/aws_signature.ts';
+import type { Seen } from '../../../../../../test/servers/lake/aws_signature.ts';
 import { listenLocally } from '../../../../../../test/servers/loopback.ts';
 import { systemClock } from '../../../../../platform/clock.ts';
 import { openGlueClient } from './glue_client.ts';
-
-type Seen = Pick<IncomingMessage, 'method' | 'url' | 'headers'> & { body: string };
-type Signing = {
-  sign(request: object, options: object): Promise<{ headers: Record<string, string> }>;
-};
-/** The signer of AWS's own SDK, which the client does not use. */
-const { SignatureV4 } = createRequire(import.meta.url)('@smithy/signature-v4') as {
-  SignatureV4: new (options: object) => Signing;
-};
-const { Sha256 } = createRequire(import.meta.url)('@aws-crypto/sha256-js') as { Sha256: object };
 
 const keys = { aws_access_key_id: 'AKIAOFTHETEST', aws_secret_access_key: 'secret/of+the=test' };
 let answer: { status: number; body: string; headers?: Record<string, string> };
@@ -49,32 +39,14 @@ const open = (more: object = {}) =>
     { clock: systemClock, deps: world.deps },
   );
 
-/** The header that AWS's signer writes for a request as it came. */
-async function signatureOf({ method, url, headers, body }: Seen): Promise<string> {
-  const names = /SignedHeaders=([^,]+)/.exec(headers.authorization!)![1]!.split(';');
-  const signer = new SignatureV4({
-    service: 'glue',
-    region: 'eu-north-1',
-    credentials: {
-      accessKeyId: keys.aws_access_key_id,
-      secretAccessKey: keys.aws_secret_access_key,
-    },
-    sha256: Sha256,
-    applyChecksum: false,
-  });
-  const date = headers['x-amz-date'] as string;
-  const request = {
-    method,
-    protocol: 'http:',
-    hostname: '127.0.0.1',
-    path: url,
-    headers: Object.fromEntries(names.map((name) => [name, headers[name]])),
-    body,
-  };
-  const at = date.replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5');
-  const signed = await signer.sign(request, { signingDate: new Date(at) });
-  return signed.headers['authorization']!;
-}
+const scope = {
+  service: 'glue',
+  region: 'eu-north-1',
+  credentials: {
+    accessKeyId: keys.aws_access_key_id,
+    secretAccessKey: keys.aws_secret_access_key,
+  },
+};
 
 test('each action is signed as the SDK of AWS signs it, at any address', async () => {
   for (const catalog_uri of [world.uri, `${world.uri}/`, `${world.uri}/behind/a/proxy`]) {
@@ -88,7 +60,7 @@ test('each action is signed as the SDK of AWS signs it, at any address', async (
     assert.equal(sent.headers['x-amz-target'], 'AWSGlue.GetTable');
     assert.equal(sent.headers['content-type'], 'application/x-amz-json-1.1');
     assert.equal(sent.body, '{"DatabaseName":"shop","Name":"ü"}');
-    assert.equal(sent.headers.authorization, await signatureOf(sent));
+    assert.equal(sent.headers.authorization, await awsSignature(sent, scope));
   }
 });
 

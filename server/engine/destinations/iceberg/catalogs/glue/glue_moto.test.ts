@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { destinationDeps } from '../../../../../../test/destinations/destination_deps.ts';
 import {
   brokenConnection,
   lose,
 } from '../../../../../../test/factories/batch_exports/faulty_catalog.ts';
-import { freshDelivery } from '../../../../../../test/factories/batch_exports/deliveries.ts';
-import {
-  pageOf,
-  smallParquet,
-} from '../../../../../../test/factories/batch_exports/small_parquet.ts';
+import { deliverRows } from '../../../../../../test/factories/batch_exports/deliver_rows.ts';
 import { startMoto, without_moto } from '../../../../../../test/servers/moto.ts';
 import type { Moto } from '../../../../../../test/servers/moto.ts';
 import { systemClock } from '../../../../../platform/clock.ts';
@@ -23,7 +18,6 @@ import { liveFiles } from '../../live_files.ts';
 import { openWorld } from '../../open_world.ts';
 
 const iceberg = findDestination('Iceberg')!;
-const text = { name: 'text', type: 'text', nullable: true, expression: 'text' } as const;
 const team_id = 1;
 let moto: Moto | undefined;
 let deps: DestinationDeps & { outbound: { close(): Promise<void> } };
@@ -58,18 +52,8 @@ const newConfig = () => ({
   table: `t${randomUUID().replaceAll('-', '')}`,
 });
 
-async function deliver(config: Record<string, unknown>, own: DestinationDeps): Promise<void> {
-  const batch_export_id = randomUUID();
-  const delivery = freshDelivery({ team_id, batch_export_id, columns: [text] });
-  const sink = await iceberg.open(config, delivery, own);
-  await sink.recover([]);
-  const bytes = Readable.from([smallParquet(pageOf(2), 2)]);
-  const written = await sink.write({ number: 0, records: 2, is_last: true }, bytes);
-  const outcomes = [{ number: 0, records: 2, bytes: 0, sha256: '', ...written }];
-  await sink.commit(outcomes, { name: 'manifest', text: '{}' });
-  assert.equal(await sink.isCommitted(), true);
-  await sink.close();
-}
+const deliver = (config: Record<string, unknown>, own: DestinationDeps) =>
+  deliverRows(config, team_id, own);
 
 async function filesOf(config: Record<string, unknown>): Promise<number[]> {
   const live = await liveFiles(await openWorld(s3_place, config, team_id, deps));

@@ -1,6 +1,7 @@
 import { isFields } from '../../../../../platform/fields.ts';
 import { NonRetryableError } from '../../../../model/destination/errors.ts';
 import type { TableName } from '../../../../model/lake_catalog/tables.ts';
+import { catalogUri } from '../catalog_config.ts';
 import type { CatalogConfig } from '../catalog_config.ts';
 import { requireSuccess } from '../request.ts';
 import type { RestClient } from './rest_client.ts';
@@ -17,7 +18,7 @@ export type Paths = {
 
 /** Reads the configuration of the warehouse. Throws if it would send requests to another host. */
 export async function openPaths(config: CatalogConfig, client: RestClient): Promise<Paths> {
-  const base = (config.catalog_uri ?? '').replace(/\/+$/, '');
+  const base = catalogUri(config);
   const url = new URL(`${base}/v1/config`);
   const warehouse = config.catalog_warehouse ?? '';
   if (warehouse !== '') url.searchParams.set('warehouse', warehouse);

@@ -14,7 +14,7 @@ export type Asked = {
 };
 
 /**
- * Sends each authenticated request once. After a refused token, it renews the token and repeats the
+ * Sends each authenticated request once. After refused credentials, it renews them and repeats the
  * request, because nothing was applied then.
  */
 export type RestClient = { ask(asked: Asked): Promise<Answer> };
@@ -25,20 +25,20 @@ export function openRestClient(config: CatalogConfig, deps: DestinationDeps): Re
     const answer = await send(asked, deps);
     return { ...answer, said: hidden(answer.said, config) };
   };
-  const signIn = openSignIn(config, sendHiding);
+  const signIn = openSignIn(config, deps, sendHiding);
   const ask = async (asked: Asked, renewed: boolean): Promise<Answer> => {
     const { method, url, body } = asked;
+    const written =
+      body === undefined ? {} : { body: writeExactJson(body), type: 'application/json' };
+    const by = await signIn.sign({ method, url, headers: {}, ...written }, renewed);
     const headers = {
       ...config.catalog_headers,
-      ...(await signIn.headers(renewed)),
+      ...by.headers,
       ...asked.headers,
       Accept: 'application/json',
     };
-    const written =
-      body === undefined ? {} : { body: writeExactJson(body), type: 'application/json' };
-    const answer = await sendHiding({ method, url, headers, ...written });
-    const isExpired = answer.status === 401 || answer.status === 419;
-    return isExpired && signIn.renews && !renewed ? ask(asked, true) : answer;
+    const answer = await sendHiding({ ...by, headers });
+    return signIn.isExpired?.(answer) === true && !renewed ? ask(asked, true) : answer;
   };
   return { ask: (asked) => ask(asked, false) };
 }

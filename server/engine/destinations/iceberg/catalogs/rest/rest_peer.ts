@@ -7,7 +7,7 @@ import {
   RetryableError,
 } from '../../../../model/destination/errors.ts';
 import type { TableName } from '../../../../model/lake_catalog/tables.ts';
-import { takesVendedKeys } from '../catalog_config.ts';
+import { isTableBucket, takesVendedKeys } from '../catalog_config.ts';
 import type { CatalogConfig } from '../catalog_config.ts';
 import type { AskedTable, Commit } from '../catalog.ts';
 import type { Loaded, Peer, Sent } from '../peer.ts';
@@ -37,6 +37,8 @@ export function openRestPeer(config: CatalogConfig, name: TableName, deps: Desti
     send: (commit, _from, key) => send(opened, commit, key),
     drop: async () => {
       const { url } = await tablePath(opened);
+      // A table bucket refuses to keep the files.
+      if (isTableBucket(config)) url.searchParams.set('purgeRequested', 'true');
       requireSuccess(await client.ask({ method: 'DELETE', url }));
     },
   };

@@ -1,13 +1,21 @@
+import type { DestinationDeps } from '../../../../model/destination/destination.ts';
 import { NonRetryableError } from '../../../../model/destination/errors.ts';
+import type { S3Place } from '../../../object_store/s3_place.ts';
+import { openSigner } from '../aws_signer.ts';
+import type { Signer } from '../aws_signer.ts';
+import { catalogUri } from '../catalog_config.ts';
 import type { CatalogConfig } from '../catalog_config.ts';
 import { requireSuccess } from '../request.ts';
 import type { Answer, Sendable } from '../request.ts';
 
-/** The authentication of requests: by a fixed token, by one for client credentials, or not. */
+/**
+ * The authentication of requests: by a fixed token, by one for client credentials, by AWS keys, or
+ * not.
+ */
 export type SignIn = {
-  /** True if another token can be requested. */
-  renews: boolean;
-  headers(renewed: boolean): Promise<Record<string, string>>;
+  sign: Signer;
+  /** Returns true for a refusal after which renewed credentials may help. */
+  isExpired?(answer: Answer): boolean;
 };
 
 /**
@@ -15,18 +23,28 @@ export type SignIn = {
  */
 export function openSignIn(
   config: CatalogConfig,
+  deps: DestinationDeps,
   send: (asked: Sendable) => Promise<Answer>,
 ): SignIn {
-  const { catalog_token: token, catalog_client_id: client_id } = config;
-  const bearer = (text: string): Record<string, string> => ({ Authorization: `Bearer ${text}` });
-  if (filled(token)) return { renews: false, headers: async () => bearer(token) };
-  if (!filled(client_id)) return { renews: false, headers: async () => ({}) };
+  const { catalog_token: token, catalog_client_id: client_id, catalog_signing_name } = config;
+  if (filled(catalog_signing_name))
+    return {
+      sign: openSigner(config as unknown as S3Place, catalog_signing_name, deps),
+      isExpired: ({ status, said }) => status === 403 && /\bexpired\b/i.test(said),
+    };
+  const bearer = (asked: Sendable, text: string): Sendable => ({
+    ...asked,
+    headers: { Authorization: `Bearer ${text}` },
+  });
+  if (filled(token)) return { sign: async (asked) => bearer(asked, token) };
+  if (!filled(client_id)) return { sign: async (asked) => asked };
   let given: Promise<string> | undefined;
   return {
-    renews: true,
-    headers: async (renewed) => {
-      if (renewed || given === undefined) given = askToken(config, send);
+    isExpired: ({ status }) => status === 401 || status === 419,
+    sign: async (asked, renewed) => {
+      if (renewed === true || given === undefined) given = askToken(config, send);
       return bearer(
+        asked,
         await given.catch((error: unknown) => {
           given = undefined;
           throw error;
@@ -69,9 +87,9 @@ async function askToken(
   return token;
 }
 
-function tokenUrl({ catalog_uri, catalog_token_uri }: CatalogConfig): URL {
-  if (filled(catalog_token_uri)) return new URL(catalog_token_uri);
-  return new URL(`${(catalog_uri ?? '').replace(/\/+$/, '')}/v1/oauth/tokens`);
+function tokenUrl(config: CatalogConfig): URL {
+  const { catalog_token_uri: uri } = config;
+  return new URL(filled(uri) ? uri : `${catalogUri(config)}/v1/oauth/tokens`);
 }
 
 function filled(text: string | null | undefined): text is string {
