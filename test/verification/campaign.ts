@@ -229,10 +229,10 @@ export async function playSchedule(
           cycle_looked_at = cycle_looked_at - interval '1 hour',
           cycle_ended_at = cycle_ended_at - interval '1 hour'
         WHERE batch_export_id = ${looked.id}`);
-      const before = await verifiedAt(deps, looked.id);
+      const before = await lookedAt(deps, looked.id);
       await looked.look({ balance_ms: null, is_forced: false });
       const used = (processorTime(process.pid, 'with children') - delivered) / 1e6;
-      const has_looked = (await verifiedAt(deps, looked.id)) !== before;
+      const has_looked = (await lookedAt(deps, looked.id)) !== before;
       one[has_looked ? 'looking_s' : 'deciding_s'] += used;
       if (has_looked) one.looks += 1;
     }
@@ -241,11 +241,13 @@ export async function playSchedule(
   return told;
 }
 
-async function verifiedAt({ db }: Pick<Deps, 'db'>, id: string): Promise<string | null> {
-  const row = await db.row<{ verified_at: string | null }>(
-    sql`SELECT verified_at FROM batch_export_watches WHERE batch_export_id = ${id}`,
+/** Returns when the newest look or part of a look ended; a look may pause after a part. */
+async function lookedAt({ db }: Pick<Deps, 'db'>, id: string): Promise<string | null> {
+  const row = await db.row<{ at: string | null }>(
+    sql`SELECT greatest(verified_at, cycle_looked_at) AS at FROM batch_export_watches
+      WHERE batch_export_id = ${id}`,
   );
-  return row?.verified_at ?? null;
+  return row?.at ?? null;
 }
 
 async function erasePerson(exporting: QueryHarness, { home, id }: Looked): Promise<void> {

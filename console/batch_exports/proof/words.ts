@@ -10,8 +10,8 @@ import { counted } from '../../page/text/quantities.ts';
 const number = (rows: number) => rows.toLocaleString('en');
 
 /**
- * Returns the page's main sentence, by the ledger alone: rows stored, and rows delivered if that can
- * be determined. It says nothing about what the destination has now.
+ * Returns the page's main sentence, by the ledger alone: rows stored, and rows delivered if that
+ * can be determined. It says nothing about what the destination has now.
  */
 export function provenInWords({ stored, delivered, delivered_twice }: ProofCounts): string {
   if (delivered === null) return `${counted(stored, 'row')} stored.`;

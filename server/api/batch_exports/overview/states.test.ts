@@ -213,8 +213,8 @@ test('never up to date while a changed export lacks what was delivered before', 
     lacking.detail,
     `Partly delivered since ${lacking.since}: the 200 rows that the export delivered before ` +
       'it started again have not been delivered since (ingested from ' +
-      '2026-01-01T01:00:00.000000Z to 2026-01-01T04:00:00.000000Z). Start a backfill by insertion ' +
-      'time (`inserted_at`) to deliver them, unless the destination still has them.',
+      '2026-01-01T01:00:00.000000Z to 2026-01-01T04:00:00.000000Z). Start a backfill by ' +
+      'insertion time (`inserted_at`) to deliver them, unless the destination still has them.',
   );
   // The schedule goes on, which delivers nothing of that; a backfill of a part leaves the rest.
   await endedRun(harness, id, completed, { hour: 4, revision: 2 });

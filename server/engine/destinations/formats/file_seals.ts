@@ -10,7 +10,7 @@ const listed_files_min = 4;
 const others_max = 20;
 const page = 1_000;
 
-/** What a sink keeps with a file of an upload in parts. */
+/** The facts that a sink stores with a file of an upload in parts. */
 type Upload = { mark?: string; parts?: { number: number; etag: string }[] };
 type Wanted = { names: string[]; bytes: number; upload: Upload };
 
