@@ -9,6 +9,7 @@ const placing: Record<string, string[]> = {
   Iceberg: [
     'storage',
     'catalog',
+    'catalog_signing_name',
     'catalog_uri',
     'catalog_warehouse',
     'namespace',
