@@ -1,13 +1,12 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { backfill_times } from '../../../engine/exports/planning/backfill_area.ts';
 import { finding_kinds } from '../../../engine/exports/verification/verification.ts';
 import { lineOfText } from '../../../platform/line_of_text.ts';
 import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant, text, titled, uuid, whole } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { VerificationFinding } from '../verifications/schema.ts';
+import { VerificationFinding, delivery_fields } from '../verifications/schema.ts';
 
 const states = ['open', 'accepted', 'resolved'] as const;
 
@@ -30,16 +29,9 @@ export const Deviation = titled('Deviation', {
     { description: 'The first difference: the row, file or receipt, and its fault.' },
   ),
   delivery: nullable(
-    Type.Object(
-      {
-        id: uuid(),
-        run: uuid('Its newest completed run.'),
-        data_interval_start: instant('Start of its data interval.'),
-        data_interval_end: instant('End of its data interval.'),
-        by: Type.Enum([...backfill_times], { description: 'The clock of the interval.' }),
-      },
-      { description: 'The delivery that differs; null where there is none.' },
-    ),
+    Type.Object(delivery_fields, {
+      description: 'The delivery that differs; null where there is none.',
+    }),
   ),
   first_seen_at: instant('When it was first found.'),
   last_seen_at: instant('When it was last found.'),

@@ -73,6 +73,15 @@ export type Verification = Static<typeof Verification>;
 /** The ways in which a finding can be repaired. */
 const repair_actions = ['rewrite', 'deliver_again', 'retry'] as const;
 
+/** The delivery that a finding is about. */
+export const delivery_fields = {
+  id: uuid(),
+  run: uuid('Its newest completed run.'),
+  data_interval_start: instant('Start of its data interval.'),
+  data_interval_end: instant('End of its data interval.'),
+  by: Type.Enum([...backfill_times], { description: 'The clock of the interval.' }),
+};
+
 /** A difference between a delivery and its destination. */
 export const VerificationFinding = titled('VerificationFinding', {
   number: whole('Its place among the findings.'),
@@ -89,16 +98,9 @@ export const VerificationFinding = titled('VerificationFinding', {
   expected: nullable(text('Its value when delivered, clipped.')),
   found: nullable(text('Its value at the destination, clipped.')),
   delivery: nullable(
-    Type.Object(
-      {
-        id: uuid(),
-        run: uuid('Its newest completed run.'),
-        data_interval_start: instant('Start of its data interval.'),
-        data_interval_end: instant('End of its data interval.'),
-        by: Type.Enum([...backfill_times], { description: 'The clock of the interval.' }),
-      },
-      { description: 'The delivery that differs; null where it is not known, or there is none.' },
-    ),
+    Type.Object(delivery_fields, {
+      description: 'The delivery that differs; null where it is not known, or there is none.',
+    }),
   ),
   repair: nullable(
     Type.Object(

@@ -162,7 +162,8 @@ export function foreignData(storage: Storage, table: Loaded | undefined, below =
   const { place, config, base } = storage;
   if (table === undefined) return placeConfig(place, config, '');
   const { location } = table.metadata;
-  const fits = isInPlace({ base }, location) && !/[{}]/.test(location);
+  // A table bucket has its table at the root.
+  const fits = isInPlace({ base }, `${location}/`) && !/[{}]/.test(location);
   if (!fits)
     throw new NonRetryableError(
       'table_unsuitable',

@@ -114,7 +114,7 @@ function requireWritable(world: World, metadata: TableMetadata, { columns }: Del
   const { 'format-version': version, location } = metadata;
   if (version !== 2 && version !== 3)
     throw unsuitable(world, `it has format version ${version}, and Sluice writes 2 and 3.`);
-  if (!isInPlace(world, location))
+  if (!isInPlace(world, `${location}/`))
     throw unsuitable(world, `its files lie in ${location}, which is another storage.`);
   const given = new Set(columns.map(({ name }) => name));
   const { fields } = currentSchema(metadata);

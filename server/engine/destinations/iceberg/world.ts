@@ -74,9 +74,7 @@ export function metaFiles(world: Storage): MetaFiles {
 
 /** Returns true for a URI in the project's own place: other writers may name any. */
 export function isInPlace({ base }: Pick<Storage, 'base'>, uri: string): boolean {
-  return (
-    `${uri}/`.startsWith(base) && !uri.split('/').some((part) => part === '..' || part === '.')
-  );
+  return uri.startsWith(base) && !uri.split('/').some((part) => part === '..' || part === '.');
 }
 
 function nameIn(storage: Storage, given: string): string {

@@ -180,7 +180,8 @@ test('a table bucket of AWS has a bucket for each table, and its root is the pla
   const world = await openWorld(s3_place, of_table_bucket, 1, depsOf(engine));
   const name = metadata.location.slice('s3://'.length);
   assert.equal(world.root, `${metadata.location}/`);
-  assert.equal(isInPlace(world, metadata.location), true);
+  assert.equal(isInPlace(world, `${metadata.location}/data/a.parquet`), true);
+  assert.equal(isInPlace(world, metadata.location), false);
   const { bucket_name, prefix, is_table_bucket } = world.data;
   assert.deepEqual([bucket_name, prefix, is_table_bucket], [name, '/data', true]);
   const home = 'https://s3tables.eu-north-1.amazonaws.com/iceberg/v1';
